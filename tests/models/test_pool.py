@@ -68,7 +68,7 @@ def test_who_waits_to_try_again_starts_nothing_new_when_the_run_is_to_end() -> N
     inner, stop = Scripted([broke(after=50.0), "yes"]), Stop()
     pool = ModelPool(RunConfig(cache=False))
     model = pool.wrap(inner)
-    pool.tell(stop, lambda sentence: None)
+    pool.bind(stop, lambda sentence: None)
 
     async def go() -> Completion:
         asyncio.get_running_loop().call_later(0.05, stop.ask)
@@ -158,7 +158,7 @@ def test_what_holds_requests_back_is_said(config: dict[str, float], answers: lis
     stop = Stop()
     pool = ModelPool(RunConfig(cache=False, **config))
     model = pool.wrap(Scripted([*answers, "yes"]))
-    pool.tell(stop, lambda sentence: None)
+    pool.bind(stop, lambda sentence: None)
 
     async def go() -> RequestState | None:
         asked = [asyncio.ensure_future(model.generate(Request(prompt="q"))) for _ in answers]
@@ -177,7 +177,7 @@ def test_who_queues_for_a_minute_limit_is_not_asked_when_the_run_is_to_end_unles
     inner, stop = Scripted(["a", "b", "c"]), Stop()
     pool = ModelPool(RunConfig(cache=False, requests_per_minute=600))
     model = pool.wrap(inner)
-    pool.tell(stop, lambda sentence: None)
+    pool.bind(stop, lambda sentence: None)
 
     async def two_turns() -> Completion:
         with Account():

@@ -1,4 +1,4 @@
-"""From what a user writes after `--model` to a `Model`: `toy`, `openai:MODEL`, `command:PROGRAM`, `module:name`."""
+"""Builds the `Model` that a user names with `--model`: `toy`, `openai:MODEL`, `command:PROGRAM`, `module:name`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.wording import nearest
 
 
 def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
-    """The model a spec names. A name of the catalog wins over a module of the same name."""
+    """The model that a spec names. A name in the catalog takes precedence over a module of the same name."""
     options = dict(options or {})
     prefix, colon, argument = spec.partition(":")
     if not colon or is_name("model", prefix):
@@ -30,9 +30,9 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
 
 
 def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> Capabilities | None:
-    """What the model that a spec names can do, where that is known without importing the user's own Python.
+    """The capabilities of the model that a spec names, where they are known without importing the user's Python.
 
-    One that cannot be built here, for want of a key or a package, can do what its class declares.
+    For a model that cannot be built here, because a key or a package is missing, they are those its class declares.
     """
     prefix = spec.partition(":")[0]
     if not is_name("model", prefix):
@@ -46,16 +46,16 @@ def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> C
 
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
     if argument is None and not is_name("model", prefix):
-        raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_how_to_name(prefix)}")
+        raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_naming_hint(prefix)}")
     factory = resolve("model", prefix)
     _check_options(prefix, factory, options)
-    return as_model(_made(prefix, factory, () if argument is None else (argument,), options))
+    return as_model(_construct(prefix, factory, () if argument is None else (argument,), options))
 
 
-def _how_to_name(name: str) -> str:
-    """What a bare name that is not a model may have been meant as: a module here, or a model of some server."""
+def _naming_hint(name: str) -> str:
+    """What a bare name that is not a model may have meant: a local module, or a model on a server."""
     if name.isidentifier() and Path(f"{name}.py").is_file():
-        return f"\n{name}.py is here: name what is in it too, `{name}:NAME`"
+        return f"\nthere is a file {name}.py: to use a model in it, write `{name}:NAME`"
     return (
         f"\nfor a model on a server write `SERVER:{name}`, such as `openai:{name}`; for your own Python `module:name`"
     )
@@ -63,11 +63,11 @@ def _how_to_name(name: str) -> str:
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
     parameters = inspect.signature(factory).parameters.values()
-    positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    positional = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     arguments_for("model", spec, factory, options, dict.fromkeys(positional))
 
 
-def _made(spec: str, factory: Callable[..., Any], arguments: tuple[str, ...], options: Mapping[str, Any]) -> Any:
+def _construct(spec: str, factory: Callable[..., Any], arguments: tuple[str, ...], options: Mapping[str, Any]) -> Any:
     signature = inspect.signature(factory)
     try:
         signature.bind(*arguments, **options)

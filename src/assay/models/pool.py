@@ -1,4 +1,4 @@
-"""The models of one run: the one that is measured and those that judge, each wrapped once and closed together."""
+"""The models of one run, the evaluated one and the judges: each is wrapped once, and all are closed together."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assay.core.config import RunConfig
-from assay.core.model_stack import (
-    Cached,
-    Limited,
-    Timed,
-    innermost,
-)
+from assay.core.model_stack import Cached, Limited, Timed, innermost
 from assay.core.run import Stop
 from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of, close_part, identity_of
 from assay.core.usage import anything_answered
@@ -36,28 +31,28 @@ if TYPE_CHECKING:
     from assay.models.layers.adaptive import Adaptive
 
 WIDEST = 256
-"""As many requests at once as a server may be found to take."""
+"""The most requests in flight that an adaptive limit may reach."""
 
 
 class RequestState(Struct, frozen=True, kw_only=True):
-    """How busy the servers of a run are, at this moment."""
+    """How busy the servers of a run are."""
 
     in_flight: int
     limit: int
     waiting: str | None
-    """What holds requests back in addition to the limit; None when nothing does."""
+    """What holds requests back besides the limit; None when nothing does."""
 
 
 PATIENCE_SECONDS = 3600.0
-"""How long a server that went away is waited for."""
+"""How long to wait out a server outage."""
 
 
 class ModelPool:
-    """Hands out wrapped models by what a user writes for them; the same words give the same model."""
+    """Builds and wraps the models of a run; the same spec and options give the same model."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._plain: list[Model] = []
+        self._models: list[Model] = []
         self._judges: dict[str, CountedAsJudge] = {}
         self._rate_limited: list[RateLimited] = []
         self._outage_waiters: list[WaitsOutOutages] = []
@@ -76,15 +71,14 @@ class ModelPool:
         timeout_seconds: float | None = None,
         generation: Mapping[str, Any] | None = None,
     ) -> Model:
-        """Another model of the run, such as a judge: same cache, same retries, and its own pace or that of the run.
+        """Another model of the run, such as a judge: same cache, same retries, and its own rate limits or the run's.
 
-        `timeout_seconds` is for one answer of the model itself: neither queueing nor an outage counts.
+        `timeout_seconds` limits one answer of the model itself; queueing and outages do not count.
         """
         key = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
         if key not in self._judges:
-            made = make_model(spec, options or {})
             wrapped = self.wrap(
-                made,
+                make_model(spec, options),
                 requests_per_minute=requests_per_minute,
                 concurrency=concurrency,
                 timeout_seconds=timeout_seconds,
@@ -94,7 +88,7 @@ class ModelPool:
 
     @property
     def judges(self) -> list[CountedAsJudge]:
-        """The other models that have been asked for, with their names as prices know them."""
+        """The judges and other models built so far."""
         return list(self._judges.values())
 
     def wrap(
@@ -106,8 +100,8 @@ class ModelPool:
         timeout_seconds: float | None = None,
         keep_thinking: bool = False,
     ) -> Model:
-        """The model with everything the config asks for around it. See `core/model_stack.py` for the order."""
-        self._plain.append(model)
+        """The model inside the wrappers that the config asks for. See `core/model_stack.py` for the order."""
+        self._models.append(model)
         config = self._config
         requests_per_minute = requests_per_minute or config.requests_per_minute
         can = capabilities_of(model)
@@ -130,7 +124,7 @@ class ModelPool:
                 wrapped,
                 requests_per_minute=requests_per_minute,
                 tokens_per_minute=config.tokens_per_minute,
-                is_over=self._is_over_for_who_has_no_answer,
+                is_over=self._is_ending_without_answer,
             )
             self._rate_limited.append(limited)
             wrapped = limited
@@ -139,7 +133,7 @@ class ModelPool:
             self._outage_waiters.append(waiter)
             wrapped = waiter
         if config.retries:
-            # no wait is longer than the patience; without any, a server is still given the time of a back-off
+            # no wait is longer than the patience; without any, there is still time for a back-off
             longest = min(config.patience_seconds or LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS)
             retrying = Retrying(
                 wrapped, retries=config.retries, longest_retry_after_seconds=longest, sleep=self._wait_for_server
@@ -151,63 +145,63 @@ class ModelPool:
         return wrapped if keep_thinking else WithoutThinking(wrapped)
 
     def _adaptive(self, model: Model) -> Adaptive:
-        """As many requests at once as the server turns out to take."""
-        from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive  # models here need none
+        """A limit on requests in flight that adapts to the server."""
+        from assay.models.layers.adaptive import LONGEST_PAUSE_SECONDS, Adaptive  # only remote models need it
 
         return Adaptive(
             model,
             most=WIDEST,
             longest_pause_seconds=min(self._config.patience_seconds or LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS),
             sleep=self._wait_for_server,
-            is_over=self._is_over_for_who_has_no_answer,
+            is_over=self._is_ending_without_answer,
         )
 
-    def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """Set what reports an outage, what to end when it lasts too long, and what ends waiting to retry."""
+    def bind(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """`say` reports an outage; `stop` ends the run when it lasts too long, and ends waiting to retry."""
         self._stop = stop
         for model in self._outage_waiters:
-            model.tell(stop, say)
+            model.bind(stop, say)
 
     def request_state(self) -> RequestState | None:
-        """Of all models together; None before there is one."""
+        """The state of all models together; None before there is one."""
         if not self._limits:
             return None
         return RequestState(
-            in_flight=sum(each.in_flight for each in self._limits),
-            limit=sum(each.width for each in self._limits),
+            in_flight=sum(limit.in_flight for limit in self._limits),
+            limit=sum(limit.width for limit in self._limits),
             waiting=next(self._reasons_to_wait(), None),
         )
 
     def _reasons_to_wait(self) -> Iterator[str]:
-        """What holds requests back, the weightiest first."""
-        yield from (sentence for each in self._outage_waiters if (sentence := each.away) is not None)
-        refused = [each.last_failure.message for each in self._retrying if each.waiting and each.last_failure]
-        because = f": {refused[0]}" if refused else ""
-        paused = max((each.paused_seconds for each in self._limits if not isinstance(each, Limited)), default=0.0)
+        """What holds requests back, the most important first."""
+        yield from (message for model in self._outage_waiters if (message := model.away) is not None)
+        failures = [model.last_failure.message for model in self._retrying if model.waiting and model.last_failure]
+        because = f": {failures[0]}" if failures else ""
+        paused = max((limit.paused_seconds for limit in self._limits if not isinstance(limit, Limited)), default=0.0)
         if paused >= 1:
             yield f"the server asked for a pause, {paused:.0f} s left{because}"
-        if retries := sum(each.waiting for each in self._retrying):
+        if retries := sum(model.waiting for model in self._retrying):
             yield f"{count_of(retries, 'request')} to be retried{because}"
-        if turns := sum(each.waiting for each in self._rate_limited):
-            yield f"{count_of(turns, 'request')} held back by the limit per minute (--rpm, --tpm)"
+        if queued := sum(model.waiting for model in self._rate_limited):
+            yield f"{count_of(queued, 'request')} held back by the limit per minute (--rpm, --tpm)"
 
     def keep_to_share(self, share: float) -> None:
-        """Use only this part of the run's limits a minute: other processes have the rest."""
+        """Use only this share of the run's limits per minute: other processes have the rest."""
         for model in self._rate_limited:
             model.keep_to_share(share)
 
     async def aclose(self) -> None:
-        for model in self._plain:
+        for model in self._models:
             await close_part(model)
         if self._cache is not None:
             self._cache.close()
 
-    def _is_over_for_who_has_no_answer(self) -> bool:
-        """Whether the run is to end, and the attempt at hand, which has had no answer yet, is not to begin."""
+    def _is_ending_without_answer(self) -> bool:
+        """Whether the run is stopping and the current attempt has had no answer: abandoning it costs nothing."""
         return self._stop.asked and not anything_answered()
 
     async def _wait_for_server(self, seconds: float) -> bool:
-        """Whether the run is to end meanwhile: what would be asked then is something new."""
+        """Wait; return early with True when the run is stopping: a retry would be a new request."""
         until = monotonic() + seconds
         while (left := until - monotonic()) > 0:
             if self._stop.asked:
@@ -217,7 +211,7 @@ class ModelPool:
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:
-            from assay.core.cache import CompletionCache  # SQLite, which a model that is not cached does without
+            from assay.core.cache import CompletionCache  # imports SQLite, which is needed only for cached models
 
             path = Path(self._config.cache_path)
             self._cache = CompletionCache(path, secret_for_cache(path))
@@ -233,18 +227,18 @@ def wrap_alone(
     stop: Stop | None = None,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Model:
-    """A model that is asked outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
+    """Wrap a model for use outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
 
-    `say` is called when a server is down; nothing waits for one once `stop` was asked. Closing the model
-    closes all there is.
+    `say` is called when a server is down; nothing waits for it once `stop` was asked. Closing the wrapped model closes
+    everything.
     """
     config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience_seconds)
     pool = ModelPool(config)
     wrapped = pool.wrap(model, timeout_seconds=timeout_seconds)
-    pool.tell(stop or Stop(), say)
+    pool.bind(stop or Stop(), say)
     return wrapped
 
 
 def attempts_in_flight(config: RunConfig, model: Model) -> int:
-    """How many attempts to keep going: enough for a server that turns out to take many requests at once."""
+    """How many attempts to keep in flight: enough for an adaptive limit to reach its maximum."""
     return WIDEST if config.adaptive and capabilities_of(model).remote else config.concurrency

@@ -77,7 +77,7 @@ class RecordingPool(ModelPool):
 
     def wrap(self, model: Model, **how: float | None) -> Model:
         del how  # a recording model needs no limits
-        self._plain.append(model)
+        self._models.append(model)
         self.listening.append(RecordingModel(model))
         return self.listening[-1]
 

@@ -26,7 +26,7 @@ async def run_here(
 ) -> None:
     """Make every attempt that is neither finished nor outside `positions`, and write it into the journal."""
     config = parts.config
-    parts.models.tell(stop, progress.say)
+    parts.models.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
     with Watch(config.timeout_seconds, stop, progress.say):
         await run_attempts(

@@ -60,7 +60,7 @@ def run(
     said: list[str] = []
     stop = Stop()
     enduring = WaitsOutOutages(server, patience_seconds=patience, clock=clock, sleep=clock.sleep)
-    enduring.tell(stop, said.append)
+    enduring.bind(stop, said.append)
     model = Retrying(
         enduring,
         retries=retries,
@@ -250,7 +250,7 @@ def test_a_run_that_is_to_end_does_not_wait_for_the_server() -> None:
     model = WaitsOutOutages(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
 
     async def go() -> None:
-        model.tell(stop, lambda sentence: stop.ask())  # Ctrl-C as soon as the outage is told
+        model.bind(stop, lambda sentence: stop.ask())  # Ctrl-C as soon as the outage is reported
         patient = Retrying(model, sleep=clock.sleep)
         await model.generate(Request(prompt="first"))
         clock.now = 1.0

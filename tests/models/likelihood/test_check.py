@@ -67,7 +67,7 @@ def test_a_server_that_agrees_with_itself_is_believed(behaviour: str) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "says"),
     [
-        ("off_by_one", "not those of the tokens they stand beside"),
+        ("off_by_one", "to the wrong tokens"),
         ("no_echo", "did not send the log-probabilities of the prompt"),
         ("refuses_echo", "echo is not supported"),
         ("no_logprobs", "cannot be verified"),
@@ -98,7 +98,7 @@ def test_a_refusal_leaves_nothing_behind_past_one_process_either(
     tmp_path: Path, start: Callable[[Path, RunConfig, Path], None]
 ) -> None:
     task = choice(tmp_path)
-    with word_server("off_by_one") as server, pytest.raises(UsageError, match="not those of the tokens"):
+    with word_server("off_by_one") as server, pytest.raises(UsageError, match="to the wrong tokens"):
         start(task, config_for(task, server.address), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

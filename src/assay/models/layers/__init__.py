@@ -1,1 +1,1 @@
-"""What is wrapped around a model: batches, limits, outages."""
+"""Wrappers of models: batches, limits, outages."""

@@ -1,8 +1,8 @@
-"""How many requests a server takes at once, found out while asking: starts modest, grows while healthy, backs off.
+"""Adapts the number of requests in flight to the server: starts small, grows while the server keeps up, backs off.
 
-Growth doubles until the first trouble and is one at a time afterwards. Trouble is a rate limit or an overload, which
-halve the width at most once per round, or answers that take longer without more of them coming back, which narrow it
-by a fifth. When the server says how long to wait, or that its allowance is used up until then, nothing new is sent.
+The width doubles until the first sign of trouble and then grows one at a time. A rate limit or an overload halves it,
+at most once per round; answers that take longer without a higher throughput narrow it by a fifth. When the server says
+how long to wait, or that its rate limit is used up, nothing new is sent until then.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper, innermost, not_sent
 from assay.core.seams import HasRateLimits, Model
 from assay.core.types import Completion, Request
-from assay.models.layers.outage import wait_for_place
+from assay.models.layers.outage import wait_until_woken
 
 TROUBLE = ("rate_limit", "overloaded")
 LONGEST_PAUSE_SECONDS = 120.0
 
 
 class Adaptive(Wrapper):
-    """A limit on requests in flight that finds its own height."""
+    """A limit on requests in flight that adapts to the server."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Adaptive(Wrapper):
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`sleep` may return that no more requests are to be sent; `is_over` says so for waiting requests."""
+        """A true result of `sleep`, or of `is_over` for waiting requests, means that nothing more is to be sent."""
         super().__init__(model)
         source = innermost(model)
         self._source = source if isinstance(source, HasRateLimits) else None
@@ -70,7 +70,7 @@ class Adaptive(Wrapper):
             self._healthy(self._clock() - begun)
             return completion
         finally:
-            self._heed_limits()
+            self._respect_rate_limits()
             self._leave()
 
     @property
@@ -79,7 +79,7 @@ class Adaptive(Wrapper):
 
     @property
     def paused_seconds(self) -> float:
-        """How long nothing new is sent from now on."""
+        """For how long nothing new is sent from now on."""
         return max(0.0, self._paused_until - self._clock())
 
     async def _enter(self) -> None:
@@ -87,7 +87,7 @@ class Adaptive(Wrapper):
             pause = self._paused_until - self._clock()
             if pause > 0:
                 if await self._sleep(pause):
-                    self._wake()  # they wait for the same server
+                    self._wake()  # the others wait for the same server
                     raise not_sent(self.name)
             elif self._is_over():
                 self._wake()
@@ -96,7 +96,7 @@ class Adaptive(Wrapper):
                 self._in_flight += 1
                 return
             else:
-                await wait_for_place(self._waiting, self._wake)
+                await wait_until_woken(self._waiting, self._wake)
 
     def _leave(self) -> None:
         self._in_flight -= 1
@@ -105,14 +105,14 @@ class Adaptive(Wrapper):
     def _wake(self) -> None:
         free = self.width - self._in_flight
         while free > 0 and self._waiting:
-            place = self._waiting.pop(0)
-            if not place.done():
-                place.set_result(None)
+            waiter = self._waiting.pop(0)
+            if not waiter.done():
+                waiter.set_result(None)
                 free -= 1
 
     def _trouble(self, begun: float, retry_after_seconds: float | None) -> None:
         self._first_trouble_seen = True
-        if begun >= self._last_narrowed:  # requests sent before the last step say nothing about the new width
+        if begun >= self._last_narrowed:  # requests sent before the last change say nothing about the new width
             self._set_width(self.width // 2)
         if retry_after_seconds is not None:
             self._pause(retry_after_seconds)
@@ -131,7 +131,7 @@ class Adaptive(Wrapper):
         if slow:
             self._first_trouble_seen = True
             self._set_width(self.width * 4 // 5)
-            self._quickest = quickest * 1.05  # what is usual may change; one quick minute is not for ever
+            self._quickest = quickest * 1.05  # so that one quick window does not set the standard for ever
         else:
             self._quickest = quickest
             if self._was_full:
@@ -152,7 +152,7 @@ class Adaptive(Wrapper):
         self.widest, self.narrowest = max(self.widest, self.width), min(self.narrowest, self.width)
         self._wake()
 
-    def _heed_limits(self) -> None:
+    def _respect_rate_limits(self) -> None:
         limits = self._source.limits if self._source is not None else None
         if limits is not None and limits.remaining <= 0 and limits.reset_seconds > 0:
             self._pause(limits.reset_seconds)

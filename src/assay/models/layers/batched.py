@@ -34,10 +34,10 @@ class Batched(Wrapper):
         return await answer
 
     async def _drain(self) -> None:
-        """One batch after the other, never two at once: most adapters hold one model or one connection."""
+        """One batch after the other, never two at once: most adapters have one model or one connection."""
         async with self._turn:
             while self._waiting:
-                # one turn of the loop lets every attempt that is ready join this batch
+                # one turn of the event loop lets every attempt that is ready join this batch
                 await asyncio.sleep(0)
                 batch = self._waiting[: self._batch_size]
                 del self._waiting[: self._batch_size]

@@ -1,4 +1,4 @@
-"""A system message before everything a model is asked, and the beginning of its answer behind it."""
+"""Adds a system message before each request, and the beginning of the answer after it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from assay.core.types import Completion, Message, Request
 
 
 class WithFrame(Wrapper):
-    """Asks with the run's `--system` and `--prefill` around each request.
+    """Adds the run's `--system` and `--prefill` to each request.
 
-    A task's own system message follows the run's, in one message. A text that is scored or continued, and so has no
-    turns, gets the system text before it and the beginning of the answer behind it.
+    A task's own system message follows the run's, in one message. A text that is scored or continued has no turns, and
+    gets the system text before it and the beginning of the answer after it.
     """
 
     def __init__(self, model: Model, *, system: str | None, prefill: str | None) -> None:

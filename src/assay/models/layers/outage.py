@@ -1,11 +1,11 @@
-"""A server that is down for a while costs only time: all requests wait but one, which probes whether it is back.
+"""Waits out a server outage: all requests wait except one, which probes whether the server is back.
 
-Away is a server that answered before and now either does not listen at all, or turns everybody down (429, 502, 503,
-504, 529) with no answer in between. While it is, waiting does not count as trying: no attempt is used up by an outage.
-What only one request meets is that request's trouble, and left to `Retrying`.
+A server is away if it answered before and now either does not listen, or rejects every request (429, 502, 503, 504,
+529) with no answer in between. Waiting for it uses up no retries. A failure that only one request meets is left to
+`Retrying`.
 
-A server that never listened, or that shuts everybody out (no such key, no such model, no money), is not waited for:
-the run ends itself before it has failed sample after sample. No wait is longer than what is left of the patience,
+A server that never listened, or that rejects everything for good (wrong key, unknown model, no credit), is not waited
+for: the run stops before it has failed sample after sample. No wait is longer than what is left of the patience,
 whatever the server says in `Retry-After`.
 """
 
@@ -22,23 +22,23 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Request
 
 IN_A_ROW = 4
-"""So many refusals without an answer in between are an outage; fewer than the retries that an attempt has."""
+"""This many rejections without an answer in between are an outage; fewer than the retries of a request."""
 
 HOPELESS_IN_A_ROW = 20
-"""So many requests without an answer, which only a person can help, end the run."""
+"""This many failures in a row that only a person can fix end the run."""
 NEVER_SECONDS = 10.0
-"""So long a server may take to begin to listen."""
+"""How long a server may take to begin to listen."""
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 NAP_SECONDS = 1.0
-"""How often a waiting request checks whether the run is to end."""
-TELL_SECONDS = 30.0
-WORTH_TELLING_SECONDS = 2.0
-"""A server that only wants fewer requests at once is back before."""
+"""How often a waiting request checks whether the run is to stop."""
+REPORT_SECONDS = 30.0
+WORTH_REPORTING_SECONDS = 2.0
+"""A server that is only overloaded is back sooner."""
 
 
 class WaitsOutOutages(Wrapper):
-    """Waits out an outage, up to a limit; then the run ends by itself, and can be resumed."""
+    """Waits out an outage, up to a limit; then the run stops by itself, and can be resumed."""
 
     def __init__(
         self,
@@ -56,26 +56,26 @@ class WaitsOutOutages(Wrapper):
         self._hopeless_since = 0.0
         self._callers: set[int] = set()
         self._away_since: float | None = None
-        self._told_at: float | None = None
+        self._reported_at: float | None = None
         self._wait_seconds = FIRST_WAIT_SECONDS
-        self._looking = False
+        self._probing = False
         self._waiting: list[asyncio.Future[None]] = []
         self._stop = Stop()
         self._say: Callable[[str], None] = lambda sentence: None
 
-    def tell(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """Set what reports an outage, and what to end when it lasts too long."""
+    def bind(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """`say` reports an outage; `stop` ends the run when it lasts too long."""
         self._stop, self._say = stop, say
 
     async def generate(self, request: Request) -> Completion:
         call = id(request)
         while True:
-            looking = await self._turn()
+            probing = await self._wait_for_turn()
             try:
                 completion = await self.model.generate(request)
             except FailureError as error:
-                if not self._outlasts(error, call, looking=looking):
-                    if self._given_up:  # the run ends because of it, and reports it once
+                if not self._is_outage(error, call, probing=probing):
+                    if self._given_up:  # the run stops because of it, and reports it once
                         raise not_sent(self.name, f"given up: {error}") from error
                     raise
             else:
@@ -83,29 +83,30 @@ class WaitsOutOutages(Wrapper):
                 self._back()
                 return completion
             finally:
-                if looking:
-                    self._looking = False
+                if probing:
+                    self._probing = False
                     self._wake_one()
 
     @property
     def away(self) -> str | None:
-        """That the server does not answer, and for how long; None while it does."""
+        """A message that the server does not answer, and for how long; None while it does."""
         since = self._away_since
         return None if since is None else f"{self.name}: no answer for {self._clock() - since:.0f} s"
 
-    async def _turn(self) -> bool:
-        """At once while the server is there; else after a while and one at a time: whether this call is that one."""
+    async def _wait_for_turn(self) -> bool:
+        """Return at once while the server is there. While it is away, one call at a time returns, after a wait, to
+        probe it: return whether this is that call."""
         while self._away_since is not None and not self._given_up:
-            if not self._looking:
-                self._looking = True
+            if not self._probing:
+                self._probing = True
                 try:
                     await self._nap(min(self._wait_seconds, self._patience_left()))
                 except BaseException:
-                    self._looking = False
+                    self._probing = False
                     self._wake_one()
                     raise
                 return True
-            await wait_for_place(self._waiting, self._wake_one)
+            await wait_until_woken(self._waiting, self._wake_one)
         return False
 
     def _patience_left(self) -> float:
@@ -116,10 +117,10 @@ class WaitsOutOutages(Wrapper):
         while (left := until - self._clock()) > 0:
             await self._sleep(min(left, NAP_SECONDS))
             if self._stop.asked:
-                self._stop.now()  # nothing is in flight that would be lost
+                self._stop.now()  # nothing that could be lost is in flight
 
-    def _outlasts(self, error: FailureError, call: int, *, looking: bool) -> bool:
-        """Whether this failure is the server's being away, to be waited out."""
+    def _is_outage(self, error: FailureError, call: int, *, probing: bool) -> bool:
+        """Whether the failure means that the server is away, so that the request is to wait and be sent again."""
         if error.away is None or self._given_up:
             return False
         if error.away == "closed" or (error.away == "unreachable" and not self._answered):
@@ -131,15 +132,15 @@ class WaitsOutOutages(Wrapper):
         if self._away_since is None:
             if self._in_a_row < IN_A_ROW or (error.away == "refusing" and len(self._callers) < 2):
                 return False
-            self._away_since, self._told_at = now, None
+            self._away_since, self._reported_at = now, None
         elif now - self._away_since >= self._patience:
             self._give_up(now - self._away_since)
             return False
         if error.retry_after_seconds is not None:
             self._wait_seconds = max(error.retry_after_seconds, 0.1)
-        elif looking:  # the others were sent before the outage was known
+        elif probing:  # the others were sent before the outage was known
             self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
-        self._tell(error, now, now - self._away_since)
+        self._report(error, now, now - self._away_since)
         return True
 
     def _end_if_hopeless(self, error: FailureError) -> None:
@@ -154,22 +155,22 @@ class WaitsOutOutages(Wrapper):
         elif now - self._hopeless_since >= NEVER_SECONDS:
             self._stop.end(f"{self.name}: {error}; check that it is running and that base_url is right")
 
-    def _tell(self, error: FailureError, now: float, away_seconds: float) -> None:
-        if self._told_at is None:
-            if away_seconds + self._wait_seconds < WORTH_TELLING_SECONDS:
+    def _report(self, error: FailureError, now: float, away_seconds: float) -> None:
+        if self._reported_at is None:
+            if away_seconds + self._wait_seconds < WORTH_REPORTING_SECONDS:
                 return
             self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
-        elif now - self._told_at < TELL_SECONDS:
+        elif now - self._reported_at < REPORT_SECONDS:
             return
         else:
             self._say(f"{self.name}: no answer for {away_seconds:.0f} s, still waiting")
-        self._told_at = now
+        self._reported_at = now
 
     def _back(self) -> None:
         self._in_a_row = self._hopeless_in_a_row = 0
         self._callers.clear()
         if self._away_since is not None:
-            if self._told_at is not None:
+            if self._reported_at is not None:
                 self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
             self._away_since = None
             self._wait_seconds = FIRST_WAIT_SECONDS
@@ -179,31 +180,29 @@ class WaitsOutOutages(Wrapper):
         self._given_up = True
         waited = f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} s"
         self._stop.end(f"{self.name} has not answered for {waited} (--patience)")
-        self._stop.now()  # what is in flight waits for the same server; it is made when the run is resumed
+        self._stop.now()  # what is in flight waits for the same server; it is sent when the run is resumed
         self._wake_all()
 
     def _wake_one(self) -> None:
-        while self._waiting:  # one that was cancelled and has not run since does not count
-            place = self._waiting.pop(0)
-            if not place.done():
-                place.set_result(None)
+        while self._waiting:
+            waiter = self._waiting.pop(0)
+            if not waiter.done():  # it may have been cancelled
+                waiter.set_result(None)
                 return
 
     def _wake_all(self) -> None:
         while self._waiting:
-            place = self._waiting.pop()
-            if not place.done():
-                place.set_result(None)
+            self._wake_one()
 
 
-async def wait_for_place(waiting: list[asyncio.Future[None]], wake_another: Callable[[], None]) -> None:
-    """Wait until woken; a waiter that is woken and leaves wakes another."""
-    place = asyncio.get_running_loop().create_future()
-    waiting.append(place)
+async def wait_until_woken(waiting: list[asyncio.Future[None]], wake_another: Callable[[], None]) -> None:
+    """Wait until woken; a waiter that is cancelled wakes another."""
+    waiter = asyncio.get_running_loop().create_future()
+    waiting.append(waiter)
     try:
-        await place
+        await waiter
     except asyncio.CancelledError:
-        if place in waiting:
-            waiting.remove(place)
+        if waiter in waiting:
+            waiting.remove(waiter)
         wake_another()
         raise

@@ -1,6 +1,6 @@
-"""Requests and tokens a minute: a request waits until the last minute's use leaves room for it.
+"""Limits on requests and tokens per minute: a request waits until the limits leave room for it.
 
-A limit is the run's. Where several processes work on one run, each keeps to its share, which may change on the way.
+A limit applies to the whole run. Where several processes work on one run, each has a share, which may change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.core.seams import Model
 from assay.core.types import Completion, Request
 
 LONGEST_NAP_SECONDS = 1.0
-"""How often a waiting request checks again: its share may have grown meanwhile."""
+"""How often a waiting request checks again: the share may have grown."""
 
 
 class RateLimited(Wrapper):
@@ -30,10 +30,10 @@ class RateLimited(Wrapper):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_over` says whether a waiting request is no longer to be sent."""
+        """`is_over` returns whether a waiting request is not to be sent any more."""
         super().__init__(model)
         self.waiting = 0
-        """Requests that wait for their turn, at this moment."""
+        """Requests that are waiting for their turn."""
         self._is_over = is_over
         self._requests = _Allowance(requests_per_minute, clock)
         self._tokens = _Allowance(tokens_per_minute, clock)
@@ -81,7 +81,7 @@ class _Allowance:
             return
         self._refill(self._per_minute)
         before, self._per_minute = self._per_minute, self._whole * share
-        # what was saved up under a larger share is not this one's to spend
+        # what was saved up under a larger share may not be spent
         self._left *= min(1.0, self._per_minute / before)
 
     def wait_seconds(self, amount: float) -> float:

@@ -1,4 +1,4 @@
-"""Asking again after a failure that may pass: rate limits, overloads, connections that break."""
+"""Retries requests after temporary failures: rate limits, overloads, broken connections."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 0.
 
 
 class Retrying(Wrapper):
-    """Asks again after a failure the adapter called retryable: exponential back-off, full jitter, Retry-After first.
+    """Retries after a retryable failure: as `Retry-After` says, else with exponential back-off and full jitter.
 
-    `sleep` may return that no retry is to be made.
+    A true result of `sleep` means that there is to be no retry.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class Retrying(Wrapper):
         self._rng = rng or random.Random()
         self._sleep = sleep
         self.waiting = 0
-        """Requests that wait to be sent again, at this moment."""
+        """Requests that are waiting to be retried."""
         self.last_failure: Failure | None = None
-        """What the last of them met."""
+        """The failure of the last of them."""
 
     async def generate(self, request: Request) -> Completion:
         for retry in range(self._retries + 1):
@@ -64,7 +64,7 @@ class Retrying(Wrapper):
             self.waiting -= 1
 
     def _wait_seconds(self, error: FailureError, retry: int) -> float | None:
-        """How long to wait before the next try; None when there is to be none."""
+        """How long to wait before the next retry; None when there is to be none."""
         if retry >= self._retries or not error.failure.retryable:
             return None
         most = self._longest_retry_after
@@ -73,7 +73,7 @@ class Retrying(Wrapper):
             return backoff
         if error.retry_after_seconds > most:
             return None
-        # clients given the same moment must not all come back at it
+        # requests that are given the same moment must not all come back at once
         return min(error.retry_after_seconds + backoff * 0.1, most)
 
 

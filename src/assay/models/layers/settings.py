@@ -1,4 +1,4 @@
-"""A model with generation settings of its own, which fill what a request leaves open."""
+"""A model with its own generation settings, which are the defaults of its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.core.types import Completion, Request
 
 
 class WithSettings(Wrapper):
-    """Asks with `temperature`, `top_p`, `max_tokens`, `stop` and `seed` where the request has none."""
+    """Sets `temperature`, `top_p`, `max_tokens`, `stop` and `seed` where the request does not."""
 
     def __init__(self, model: Model, generation: Mapping[str, Any]) -> None:
         super().__init__(model)

@@ -1,4 +1,4 @@
-"""What a model wrote between think tags is its reasoning, not its answer."""
+"""Separates the reasoning between think tags from the answer."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def without_thinking(completion: Completion) -> Completion:
 
 
 def _split(text: str, opening: str, closing: str) -> tuple[str, str] | None:
-    """Thought and answer, or None where nothing was thought.
+    """Thought and answer, or None where there is no thought.
 
-    A thought that was cut off has no end and no answer behind it; where the chat template has written the opening tag
-    into the prompt, the answer holds only the closing one.
+    A thought that was cut off has no end and no answer after it; where the chat template wrote the opening tag into the
+    prompt, the answer has only the closing one.
     """
     start = text.lstrip()
     if start.startswith(opening):
@@ -46,9 +46,9 @@ def _split(text: str, opening: str, closing: str) -> tuple[str, str] | None:
 
 
 def _ended(text: str, closing: str) -> tuple[str, bool, str]:
-    """What stands before the end of a thought, whether there is one, and what follows it.
+    """The text before the closing tag, whether there is one, and the text after it.
 
-    A tag in quotes ends nothing: the text is about tags, or a program that reads them.
+    A tag in quotes does not close: the text is about tags, or is a program that reads them.
     """
     at = text.find(closing)
     while at > 0 and text[at - 1] in QUOTES and text[at + len(closing) :].startswith(text[at - 1]):

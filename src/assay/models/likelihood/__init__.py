@@ -1,1 +1,1 @@
-"""How likely given texts are, where a server or an engine can say it."""
+"""The likelihood of given texts, where a server or an engine can compute it."""

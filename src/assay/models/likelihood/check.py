@@ -1,8 +1,8 @@
-"""Are a server's likelihoods correct? What it writes must be as likely as it reports.
+"""Checks whether a server's likelihoods are correct.
 
-Some servers ignore `echo`, and some give each token of a prompt the distribution behind it instead of before it:
-numbers that look right and are not. Let the model write one token and ask how likely that token is in its place: both
-numbers come from the same distribution, so they agree, or the server's likelihoods cannot be used.
+Some servers ignore `echo`, and some give each token of a prompt the distribution after it instead of the one before it:
+numbers that look right and are not. So the model generates one token, and then scores that token as a continuation:
+both numbers come from the same distribution, so they agree, or the server's likelihoods cannot be used.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ PROBES = (
     "The opposite of hot is",
 )
 ENOUGH = 2
-"""So many probes that agree; one that says nothing is passed over."""
+"""How many probes must agree; an inconclusive one is skipped."""
 TOLERANCE = 0.25
-"""Quantised servers differ from themselves by less; a distribution one token off by far more."""
-PROOF_OF_WRONG = ("unsupported", "bad_output", "bad_request")
-"""Failures that the server would give every time."""
+"""Quantised servers differ from themselves by less; a distribution that is one token off differs by far more."""
+PERMANENT_FAILURES = ("unsupported", "bad_output", "bad_request")
+"""Failures that the server would repeat."""
 
 
 async def likelihood_problem(model: Model) -> str | None:
@@ -30,37 +30,35 @@ async def likelihood_problem(model: Model) -> str | None:
     agreed = 0
     try:
         for probe in PROBES:
-            written = await model.generate(Request(prompt=probe, max_tokens=1, temperature=0.0, logprobs=1))
-            said = _logprob(written)
-            if said is None:
+            generated = await model.generate(Request(prompt=probe, max_tokens=1, temperature=0.0, logprobs=1))
+            expected = _logprob(generated)
+            if expected is None:
                 continue
-            given = await model.generate(Request(prompt=probe, continuation=written.text))
-            if (given.raw or {}).get("continuation_tokens", 1) != 1:
-                continue  # read together with the prompt it is cut into other tokens
-            if given.logprob is None or abs(given.logprob - said) > TOLERANCE:
+            scored = await model.generate(Request(prompt=probe, continuation=generated.text))
+            if (scored.raw or {}).get("continuation_tokens", 1) != 1:
+                continue  # after the prompt, the text is split into other tokens
+            if scored.logprob is None or abs(scored.logprob - expected) > TOLERANCE:
                 return (
-                    f"it wrote {written.text!r} after {probe!r} with a log-probability of {said:.2f}, and says "
-                    f"{'nothing' if given.logprob is None else f'{given.logprob:.2f}'} when asked how likely that is: "
-                    "its log-probabilities of prompts are not those of the tokens they stand beside"
+                    f"it generated {generated.text!r} after {probe!r} with a log-probability of {expected:.2f}, but "
+                    f"scored the same continuation with {'none' if scored.logprob is None else f'{scored.logprob:.2f}'}"
+                    ": it assigns the log-probabilities of a prompt to the wrong tokens"
                 )
             agreed += 1
             if agreed == ENOUGH:
                 return None
     except FailureError as error:
-        if error.failure.kind not in PROOF_OF_WRONG:
+        if error.failure.kind not in PERMANENT_FAILURES:
             raise
         return error.failure.message
-    return (
-        None
-        if agreed
-        else "it returns no log-probabilities of what it writes, so those of given texts cannot be verified"
-    )
+    if agreed:
+        return None
+    return "it returns no log-probabilities of the text it generates, so those of given texts cannot be verified"
 
 
-def _logprob(written: Completion) -> float | None:
-    """Of the one token that was written, where it is a text of its own."""
-    entries = written.logprobs or []
-    if len(entries) != 1 or not written.text or "\ufffd" in written.text:
+def _logprob(generated: Completion) -> float | None:
+    """The log-probability of the one token that was generated, where it is whole characters."""
+    entries = generated.logprobs or []
+    if len(entries) != 1 or not generated.text or "\ufffd" in generated.text:
         return None
     logprob = entries[0].get("logprob")
     return float(logprob) if isinstance(logprob, int | float) else None

@@ -1,7 +1,7 @@
-"""What a server said about the tokens of a prompt it echoed: which of them make up a continuation, how likely they are.
+"""The log-probabilities of a prompt that a server echoed: which tokens make up a continuation, and how likely they are.
 
-Servers count places in the text differently: some begin with a token that is not in it, some cut a character into
-several tokens. So places are checked against the text, and an answer that does not fit is refused and not added up.
+Servers count offsets in the text differently: some begin with a token that is not in it, some split a character into
+several tokens. So offsets are checked against the text, and an answer that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class EchoError(Exception):
 
 
 class EchoedToken(NamedTuple):
-    """One token of an answer: its text, its log-probability, where it begins in the text."""
+    """One token of an answer: its text, its log-probability, and its offset in the text."""
 
     text: str
     logprob: float | None
@@ -35,7 +35,7 @@ class EchoedToken(NamedTuple):
 
 
 def tokens_of(logprobs: dict[str, Any] | None) -> list[EchoedToken]:
-    """The protocol's parallel lists; empty when there are none, or when they do not match each other."""
+    """The tokens in the protocol's parallel lists; none where the lists are missing or do not match each other."""
     texts, values, begins = ((logprobs or {}).get(name) for name in ("tokens", "token_logprobs", "text_offset"))
     if not isinstance(texts, list) or not isinstance(values, list) or len(texts) != len(values):
         return []
@@ -52,15 +52,15 @@ class EchoScore(NamedTuple):
     logprob: float
     tokens: int
     is_greedy: bool | None
-    """Whether each is the likeliest in its place; None when the server named no others."""
+    """Whether each is the likeliest at its position; None when the server listed no alternatives."""
 
 
 def continuation_score(
     logprobs: dict[str, Any] | None, prompt: str, continuation: str, *, written: int = 1
 ) -> EchoScore:
-    """Of the continuation: every token that reaches into it, none that begins behind it.
+    """The score of the continuation: of every token that reaches into it, and none that begins after it.
 
-    `written` is how many tokens behind the prompt the server added of its own.
+    `written` is how many tokens the server generated after the prompt.
     """
     tokens = tokens_of(logprobs)
     text = prompt + continuation
@@ -69,13 +69,13 @@ def continuation_score(
     for shift in shifts:
         places = [
             place
-            for place, each in enumerate(tokens)
-            if each.end - shift > len(prompt) and each.begin - shift < len(text)
+            for place, token in enumerate(tokens)
+            if token.end - shift > len(prompt) and token.begin - shift < len(text)
         ]
         inside = [tokens[place] for place in places]
         whole = inside and inside[0].begin - shift <= len(prompt) and inside[-1].end - shift >= len(text)
-        if whole and all(each.fits(text, shift) for each in inside):
-            return _score([each.logprob for each in inside], logprobs, places)
+        if whole and all(token.fits(text, shift) for token in inside):
+            return _score([token.logprob for token in inside], logprobs, places)
     if len(tokens) <= written:
         message = "the server did not send the log-probabilities of the prompt (`echo` with `logprobs`)"
         raise EchoError(message, missing=True)
@@ -85,7 +85,7 @@ def continuation_score(
 
 
 def window_score(logprobs: dict[str, Any] | None, before: int, scored: int) -> EchoScore:
-    """Of `scored` tokens behind the first `before` of a prompt that was sent as numbers."""
+    """The score of the `scored` tokens after the first `before` of a prompt that was sent as token numbers."""
     values = (logprobs or {}).get("token_logprobs")
     if not isinstance(values, list) or len(values) < before + scored:
         message = "the server did not send the log-probabilities of the prompt (`echo` with `logprobs`)"
@@ -96,8 +96,8 @@ def window_score(logprobs: dict[str, Any] | None, before: int, scored: int) -> E
 def _score(values: Sequence[Any], logprobs: dict[str, Any] | None, places: Sequence[int]) -> EchoScore:
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise EchoError(
-            "the server gave no log-probability for the first token of the text, because nothing stands before it; "
-            "name what the model puts between documents: --model-arg document_mark='<|endoftext|>'"
+            "the server gave no log-probability for the first token of the text, because nothing comes before it; "
+            "name the token that the model puts between documents: --model-arg document_mark='<|endoftext|>'"
         )
     try:
         total = float(sum(values))
@@ -107,19 +107,19 @@ def _score(values: Sequence[Any], logprobs: dict[str, Any] | None, places: Seque
 
 
 def _is_greedy(values: Sequence[float], logprobs: dict[str, Any] | None, places: Sequence[int]) -> bool | None:
-    """Whether no token that the server names in any place is likelier than the one that stands there."""
+    """Whether no alternative that the server lists at any position is likelier than the token there."""
     tops = (logprobs or {}).get("top_logprobs")
     if not isinstance(tops, list) or len(tops) <= max(places, default=-1):
         return None
     for value, place in zip(values, places, strict=True):
-        others = tops[place].values() if isinstance(tops[place], dict) else ()
-        if not others or not all(isinstance(other, int | float) for other in others):
+        alternatives = tops[place].values() if isinstance(tops[place], dict) else ()
+        if not alternatives or not all(isinstance(logprob, int | float) for logprob in alternatives):
             return None
-        if max(others) > value:
+        if max(alternatives) > value:
             return False
     return True
 
 
 def _is_piece(token: str) -> bool:
-    """Whether a token is a part of a character, in either of the ways servers write that."""
+    """Whether a token is part of a character, in either of the notations that servers use."""
     return token.startswith("bytes:") or "\ufffd" in token

@@ -1,4 +1,4 @@
-"""Texts longer than a model's context: windows in which every token is scored exactly once, with what fits before it.
+"""Windows over texts longer than a model's context: every token is scored exactly once, with what fits before it.
 
 windows([0], [1, 2, 3, 4, 5, 6], size=4, stride=0)   ->   ([0], [1, 2, 3]), ([3], [4, 5, 6])
 windows([0], [1, 2, 3, 4, 5, 6], size=4, stride=2)   ->   ([0], [1, 2, 3]), ([2, 3], [4, 5]), ([3, 4, 5], [6])
@@ -15,9 +15,9 @@ Window = tuple[list[int], list[int]]
 def windows(before: Sequence[int], text: Sequence[int], *, size: int, stride: int = 0) -> Iterator[Window]:
     """Windows of at most `size` tokens over `before` (at least one token) and the `text` that is scored.
 
-    The first scores as much as fits; each further one moves on by `stride` tokens and reads as much as fits before
-    them, so the last one reads the most. A stride of 0 moves on by all but one token: the fewest windows, the way
-    most published perplexities of long texts were computed. A smaller one costs more and shows each token more.
+    The first window scores as much as fits; each further one scores the next `stride` tokens and reads as much as fits
+    before them. A stride of 0 means all but one token: the fewest windows, and the way most published perplexities of
+    long texts were computed. A smaller stride costs more and gives each token more context.
     """
     if not before or size < 2:
         raise ValueError("a window needs a token to read and one to score")
@@ -29,6 +29,6 @@ def windows(before: Sequence[int], text: Sequence[int], *, size: int, stride: in
         begin, end = end, min(len(tokens), end + step)
 
 
-def window_size(asked: int, most: int) -> int:
-    """How long windows are: as the task says, or as the model can, and never longer than that."""
-    return min(asked or most, most)
+def window_size(requested: int, most: int) -> int:
+    """The size of windows: the requested one (0: the largest), and at most that of the model's context."""
+    return min(requested or most, most)

@@ -1,7 +1,7 @@
-"""Between text and token numbers, with the place in the text where each token begins: what a server's answers need.
+"""Converts between text and token numbers, and finds the offset of each token in the text.
 
-For byte-level vocabularies. A token may be a piece of a character: its text is then written as `bytes:\\xe2\\x82`, and
-it begins where its character does.
+For byte-level vocabularies. A token may be part of a character: its text is then written as `bytes:\\xe2\\x82`, and it
+begins where its character does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PRINTABLE = (range(33, 127), range(161, 173), range(174, 256))
 
 
 class TokenTexts:
-    """A tokenizer file, asked both ways."""
+    """A tokenizer read from a file."""
 
     def __init__(self, path: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(path))
@@ -34,7 +34,7 @@ class TokenTexts:
         return b"".join(map(self.bytes_of, tokens)).decode("utf-8", "replace")
 
     def text(self, token: int) -> str:
-        """One token by itself."""
+        """The text of one token."""
         raw = self.bytes_of(token)
         try:
             return raw.decode()
@@ -44,32 +44,32 @@ class TokenTexts:
     def bytes_of(self, token: int) -> bytes:
         if token not in self._bytes:
             written = self._special.get(token) or self._tokenizer.id_to_token(token) or ""
-            self._bytes[token] = written.encode() if token in self._special else _bytes_behind(written)
+            self._bytes[token] = written.encode() if token in self._special else _decode_symbols(written)
         return self._bytes[token]
 
     def offsets(self, tokens: Sequence[int], begin: int = 0) -> list[int]:
         """Where each token begins, in characters."""
-        found, characters = [], begin
+        offsets, characters = [], begin
         for token in tokens:
             raw = self.bytes_of(token)
-            found.append(characters - 1 if raw and _goes_on(raw[0]) and characters > begin else characters)
-            characters += sum(not _goes_on(byte) for byte in raw)
-        return found
+            offsets.append(characters - 1 if raw and _continues(raw[0]) and characters > begin else characters)
+            characters += sum(not _continues(byte) for byte in raw)
+        return offsets
 
 
-def _goes_on(byte: int) -> bool:
-    """Whether a byte continues a character of several."""
+def _continues(byte: int) -> bool:
+    """Whether a byte continues a UTF-8 character of several bytes."""
     return byte & 0xC0 == 0x80
 
 
-def _bytes_behind(written: str) -> bytes:
+def _decode_symbols(written: str) -> bytes:
     symbols = _symbols()
     return b"".join(bytes([symbols[c]]) if c in symbols else c.encode() for c in written)
 
 
 @cache
 def _symbols() -> dict[str, int]:
-    """The printable stand-ins of all bytes: printable ones stand for themselves, the others follow from 256 on."""
+    """The character that stands for each byte: printable bytes stand for themselves, the others follow from 256 on."""
     printable = [byte for span in _PRINTABLE for byte in span]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}
+    unprintable = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(unprintable)}
