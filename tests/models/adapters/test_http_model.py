@@ -186,7 +186,7 @@ def test_a_key_where_its_name_belongs_is_refused_and_not_repeated(name: str) -> 
     "address", ["http://h/v1?subscription-key={}", "http://h/v1?x=1&accessToken={}", "http://u:{}@h/v1"]
 )
 def test_a_credential_in_an_address_is_refused_and_not_repeated(address: str) -> None:
-    with pytest.raises(UsageError, match="base_url holds") as caught:
+    with pytest.raises(UsageError, match="base_url contains") as caught:
         OpenAIModel("m", base_url=address.format("s3cret-0123456789"))
     assert "s3cret" not in str(caught.value)
     OpenAIModel("m", base_url="https://h/openai/v1?api-version=2024-10-21-preview")

@@ -23,5 +23,5 @@ def test_anything_else_is_no_time_limit(seconds: object) -> None:
 
 def test_a_word_is_one_of_those_allowed() -> None:
     assert one_of("mode", "chat", ("chat", "completions")) == "chat"
-    with pytest.raises(UsageError, match="mode must be one of chat, completions, not `None`"):
+    with pytest.raises(UsageError, match="mode must be one of chat, completions, got `None`"):
         one_of("mode", None, ("chat", "completions"))

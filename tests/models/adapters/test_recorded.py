@@ -16,5 +16,5 @@ def test_it_is_called_by_whose_answers_they_are() -> None:
 
 
 def test_it_gives_no_answer() -> None:
-    with pytest.raises(FailureError, match="asks no model"):
+    with pytest.raises(FailureError, match="calls no model"):
         asyncio.run(make().generate(Request(prompt="x")))

@@ -150,7 +150,7 @@ def test_the_key_may_stand_in_an_env_file_and_is_kept_out_of_options(
     monkeypatch.setenv(f"{vendor.upper()}_API_KEY", "m")  # what people write for a server that wants no key
     assert make_model(f"{vendor}:m").name == f"{vendor}:m"
     monkeypatch.delenv(f"{vendor.upper()}_API_KEY")
-    with pytest.raises(UsageError, match="hold the key itself"):
+    with pytest.raises(UsageError, match="contain the key itself"):
         make_model(f"{vendor}:m", {"extra": {"note": KEY}})
 
 

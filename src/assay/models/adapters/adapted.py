@@ -1,8 +1,8 @@
-"""Models of another shape: templates turn a request into what a server, or the author's Python, is given, and back.
+"""Models with an API of their own: templates render requests for a server or the author's Python, and its answers.
 
-`process_input` renders the body out of `input` (the chat: `messages`, …), `model_info.model_key` and `kwargs`;
-`process_output` renders a chat completion out of `body` (the answer's text) and `status_code`. Without templates both
-sides are those of a chat server.
+`process_input` renders the body from `input` (the chat: `messages`, …), `model_info.model_key` and `kwargs`;
+`process_output` renders a chat completion from `body` (the answer's text) and `status_code`. Without templates both
+are those of a chat server.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Output(Struct, frozen=True):
 
 
 class ChatShape:
-    """Two templates around a model: the body out of a request, a completion out of an answer."""
+    """The two templates of a model: from a request to the body, and from the answer to a completion."""
 
     def __init__(self, name: str, process_input: str | None, process_output: str | None) -> None:
         self._name = name
@@ -60,12 +60,12 @@ class ChatShape:
         self._output = None if process_output is None else Template(process_output, where=f"{name}: process_output")
 
     def body(self, request: Request, model_key: str) -> str:
-        """What the model is given."""
-        given = chat_input(request)
+        """The body to send."""
+        chat = chat_input(request)
         try:
             if self._input is None:
-                return msgspec.json.encode({"model": model_key, **given}).decode()
-            body = self._input.render({"input": given, "model_info": {"model_key": model_key}, "kwargs": {}})
+                return msgspec.json.encode({"model": model_key, **chat}).decode()
+            body = self._input.render({"input": chat, "model_info": {"model_key": model_key}, "kwargs": {}})
             body.encode()
         except RenderError as error:
             raise _failed(self._name, "bad_request", f"process_input: {error}") from error
@@ -74,7 +74,7 @@ class ChatShape:
         return body
 
     def completion(self, body: str, status: int, seconds: float) -> Completion:
-        """What it answered."""
+        """The completion in an answer."""
         text = body
         if self._output is not None:
             try:
@@ -82,13 +82,13 @@ class ChatShape:
             except RenderError as error:
                 raise _failed(self._name, "bad_output", f"process_output: {error}") from error
         try:
-            found = msgspec.json.decode(text, type=_Output)
+            output = msgspec.json.decode(text, type=_Output)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             message = f"the answer is not a chat completion ({error}): {text[:200]!r}"
             raise _failed(self._name, "bad_output", message) from error
-        if not found.choices:
-            raise _failed(self._name, "bad_output", "the answer holds no choices")
-        first, usage = found.choices[0], found.usage or _Usage()
+        if not output.choices:
+            raise _failed(self._name, "bad_output", "the answer has no choices")
+        first, usage = output.choices[0], output.usage or _Usage()
         return Completion(
             text=first.message.content or "",
             finish_reason=first.finish_reason,
@@ -102,19 +102,19 @@ class ChatShape:
 
 
 def chat_input(request: Request) -> dict[str, Any]:
-    """A request as chat servers are asked it."""
+    """A request in the format of chat servers."""
     if request.continuation is not None:
         raise FailureError(
-            Failure(stage="model", kind="unsupported", message="a model of another shape cannot score continuations")
+            Failure(stage="model", kind="unsupported", message="a model with its own API cannot score continuations")
         )
-    said = msgspec.to_builtins(request)
-    messages = said.get("messages") or [{"role": "user", "content": request.prompt or ""}]
+    fields = msgspec.to_builtins(request)
+    messages = fields.get("messages") or [{"role": "user", "content": request.prompt or ""}]
     names = ("temperature", "top_p", "max_tokens", "stop", "seed", "response_format", "tools")
-    return {"messages": messages, **{name: said[name] for name in names if name in said}, **(request.extra or {})}
+    return {"messages": messages, **{name: fields[name] for name in names if name in fields}, **(request.extra or {})}
 
 
 class AdaptedModel(HttpModel):
-    """A server that is asked and answers in a shape of its own."""
+    """A server with its own format of requests and answers."""
 
     def __init__(
         self,
@@ -191,26 +191,26 @@ class InferenceModel:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The code and what it is given, variables by their names only."""
+        """The code and its environment; variables are named, and their values left out."""
         return {"code_sha256": self._identity, "environment": dict(sorted(self._environment.items()))}
 
     async def generate(self, request: Request) -> Completion:
         body = self._shape.body(request, self._model)
-        given = {name: self._value(name, value) for name, value in self._environment.items()}
+        environment = {name: self._value(name, value) for name, value in self._environment.items()}
         started = perf_counter()
-        answer = await self._snippet.call({"value": body}, {"value": given}, fit=True)
+        answer = await self._snippet.call({"value": body}, {"value": environment}, fit=True)
         text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
         return self._shape.completion(text, 200, perf_counter() - started)
 
     def _value(self, name: str, written: str) -> str:
-        """What the code is given: `$NAME` is the variable of that name, which no file holds."""
+        """The value of an environment entry; `$NAME` is the value of the variable of that name."""
         variable = named_variable(written)
         if variable is None:
             return written
-        found = key_variable(variable)
-        if found is None:
+        value = key_variable(variable)
+        if value is None:
             raise _failed(self.name, "auth", f"environment.{name}: the variable `{variable}` is not set")
-        return found
+        return value
 
     async def aclose(self) -> None:
         await self._snippet.aclose()

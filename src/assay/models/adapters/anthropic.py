@@ -1,8 +1,8 @@
-"""Anthropic's Messages API, spoken natively: system text apart, content blocks, tools, thinking, cached tokens.
+"""Anthropic's native Messages API: separate system text, content blocks, tools, thinking, cached tokens.
 
 An answer that the platform's classifiers cut off (`stop_reason: refusal`) is a failure of kind `refused`; a refusal
-that the model wrote is an answer like any other. The API takes no seed and gives no log-probabilities: the first is
-left out, asking for the second is a failure.
+that the model wrote is an answer like any other. The API takes no seed and returns no log-probabilities: a seed is not
+sent, and a request for log-probabilities fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OFFICIAL_BASE_URL = "https://api.anthropic.com"
 VENDOR = "anthropic"
 API_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096
-"""The API wants a number; requests that name none get this one."""
+"""The API requires a limit; this one is for requests that set none."""
 
 FINISH_REASONS = {
     "end_turn": "stop",
@@ -44,7 +44,7 @@ FINISH_REASONS = {
 
 
 class UnsupportedPartError(ValueError):
-    """A content part that the API has no words for."""
+    """A content part that the API does not support."""
 
 
 class AnthropicModel(HttpModel):
@@ -125,7 +125,7 @@ class AnthropicModel(HttpModel):
         body |= {name: value for name, value in optional.items() if value is not None}
         if request.reasoning_effort is not None and (budget := thinking_budget(request.reasoning_effort)):
             body["thinking"] = {"type": "enabled", "budget_tokens": budget}
-            body["max_tokens"] += budget  # which counts what is thought, and is meant for what is said
+            body["max_tokens"] += budget  # the API counts thinking too; the request's limit is for the answer
         return {**body, **self._extra, **(request.extra or {})}
 
     def _messages(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -138,11 +138,11 @@ class AnthropicModel(HttpModel):
         if request.continuation is not None:
             raise self._failed("unsupported", "the Messages API cannot score a given continuation")
         if request.logprobs is not None:
-            raise self._failed("unsupported", "the Messages API gives no log-probabilities")
+            raise self._failed("unsupported", "the Messages API returns no log-probabilities")
         if request.response_format is not None:
             raise self._failed("unsupported", "response_format is OpenAI's; give the API's own field with extra")
-        if wrong := _refused_by_the_api(request):
-            raise self._failed("unsupported", wrong)
+        if problem := _problem_with(request):
+            raise self._failed("unsupported", problem)
 
     def _completion(self, reply: _Reply, seconds: float) -> Completion:
         blocks = reply.content
@@ -151,16 +151,15 @@ class AnthropicModel(HttpModel):
         thinking = self._redactor.joined([block.thinking or "" for block in blocks if block.type == "thinking"])
         if not blocks and reply.stop_reason not in FINISH_REASONS:
             reason = self._clean(str(reply.stop_reason))
-            raise self._failed("bad_output", f"the answer holds no content (stop reason `{reason}`)")
+            raise self._failed("bad_output", f"the answer has no content (stop reason `{reason}`)")
         usage = reply.usage
-        cached = usage.cache_read_input_tokens
         raw = {"model": reply.model} if reply.model and reply.model != self._model else None
         return Completion(
             text=text,
             finish_reason=FINISH_REASONS.get(reply.stop_reason or "", reply.stop_reason),
             tokens_in=token_count(usage.all_in()),
             tokens_out=token_count(usage.output_tokens),
-            tokens_cached=token_count(cached),
+            tokens_cached=token_count(usage.cache_read_input_tokens),
             seconds=seconds,
             reasoning=thinking or None,
             tool_calls=calls or None,
@@ -195,7 +194,7 @@ class _Usage(Struct, frozen=True):
     cache_creation_input_tokens: int | None = None
 
     def all_in(self) -> int | None:
-        """What was read: `input_tokens` counts only what neither came from the cache nor went into it."""
+        """All input tokens: `input_tokens` excludes those read from the cache and written to it."""
         if self.input_tokens is None:
             return None
         return self.input_tokens + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
@@ -211,21 +210,21 @@ class _Reply(Struct, frozen=True):
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
-def _refused_by_the_api(request: Request) -> str | None:
-    """Why the API would answer this with 400, in the words of our own flags."""
-    begun = _begun_answer(request)
-    if begun != begun.rstrip():
+def _problem_with(request: Request) -> str | None:
+    """Why the API would answer the request with 400, in terms of our flags."""
+    prefill = _prefill(request)
+    if prefill != prefill.rstrip():
         return "--prefill must not end with whitespace"
     if not thinking_budget(request.reasoning_effort or "none"):
         return None
-    if begun:
+    if prefill:
         return "--prefill cannot be combined with --reasoning-effort"
     if request.temperature not in (None, 1.0) or (request.top_p is not None and request.top_p < 0.95):
         return "with --reasoning-effort the temperature must be 1 and top_p at least 0.95"
     return None
 
 
-def _begun_answer(request: Request) -> str:
+def _prefill(request: Request) -> str:
     last = request.messages[-1] if request.messages else None
     return text_of_content(last.content) if last and last.role == "assistant" and not last.tool_calls else ""
 
@@ -237,15 +236,15 @@ def _split_system(messages: Sequence[Message]) -> tuple[str | None, list[Message
 
 
 def _message(group: Sequence[Message]) -> dict[str, Any]:
-    """One message in the API's words: what tools gave back is one user's message, a tool call an assistant's block."""
+    """One message in the API's format: tool results are one user message, a tool call is an assistant's block."""
     message = group[0]
     if message.role == "tool":
-        return {"role": "user", "content": [_tool_result(each) for each in group]}
+        return {"role": "user", "content": [_tool_result(result) for result in group]}
     if not message.tool_calls:
         return {"role": message.role, "content": _content(message.content)}
     thoughts = [block for call in message.tool_calls for block in vendor_state(call, VENDOR) or ()]
     text = text_of_content(message.content)
-    said = [{"type": "text", "text": text}] if text else []
+    texts = [{"type": "text", "text": text}] if text else []
     calls = [
         {
             "type": "tool_use",
@@ -255,7 +254,7 @@ def _message(group: Sequence[Message]) -> dict[str, Any]:
         }
         for call in message.tool_calls
     ]
-    return {"role": "assistant", "content": [*thoughts, *said, *calls]}
+    return {"role": "assistant", "content": [*thoughts, *texts, *calls]}
 
 
 def _tool_result(message: Message) -> dict[str, Any]:
@@ -267,14 +266,14 @@ def _content(content: Any) -> Any:
 
 
 def _block_of(part: Any) -> Any:
-    found = read_part(part)
-    if isinstance(found, str):
-        return {"type": "text", "text": found}
-    if found is None:
-        return part  # in the API's own words
-    if found.kind == "audio":
+    content = read_part(part)
+    if isinstance(content, str):
+        return {"type": "text", "text": content}
+    if content is None:
+        return part  # already in the API's format
+    if content.kind == "audio":
         raise UnsupportedPartError("the Messages API takes no audio")
-    return {"type": "image", "source": _source(found)}
+    return {"type": "image", "source": _source(content)}
 
 
 def _source(image: Media) -> dict[str, Any]:
@@ -284,16 +283,16 @@ def _source(image: Media) -> dict[str, Any]:
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """A function in OpenAI's words, in the API's; anything else is passed on as it is."""
+    """A function in OpenAI's format, converted to the API's; anything else unchanged."""
     function = tool.get("function")
     if not isinstance(function, dict):
         return tool
-    named = {"name": function["name"], "input_schema": function.get("parameters") or {"type": "object"}}
-    return named | ({"description": function["description"]} if function.get("description") else {})
+    converted = {"name": function["name"], "input_schema": function.get("parameters") or {"type": "object"}}
+    return converted | ({"description": function["description"]} if function.get("description") else {})
 
 
 def _calls(blocks: Sequence[_Block]) -> list[dict[str, Any]]:
-    """The tool calls of an answer; the first carries the thoughts before them, which the API wants back unchanged."""
+    """The tool calls of an answer; the first carries the thoughts before them, which the API requires unchanged."""
     calls = [_call(block) for block in blocks if block.type == "tool_use"]
     thoughts = [_thought(block) for block in blocks if block.type in ("thinking", "redacted_thinking")]
     return [with_vendor_state(calls[0], VENDOR, thoughts), *calls[1:]] if calls else []

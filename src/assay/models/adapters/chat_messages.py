@@ -1,7 +1,7 @@
-"""Messages as other programs expect them: plain objects with role and content, and what a tool call carries along.
+"""Messages as plain objects with role and content, and the vendor state of tool calls.
 
-A vendor's own state, without which it refuses the next request (the signature of a thought), travels in the call's
-`extra_content` under the vendor's name: the state is kept with the call, and sent back only to that vendor.
+A vendor's state, without which it rejects the next request (such as the signature of a thought), is kept in the tool
+call's `extra_content` under the vendor's name, and sent back only to that vendor.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 from assay.core.types import Message
 
 NATIVE_VENDORS = ("anthropic", "gemini")
-"""Whose state is kept by an adapter of ours; a server of OpenAI's protocol is sent back whatever it sent itself."""
+"""Vendors with an adapter of their own; a server that speaks the OpenAI protocol gets back whatever it sent."""
 
 
 def message_body(message: Message) -> dict[str, Any]:
-    """One message as a plain object. Not the record's own encoding: that leaves out an empty content."""
+    """One message as a plain object. The record's own encoding would leave out an empty content."""
     body: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.name is not None:
         body["name"] = message.name
@@ -31,7 +31,7 @@ def message_body(message: Message) -> dict[str, Any]:
 
 
 def vendor_state(call: Mapping[str, Any], vendor: str) -> Any:
-    """What a vendor wants back with a call it made; None when the call is another vendor's."""
+    """The state that a vendor requires with a call it made; None when the call is another vendor's."""
     kept = call.get("extra_content")
     return kept.get(vendor) if isinstance(kept, Mapping) else None
 
@@ -41,27 +41,27 @@ def with_vendor_state(call: dict[str, Any], vendor: str, state: Any) -> dict[str
 
 
 def call_arguments(text: Any) -> Any:
-    """The arguments of a tool call, which chat servers write as JSON in a text: as they were written.
+    """The arguments of a tool call, which chat servers send as JSON in a string, as they were written.
 
-    Vendors that take only an object get a text that is none as the value of one key.
+    For vendors that accept only an object, a string that is not one becomes the value of one key.
     """
     if not isinstance(text, str):
         return text or {}
     try:
-        object_or_not = msgspec.json.decode(text or "{}")
+        is_object = isinstance(msgspec.json.decode(text or "{}"), dict)
     except (msgspec.DecodeError, UnicodeError, RecursionError):  # a model wrote it
-        return {"arguments": text}
-    return msgspec.Raw((text or "{}").encode()) if isinstance(object_or_not, dict) else {"arguments": text}
+        is_object = False
+    return msgspec.Raw((text or "{}").encode()) if is_object else {"arguments": text}
 
 
 def called_names(messages: Iterable[Message]) -> dict[str, str]:
-    """Which function each call of a conversation was of, by the call's id."""
+    """The name of the function of each tool call of a conversation, by the call's id."""
     calls = [call for message in messages for call in message.tool_calls or ()]
     return {str(call.get("id")): str(call.get("function", {}).get("name")) for call in calls}
 
 
 def with_tool_results_together(messages: Sequence[Message]) -> list[list[Message]]:
-    """Neighbouring results of tools in one group, everybody else alone: vendors take all results of a turn at once."""
+    """Adjacent tool results in one group, every other message alone: vendors take all results of a turn at once."""
     groups: list[list[Message]] = []
     for message in messages:
         if message.role == "tool" and groups and groups[-1][-1].role == "tool":

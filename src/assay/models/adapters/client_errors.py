@@ -1,6 +1,6 @@
-"""What an exception of a third-party client says about a server: its status, or that it could not be reached.
+"""Classifies exceptions of third-party clients: by the server's status, or because it could not be reached.
 
-For models whose requests are made by a library that is not ours: requests, httpx, aiohttp, urllib, a vendor's own.
+For models that send their requests with another library: requests, httpx, aiohttp, urllib, a vendor's own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONGEST_CHAIN = 8
 
 
 class Trouble(NamedTuple):
-    """What kind of failure an exception is, whether asking again may help, and whether the server is away."""
+    """What kind of failure an exception is, whether a retry may help, and whether the server is away."""
 
     kind: str
     retryable: bool
@@ -25,7 +25,7 @@ class Trouble(NamedTuple):
 
 
 def trouble_of(error: Exception) -> Trouble:
-    """What the exception says; kind `exception` where it says nothing about a server."""
+    """The trouble that an exception means; kind `exception` where it has nothing to do with a server."""
     status = status_of(error)
     if status is not None:
         from assay.models.adapters.http_model import kind_of, retry_after_seconds
@@ -34,9 +34,9 @@ def trouble_of(error: Exception) -> Trouble:
         wait = retry_after_seconds(_headers_of(error)) if retryable else None
         return Trouble(kind, retryable, away(status, kind, retryable=retryable), wait)
     chain = list(_chain(error))
-    if any(isinstance(each, ConnectionError) for each in chain):
+    if any(isinstance(cause, ConnectionError) for cause in chain):
         return Trouble("connection", True, "unreachable")
-    if any(isinstance(each, TimeoutError) for each in chain):
+    if any(isinstance(cause, TimeoutError) for cause in chain):
         return Trouble("timeout", True)
     return Trouble("exception", False)
 
@@ -52,9 +52,9 @@ def status_of(error: Exception) -> int | None:
     """The status code that the exception carries, wherever its library puts it."""
     for holder in (error, getattr(error, "response", None)):
         for name in ("status_code", "status", "code"):
-            found = getattr(holder, name, None)
-            if type(found) is int and 100 <= found < 600:
-                return found
+            status = getattr(holder, name, None)
+            if type(status) is int and 100 <= status < 600:
+                return status
     return None
 
 
@@ -62,18 +62,18 @@ def _headers_of(error: Exception) -> Mapping[str, str]:
     from email.message import Message  # used by urllib; nothing else needs the package
 
     for holder in (error, getattr(error, "response", None)):
-        found = getattr(holder, "headers", None)
-        if isinstance(found, Mapping | Message):
-            named = [(name.lower(), str(value)) for name, value in found.items()]
-            return {spelling: value for name, value in named for spelling in (name, name.title())}
+        headers = getattr(holder, "headers", None)
+        if isinstance(headers, Mapping | Message):
+            lowercase = [(name.lower(), str(value)) for name, value in headers.items()]
+            return {spelling: value for name, value in lowercase for spelling in (name, name.title())}
     return {}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and those it was raised from: libraries wrap the one of the socket in their own."""
-    found: BaseException | None = error
+    """The exception and its causes: libraries wrap the socket's exception in their own."""
+    cause: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
-        if found is None:
+        if cause is None:
             return
-        yield found
-        found = found.__cause__ or found.__context__
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -1,15 +1,15 @@
 """A program as a model: JSON lines in, JSON lines out, no shell.
 
-Each line on the program's standard input is one request, with an `id`, `prompt` or `messages`, and whichever parameters
-were set; each line on its standard output answers one of them, in any order:
+Each line on the program's standard input is one request, with an `id`, `prompt` or `messages`, and the parameters that
+are set; each line on its standard output answers one of them, in any order:
 
     {"id": "1", "prompt": "compute: 2 + 3", "max_tokens": 8}
     {"id": "1", "text": "5"}        also: "finish_reason", "tokens_in", "tokens_out", "reasoning", "logprob"
     {"id": "1", "error": "no"}      also: "retryable": true
 
-`CommandModel` starts the program once per batch and believes its exit status. `ServingCommandModel` keeps one running,
-and starts it again when it has died. Standard error is for talk; its end is shown when something breaks. Anything else
-on standard output is a broken program. The program gets a clean environment: what it needs of ours must be named.
+`CommandModel` starts the program once per batch and checks its exit status. `ServingCommandModel` keeps it running, and
+starts it again when it has ended. Standard error is for logs; its end is shown when something breaks. Anything else on
+standard output is an error. The program gets a clean environment: the variables it needs must be named.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def make(
     timeout_seconds: float | None = 600.0,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
 ) -> CommandModel | ServingCommandModel:
-    """The model behind `command:PROGRAM ARGUMENTS…`; the words are split as a shell would, and nothing else is."""
+    """The model `command:PROGRAM ARGUMENTS…`; the words are split as in a shell, and nothing is expanded."""
     try:
         argv = shlex.split(program)
     except ValueError as error:
@@ -67,7 +67,7 @@ def make(
 
 
 class _Command:
-    """What both kinds share: the program, its environment, and the names of what goes wrong."""
+    """What both kinds share: the program, its environment, and the failures."""
 
     persistent = False
 
@@ -97,7 +97,8 @@ class _Command:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answers; a file on the command line counts by content: an edited script is another model."""
+        """What the answers depend on. A file on the command line counts by its content: an edited script is another
+        model."""
         return {
             "adapter": "command",
             "argv": self._argv,
@@ -123,11 +124,11 @@ class _Command:
 
     def _completion(self, answer: _Answer, request: Request, seconds: float) -> Completion:
         if answer.error is not None:
-            raise self._failed("exception", f"the program said: {answer.error}", retryable=answer.retryable)
+            raise self._failed("exception", f"the program reported: {answer.error}", retryable=answer.retryable)
         if answer.text is None:
             raise self._failed("bad_output", "the program's answer has neither `text` nor `error`")
         if request.continuation is not None and answer.logprob is None:
-            raise self._failed("unsupported", "the program gave no `logprob` for the continuation it was to score")
+            raise self._failed("unsupported", "the program returned no `logprob` for the continuation")
         return Completion(
             text=answer.text,
             finish_reason=answer.finish_reason,
@@ -144,8 +145,8 @@ class _Command:
     def _not_started(self, error: OSError) -> FailureError:
         return self._failed("exception", f"cannot start `{self._argv[0]}`: {error.strerror}")
 
-    def _timed_out(self, said: str) -> FailureError:
-        message = f"the program did not answer within {self._timeout_seconds:g} s and was killed{said}"
+    def _timed_out(self, stderr: str) -> FailureError:
+        message = f"the program did not answer within {self._timeout_seconds:g} s and was killed{stderr}"
         return self._failed("timeout", message, retryable=True)
 
     def _failed(self, kind: str, message: str, *, retryable: bool = False) -> FailureError:
@@ -166,7 +167,7 @@ class CommandModel(_Command):
         return answer
 
     async def generate_batch(self, requests: Sequence[Request]) -> list[Completion | FailureError]:
-        """One process for all. What is wrong with one answer fails that answer; a broken program fails all."""
+        """One process for all. A bad answer fails only itself; a broken program fails all."""
         started = perf_counter()
         lines = [self._line_or_failure(str(number), request) for number, request in enumerate(requests)]
         sent = [line for line in lines if isinstance(line, bytes)]
@@ -183,17 +184,17 @@ class CommandModel(_Command):
             )
         except OSError as error:
             raise self._not_started(error) from error
-        said = last_words(finished.stderr)
+        stderr = last_words(finished.stderr)
         if finished.timed_out:
-            raise self._timed_out(said)
+            raise self._timed_out(stderr)
         if finished.stdout_too_long:
             raise self._too_much()
         if finished.exit_code:
-            raise self._failed("exception", f"the program {how_it_ended(finished.exit_code)}{said}")
-        answers = self._by_id(finished.stdout, said)
+            raise self._failed("exception", f"the program {how_it_ended(finished.exit_code)}{stderr}")
+        answers = self._by_id(finished.stdout, stderr)
         share = (perf_counter() - started) / max(1, len(requests))
         return [
-            line if isinstance(line, FailureError) else self._one(answers.get(str(number), []), request, share, said)
+            line if isinstance(line, FailureError) else self._only(answers.get(str(number), []), request, share, stderr)
             for number, (request, line) in enumerate(zip(requests, lines, strict=True))
         ]
 
@@ -203,19 +204,20 @@ class CommandModel(_Command):
         except FailureError as error:
             return error
 
-    def _by_id(self, output: bytes, said: str) -> dict[str, list[_Answer]]:
+    def _by_id(self, output: bytes, stderr: str) -> dict[str, list[_Answer]]:
         answers: dict[str, list[_Answer]] = {}
         for line in filter(bytes.strip, output.split(b"\n")):
             answer = _read_line(line)
             if answer is None:
-                raise self._failed("bad_output", f"{_GARBAGE} {_shown(line)}{said}")
+                raise self._failed("bad_output", f"{_GARBAGE} {_shown(line)}{stderr}")
             answers.setdefault(str(answer.id), []).append(answer)
         return answers
 
-    def _one(self, answers: list[_Answer], request: Request, seconds: float, said: str) -> Completion | FailureError:
+    def _only(self, answers: list[_Answer], request: Request, seconds: float, stderr: str) -> Completion | FailureError:
+        """The one answer to a request."""
         if len(answers) != 1:
-            what = "did not answer this request" if not answers else f"answered this request {len(answers)} times"
-            return self._failed("bad_output", f"the program {what}{said}")
+            problem = "did not answer this request" if not answers else f"answered this request {len(answers)} times"
+            return self._failed("bad_output", f"the program {problem}{stderr}")
         try:
             return self._completion(answers[0], request, seconds)
         except FailureError as error:
@@ -223,7 +225,7 @@ class CommandModel(_Command):
 
 
 class ServingCommandModel(_Command):
-    """Keeps the program running; requests are in flight side by side and matched to their answers by id."""
+    """Keeps the program running; requests are sent concurrently and matched to their answers by id."""
 
     persistent = True
 
@@ -248,7 +250,7 @@ class ServingCommandModel(_Command):
         return self._completion(answer, request, perf_counter() - started)
 
     async def aclose(self) -> None:
-        """Let the program end by itself, for a moment; then kill its group."""
+        """Give the program a moment to end by itself, then kill its process group."""
         await self._service.aclose(GRACE_SECONDS)
 
     def _start(self, on_line: OnLine) -> Child:
@@ -298,7 +300,7 @@ def _read_line(line: bytes) -> _Answer | None:
 
 
 def _usual_name(argv: Sequence[str]) -> str:
-    """The command line as a name: one line, and not longer than a table can bear."""
+    """The command line as a name: one line, short enough for a table."""
     name = one_line(f"command:{shlex.join(argv)}", 1000)
     return name if len(name) <= 80 else name[:79] + "…"
 

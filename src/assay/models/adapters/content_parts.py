@@ -1,4 +1,4 @@
-"""Content parts in the words of chat servers, read once for the vendors that have other words for them."""
+"""Reads content parts in the format of chat servers, for the vendors that have other formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AUDIO_TYPES = {"mp3": "audio/mp3", "wav": "audio/wav"}
 
 
 class Media(Struct, frozen=True, kw_only=True):
-    """An image or a sound: its bytes, or where they lie."""
+    """An image or a sound: its bytes, or its address."""
 
     kind: Literal["image", "audio"]
     mime_type: str = ""
@@ -20,7 +20,7 @@ class Media(Struct, frozen=True, kw_only=True):
 
 
 def read_part(part: Any) -> str | Media | None:
-    """The text or the media of one content part; None for a part in a vendor's own words."""
+    """The text or the media of one content part; None for a part in a vendor's own format."""
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
@@ -35,14 +35,14 @@ def read_part(part: Any) -> str | Media | None:
 
 
 def text_of_content(content: Any) -> str:
-    """The text of a message, whatever else it holds."""
+    """The text of a message, without its other content."""
     if not isinstance(content, list):
         return str(content or "")
     return "\n\n".join(text for part in content if isinstance(text := read_part(part), str))
 
 
-def _image(given: Any) -> Media | None:
-    url = given.get("url") if isinstance(given, dict) else given
+def _image(image: Any) -> Media | None:
+    url = image.get("url") if isinstance(image, dict) else image
     if not isinstance(url, str):
         return None
     head, comma, data = url.partition(",")
@@ -51,8 +51,8 @@ def _image(given: Any) -> Media | None:
     return Media(kind="image", url=url)
 
 
-def _audio(given: Any) -> Media | None:
-    if not isinstance(given, dict) or not isinstance(given.get("data"), str):
+def _audio(audio: Any) -> Media | None:
+    if not isinstance(audio, dict) or not isinstance(audio.get("data"), str):
         return None
-    form = str(given.get("format") or "wav")
-    return Media(kind="audio", mime_type=AUDIO_TYPES.get(form, f"audio/{form}"), data=given["data"])
+    form = str(audio.get("format") or "wav")
+    return Media(kind="audio", mime_type=AUDIO_TYPES.get(form, f"audio/{form}"), data=audio["data"])

@@ -1,7 +1,7 @@
-"""Google's Gemini API, spoken natively: contents and parts, thoughts, function calls, cached tokens.
+"""Google's native Gemini API: contents and parts, thoughts, function calls, cached tokens.
 
-What the platform's filters withheld, a blocked prompt or an answer that stopped for safety, is a failure of kind
-`refused`; the key goes into a header, never into the address.
+A prompt that the platform's filters blocked, or an answer that they withheld, is a failure of kind `refused`. The key
+is sent in a header, never in the address.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class GeminiModel(HttpModel):
         if blocked:
             raise self._failed("refused", f"the prompt was blocked ({self._clean(str(blocked))})")
         if not reply.candidates:
-            raise self._failed("bad_output", "the server's answer holds no candidates", retryable=True)
+            raise self._failed("bad_output", "the server's answer has no candidates", retryable=True)
         candidate = reply.candidates[0]
         reason = candidate.finishReason
         if reason in WITHHELD:
@@ -100,8 +100,8 @@ class GeminiModel(HttpModel):
         calling = [part for part in parts if part.functionCall is not None]
         calls = [_call(part, place) for place, part in enumerate(calling, earlier_calls)]
         if not parts and reason not in FINISH_REASONS:
-            why = self._clean(str(reason))
-            raise self._failed("bad_output", f"the server's answer has no content (reason `{why}`)")
+            shown = self._clean(str(reason))
+            raise self._failed("bad_output", f"the server's answer has no content (reason `{shown}`)")
         usage = reply.usageMetadata
         return Completion(
             text=self._redactor.joined([part.text or "" for part in parts if not part.thought]),
@@ -125,7 +125,7 @@ class GeminiModel(HttpModel):
         return kind_of(status, codes)
 
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
-        """`Retry-After`, or the `retryDelay` that the error's details hold."""
+        """`Retry-After`, or the `retryDelay` in the error's details."""
         return retry_after_seconds(answer.headers) or _retry_delay(answer.body)
 
 
@@ -134,7 +134,7 @@ def gemini_url(base_url: str, model: str) -> str:
 
 
 def gemini_body(request: Request, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The request as the API wants it; `extra` goes into `generationConfig`."""
+    """The request in the API's format; `extra` goes into `generationConfig`."""
     messages = request.messages or (Message(role="user", content=request.prompt or ""),)
     names = called_names(messages)
     system = [message for message in messages if message.role in ("system", "developer")]
@@ -218,14 +218,14 @@ _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
 def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The parts of a message: text, media, function calls, a function's answer, or parts in the API's own words."""
+    """The parts of a message: text, media, function calls, a function's result, or parts in the API's own format."""
     if message.role == "tool":
         return [_function_response(message, names)]
     content = message.content if isinstance(message.content, list) else [message.content or ""]
-    said = [_part_of(part) for part in content]
+    parts = [_part_of(part) for part in content]
     if message.tool_calls:
-        said = [part for part in said if part != {"text": ""}]
-    return [*said, *(_function_call(call) for call in message.tool_calls or ())]
+        parts = [part for part in parts if part != {"text": ""}]
+    return [*parts, *(_function_call(call) for call in message.tool_calls or ())]
 
 
 def _function_response(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
@@ -241,12 +241,10 @@ def _function_call(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part_of(part: Any) -> Any:
-    found = read_part(part)
-    if isinstance(found, str):
-        return {"text": found}
-    if isinstance(found, Media):
-        return _media(found)
-    return part
+    content = read_part(part)
+    if isinstance(content, str):
+        return {"text": content}
+    return part if content is None else _media(content)
 
 
 def _media(media: Media) -> dict[str, Any]:
@@ -256,7 +254,7 @@ def _media(media: Media) -> dict[str, Any]:
 
 
 def _most_tokens(request: Request) -> int | None:
-    """The API counts what is thought too; the run's limit is meant for what is said."""
+    """The API counts thinking too; the run's limit is for the answer."""
     if request.max_tokens is None or request.reasoning_effort is None:
         return request.max_tokens
     return request.max_tokens + thinking_budget(request.reasoning_effort)
@@ -269,31 +267,31 @@ def _thinking(effort: str | None) -> dict[str, Any] | None:
     return {"thinkingBudget": budget, "includeThoughts": budget > 0}
 
 
-def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:
-    """OpenAI's `response_format` in the API's words."""
-    if wanted is None:
+def _format(response_format: dict[str, Any] | None) -> dict[str, Any]:
+    """OpenAI's `response_format`, converted to the API's fields."""
+    if response_format is None:
         return {}
-    schema = (wanted.get("json_schema") or {}).get("schema")
+    schema = (response_format.get("json_schema") or {}).get("schema")
     return {"responseMimeType": "application/json"} | ({"responseJsonSchema": schema} if schema else {})
 
 
 def _call(part: _Part, number: int) -> dict[str, Any]:
-    """A function call; where the API gives no id, one by its place among all calls of the conversation."""
+    """A function call; where the API gives no id, it is numbered among all calls of the conversation."""
     call = part.functionCall or _FunctionCall()
-    made = {
+    converted = {
         "id": call.id or f"call_{number}",
         "type": "function",
         "function": {"name": call.name, "arguments": bytes(call.args).decode() or "{}"},
     }
-    return with_vendor_state(made, VENDOR, part.thoughtSignature)
+    return with_vendor_state(converted, VENDOR, part.thoughtSignature)
 
 
 def _logprobs(result: dict[str, Any] | None) -> list[dict[str, Any]] | None:
-    """The API's two lists in the shape of chat servers: one entry per token, alternatives inside."""
+    """The API's two lists in the format of chat servers: one entry per token, with its alternatives."""
     try:
         return _entries(result or {}) or None
     except (AttributeError, LookupError, TypeError):
-        return None  # of another shape, which must not cost the answer
+        return None  # an unexpected format must not cost the answer
 
 
 def _entries(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -310,7 +308,7 @@ def _entries(result: dict[str, Any]) -> list[dict[str, Any]]:
 def _retry_delay(body: bytes) -> float | None:
     try:
         details = msgspec.json.decode(body)["error"]["details"]
-        said = next(str(each["retryDelay"]) for each in details if "retryDelay" in each)
-        return max(0.0, float(said.removesuffix("s")))
+        delay = next(str(detail["retryDelay"]) for detail in details if "retryDelay" in detail)
+        return max(0.0, float(delay.removesuffix("s")))
     except (msgspec.DecodeError, LookupError, TypeError, ValueError, StopIteration, RecursionError):
         return None

@@ -1,6 +1,6 @@
-"""What every adapter over HTTP shares: the key by name, names for failures, what a server says about its limits.
+"""What every HTTP adapter shares: reading the key, naming failures, reading rate limits.
 
-An adapter adds what is particular to its server: the body it sends, the shape it reads, the words for errors.
+An adapter adds what is particular to its server: the body it sends, the answer it reads, the error codes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Reply = TypeVar("Reply")
 
 
 class HttpModel:
-    """One model on one server. The key is named by its environment variable and kept in a request header only."""
+    """One model on one server. The key is named by its environment variable, and only sent in a header."""
 
     capabilities = Capabilities(remote=True, cacheable=True)
     limits: RateLimits | None = None
@@ -47,20 +47,20 @@ class HttpModel:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
+        """What the answers depend on, without secrets: part of every cache key and run fingerprint."""
         raise NotImplementedError
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
     async def _post(self, url: str, body: dict[str, Any]) -> HttpAnswer:
-        """Ask once; a status other than 200 is a `FailureError` with its kind."""
+        """Send one request; a status other than 200 raises a `FailureError` of its kind."""
         try:
             sent = encode(body)
         except UnicodeEncodeError as error:
             raise self._failed("bad_request", HALF_A_CHARACTER) from error
         answer = await self._client.post_json(url, sent, self._headers, self._timeout_seconds)
-        self.limits = told_limits(answer.headers)
+        self.limits = rate_limits_in(answer.headers)
         clean = self._redactor.body(answer.body)
         if clean is not answer.body:
             answer = answer._replace(body=clean)
@@ -69,7 +69,7 @@ class HttpModel:
         return answer
 
     def _decoded(self, answer: HttpAnswer, decode: Callable[[bytes], Reply]) -> Reply:
-        """The answer in the shape it should have; any other is a failure of kind `bad_output`."""
+        """The decoded answer; one of another shape is a failure of kind `bad_output`."""
         content_type = answer.headers.get("content-type", "")
         if content_type and "json" not in content_type.lower():
             kind = self._clean(content_type)
@@ -79,14 +79,14 @@ class HttpModel:
             return decode(answer.body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             message = f"the server's answer cannot be read ({error}): {self._clean(answer.body)}"
-            # a well-formed answer of another shape will have that shape again, a torn one may not
+            # a well-formed answer of another shape will have that shape again; a truncated one may not
             retryable = not isinstance(error, msgspec.ValidationError)
             raise self._failed("bad_output", message, retryable=retryable) from error
         except RecursionError as error:
             raise self._failed("bad_output", "the server's answer is nested too deeply to be read") from error
 
     def _without_key(self, logprobs: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
-        """The tokens of an answer, none of which may hold the key that together they spell."""
+        """The tokens of an answer, redacted where together they spell the key."""
         return None if logprobs is None else self._redactor.spelt(logprobs, "token")
 
     # -- what went wrong ---------------------------------------------------------------------------------------
@@ -95,22 +95,22 @@ class HttpModel:
         return kind_of(status, codes)
 
     def _status_failure(self, status: int, answer: HttpAnswer) -> FailureError:
-        said, codes = error_text(answer.body)
+        text, codes = error_text(answer.body)
         kind, retryable = self._kind_of(status, codes)
         if answer.headers.get("x-should-retry") == "false":
             retryable = False
         message = f"{self._host()} answered {status}"
-        if said:
-            message += f": {self._clean(said)}"
+        if text:
+            message += f": {self._clean(text)}"
         if 300 <= status < 400:
             target = self._clean(_host_of(answer.headers.get("location", ""))) or "nowhere"
             message += f"; redirects are not followed, set base_url (it points to {target})"
         if kind == "auth" and not self._key:
             message += "; no key was sent"
         wait = self._retry_after_seconds(answer) if retryable else None
-        failed = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
-        failed.away = away(status, kind, retryable=retryable)
-        return failed
+        error = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
+        error.away = away(status, kind, retryable=retryable)
+        return error
 
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
         return retry_after_seconds(answer.headers)
@@ -124,9 +124,9 @@ class HttpModel:
         failure = Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable)
         return FailureError(failure, retry_after_seconds)
 
-    def _clean(self, said: str | bytes) -> str:
-        """What a server said, fit for a message: one line, short, without control characters and without the key."""
-        text = said[:8000].decode("utf-8", "replace") if isinstance(said, bytes) else said[:8000]
+    def _clean(self, text: str | bytes) -> str:
+        """A server's text, fit for a message: one line, short, without control characters and without the key."""
+        text = text[:8000].decode("utf-8", "replace") if isinstance(text, bytes) else text[:8000]
         text = self._message_redactor.text(text)[:4000]
         return one_line(text, 400)
 
@@ -134,7 +134,7 @@ class HttpModel:
 
     @property
     def _secret(self) -> str | None:
-        """The key, if it is one: `x`, `EMPTY` and `none` are what people give to servers that want no key."""
+        """The key, unless it is a placeholder: people give `x`, `EMPTY` or `none` to servers that need no key."""
         return self._key if self._key and len(self._key) >= SHORTEST_SECRET else None
 
     def _key_named(self, name: str, *, required: bool) -> str | None:
@@ -148,43 +148,44 @@ class HttpModel:
                 "or name another with api_key_env, or another server with base_url"
             )
         if not key.isascii() or not key.isprintable():
-            raise UsageError(f"the key in the environment variable {name} has characters no key can have")
+            raise UsageError(f"the key in the environment variable {name} contains characters that no key can have")
         return key or None
 
     def _refuse_key_in_settings(self, name: str) -> None:
         if self._secret and self._secret in msgspec.json.encode(self.settings).decode():
             raise UsageError(
-                f"the options of `{self.name}` hold the key itself; options are written into run files, "
-                f"so a key is only ever named: api_key_env={name}"
+                f"the options of `{self.name}` contain the key itself; options are written into run files, "
+                f"so name the variable of the key instead: api_key_env={name}"
             )
         if (option := secret_option_in(self.settings)) is not None:
             raise UsageError(
-                f"the options of `{self.name}` hold a secret (`{option}`); options are written into run files, so set "
-                "a variable to it and give its name with api_key_env"
+                f"the options of `{self.name}` contain a secret (`{option}`); options are written into run files, so "
+                "set a variable to it and give its name with api_key_env"
             )
 
 
 SHORTEST_SECRET = 8
-"""A message may lose a word that was meant; an answer may not (see `redaction.SHORTEST`)."""
+"""Redacting a word by mistake is acceptable in a message, but not in an answer (see `redaction.SHORTEST`)."""
 
 encode = msgspec.json.Encoder().encode
 
 
-def told_limits(headers: Mapping[str, str], now: datetime | None = None) -> RateLimits | None:
-    """What the rate-limit headers say, in the dialects of OpenAI and Anthropic; None when they say nothing."""
+def rate_limits_in(headers: Mapping[str, str], now: datetime | None = None) -> RateLimits | None:
+    """The rate limits in the headers of OpenAI and Anthropic; None where there are none."""
     for remaining, reset in (
         ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
         ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
     ):
         left = _number(headers.get(remaining))
         if left is not None:
-            said = headers.get(reset, "")
-            seconds = _duration_seconds(said) if "T" not in said else _seconds_to(said, now or datetime.now(UTC))
+            until = headers.get(reset, "")
+            is_moment = "T" in until
+            seconds = _seconds_until_iso(until, now or datetime.now(UTC)) if is_moment else _duration_seconds(until)
             return RateLimits(int(left), seconds or 0.0)
     return None
 
 
-def _seconds_to(moment: str, now: datetime) -> float | None:
+def _seconds_until_iso(moment: str, now: datetime) -> float | None:
     try:
         return max(0.0, (datetime.fromisoformat(moment) - now).total_seconds())
     except (ValueError, TypeError):
@@ -199,7 +200,7 @@ def _host_of(url: str) -> str:
 
 
 def error_text(body: bytes) -> tuple[str, set[str]]:
-    """What the server said was wrong, and the code words it used, whatever shape it chose for them."""
+    """The error message in a server's answer, and its error codes, whatever the format."""
     try:
         decoded = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -230,7 +231,7 @@ _FILTERED = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyV
 
 
 def kind_of(status: int, codes: set[str]) -> tuple[str, bool]:
-    """(kind of failure, whether asking again may help) for a status that is not 200."""
+    """(kind of failure, whether a retry may help) for a status that is not 200."""
     if codes & _FILTERED:
         return "refused", False
     if codes & {"context_length_exceeded", "exceed_context_size_error"}:
@@ -245,18 +246,18 @@ def kind_of(status: int, codes: set[str]) -> tuple[str, bool]:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """How long the server asks us to wait, in whichever of its dialects; None when it does not say."""
+    """How long the server asks us to wait, in any of the usual headers; None when it does not say."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("retry-after")
-    if said is not None:
-        seconds = _number(said)
-        return seconds if seconds is not None else _seconds_until(said, now or datetime.now(UTC))
+    retry_after = headers.get("retry-after")
+    if retry_after is not None:
+        seconds = _number(retry_after)
+        return seconds if seconds is not None else _seconds_until(retry_after, now or datetime.now(UTC))
     resets = [
-        _duration_seconds(headers.get(f"x-ratelimit-reset-{what}", ""))
-        for what in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{what}") == "0"
+        _duration_seconds(headers.get(f"x-ratelimit-reset-{unit}", ""))
+        for unit in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{unit}") == "0"
     ]
     return max((seconds for seconds in resets if seconds is not None), default=None)
 
@@ -286,10 +287,10 @@ _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+
 
 def _duration_seconds(text: str) -> float | None:
     """`6m0s`, `1.5s`, `20ms` in seconds."""
-    found = _DURATION.fullmatch(text)
-    if not text or not found:
+    match = _DURATION.fullmatch(text)
+    if not text or not match:
         return None
-    hours, minutes, seconds, milliseconds = (float(group or 0) for group in found.groups())
+    hours, minutes, seconds, milliseconds = (float(group or 0) for group in match.groups())
     return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
 
 
@@ -298,14 +299,14 @@ def checked_base_url(base_url: str) -> str:
         parts = urlsplit(base_url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError("base_url is not an address, such as http://localhost:8000/v1") from error
+        raise UsageError("base_url is not a valid address; it must be like http://localhost:8000/v1") from error
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError("base_url must begin with http:// or https:// and name a host, like http://localhost:8000/v1")
     secret = credential_in(base_url)
     if secret is not None:
         raise UsageError(
-            f"base_url holds {secret}, and addresses are written into run files: set a variable to it and give its "
-            "name with api_key_env (where the header is another than Authorization, with api_key_header)"
+            f"base_url contains {secret}, and addresses are written into run files: set a variable to it and give its "
+            "name with api_key_env (and api_key_header, if the header is not Authorization)"
         )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
 

@@ -1,7 +1,7 @@
-"""The long tail of providers through the `litellm` library: whatever it can reach, as a model here.
+"""The long tail of providers, through the `litellm` library.
 
-Slower than the native adapters and heavy to import, so those come first; its errors are mapped to our kinds by the
-status that it gives them, and its own retries are turned off, because retrying is the run's business.
+It is slower than the native adapters and heavy to import, so prefer those. Its errors are mapped to our kinds by their
+status, and its own retries are turned off, because the run retries.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class LiteLLMModel:
         self, model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None
     ) -> None:
         if not model:
-            raise UsageError("`litellm` needs a model by the library's name for it: `litellm:PROVIDER/MODEL`")
+            raise UsageError("`litellm` needs the library's name of a model: `litellm:PROVIDER/MODEL`")
         if importlib.util.find_spec("litellm") is None:
             raise UsageError(f"`litellm:{model}` needs the package `litellm`: {EXTRA}")
         self.name = f"litellm:{model}"
         self._model = model
         self._timeout = timeout_seconds
         self._extra = dict(extra or {})
-        named = [name for name in self._extra if name.lower().endswith(("key", "token", "secret", "password"))]
-        if named:
+        secrets = [name for name in self._extra if name.lower().endswith(("key", "token", "secret", "password"))]
+        if secrets:
             raise UsageError(
-                f"`{named[0]}` does not belong into options, which are written into run files; "
+                f"`{secrets[0]}` does not belong in the options, which are written into run files; "
                 "set the provider's environment variable"
             )
 
@@ -81,9 +81,9 @@ class LiteLLMModel:
             "tools": request.tools,
             "timeout": self._timeout,
         }
-        named = {name: value for name, value in optional.items() if value is not None}
-        return {"model": self._model, "messages": messages, "num_retries": 0, **named, **self._extra,
-                **(request.extra or {})}  # fmt: skip
+        settings = {name: value for name, value in optional.items() if value is not None}
+        arguments = {"model": self._model, "messages": messages, "num_retries": 0}
+        return arguments | settings | self._extra | (request.extra or {})
 
     def _completion(self, reply: Any, seconds: float) -> Completion:
         choice = reply.choices[0]
@@ -106,15 +106,15 @@ class LiteLLMModel:
 
     def _failure_of(self, error: Exception) -> FailureError:
         name = type(error).__name__
-        said = one_line(str(error), 400)
+        message = one_line(str(error), 400)
         if name == "Timeout":
-            return self._failed("timeout", said, retryable=True)
+            return self._failed("timeout", message, retryable=True)
         if name == "ContextWindowExceededError":
-            return self._failed("too_long", said, retryable=False)
+            return self._failed("too_long", message, retryable=False)
         if name == "ContentPolicyViolationError":
-            return self._failed("refused", said, retryable=False)
-        found = trouble_of(error)
-        return self._failed(found.kind, f"{name}: {said}", retryable=found.retryable, away=found.away)
+            return self._failed("refused", message, retryable=False)
+        trouble = trouble_of(error)
+        return self._failed(trouble.kind, f"{name}: {message}", retryable=trouble.retryable, away=trouble.away)
 
     def _failed(self, kind: str, message: str, *, retryable: bool, away: Away | None = None) -> FailureError:
         failure = Failure(stage="model", part=self.name, kind=kind, message=message, retryable=retryable)
@@ -122,15 +122,15 @@ class LiteLLMModel:
 
 
 def _library() -> Any:
-    """The library, which on its first import would put all of the nearest `.env` into our environment."""
+    """The library, kept from loading the nearest `.env` into our environment on its first import."""
     if "litellm" in sys.modules:
         return sys.modules["litellm"]
     before = dict(os.environ)
     try:
-        os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # its word for not doing so, which not every release keeps
+        os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # turns that off, though not in every release
         import litellm
     finally:
         for name in os.environ.keys() - before.keys():
             del os.environ[name]
-    litellm.suppress_debug_info = True  # it would talk on stdout, where data goes
+    litellm.suppress_debug_info = True  # it would print to stdout, where data goes
     return litellm

@@ -1,9 +1,9 @@
-"""A real OpenAI-compatible server for the embedded model's file: llama.cpp's own, out of the package `xllamacpp`.
+"""An OpenAI-compatible server for the embedded model's file: that of llama.cpp, from the package `xllamacpp`.
 
     python -m assay.models.adapters.local_server MODEL.gguf --slots 4 --port 0
 
-It listens on loopback, prints its address as its first line, and ends when its input does. It is faster at writing
-than the numpy engine and cannot score a given continuation; its quantised arithmetic gives slightly other answers.
+It listens on loopback, prints its address as its first line, and ends when its stdin is closed. It generates faster
+than the numpy engine but cannot score continuations; its quantised arithmetic gives slightly different answers.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class ServedModel:
             if self._model is None or self._server is None or self._server.has_ended:
                 await self._stop()
                 self._model = await self._start()
-        # what a request says of its own wins over the server's options
+        # the settings of a request override the server's options
         own = {"temperature": request.temperature, "max_tokens": request.max_tokens}
-        named = {name: value for name, value in own.items() if value is not None}
+        settings = {name: value for name, value in own.items() if value is not None}
         model = self._model
         try:
-            return await model.generate(_with_extra(request, {**self._options, **named}))
+            return await model.generate(_with_extra(request, {**self._options, **settings}))
         except FailureError as error:
             failure = msgspec.structs.replace(error.failure, part=self.name)
             raise FailureError(failure, error.retry_after_seconds) from error
@@ -110,7 +110,7 @@ def require_xllamacpp() -> None:
 
 
 def serve(gguf: Path, *, slots: int, port: int) -> Any:
-    """Start the server; it runs in threads of this process for as long as what is returned is kept."""
+    """Start the server; it runs in threads of this process for as long as the returned object is kept."""
     require_xllamacpp()
     import xllamacpp
 

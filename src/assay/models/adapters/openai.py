@@ -1,9 +1,8 @@
 """Any server that speaks the OpenAI protocol: chat completions, text completions and embeddings, over plain HTTP.
 
-The server's answer is read strictly: what is not a usable answer is a failure with a kind, never an empty text.
-Two things that look alike are kept apart: a refusal the model wrote is an answer, an answer the platform's filter
-withheld is a failure of kind `refused`. A model that spent its whole budget thinking did answer: with an empty text
-and finish reason `length`.
+The server's answer is read strictly: one that cannot be used is a failure, never an empty text. A refusal that the
+model wrote is an answer; an answer that the platform's filter withheld is a failure of kind `refused`. A model that
+spent its whole budget thinking did answer: with an empty text and finish reason `length`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class OpenAIModel(HttpModel):
     """One model on one server that speaks the OpenAI protocol."""
 
     adapter = "openai"
-    """The word before the colon; the presets of other servers have their own."""
+    """The prefix before the colon; the presets of other servers have their own."""
     capabilities = msgspec.structs.replace(HttpModel.capabilities, embeds=True)
 
     def __init__(
@@ -57,8 +56,8 @@ class OpenAIModel(HttpModel):
     ) -> None:
         """`extra` is sent with every request; `keep_raw` keeps the server's whole answer in `Completion.raw`.
 
-        `document_mark` stands before a text with nothing before it when its likelihood is asked for, such as
-        `<|endoftext|>`. `check_likelihoods=false` leaves out the test that likelihoods agree with what it writes.
+        `document_mark`, such as `<|endoftext|>`, is put before a text without a prompt when its likelihood is scored.
+        `check_likelihoods=false` skips the check that likelihoods agree with those of generated tokens.
         """
         if not model:
             raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
@@ -66,7 +65,7 @@ class OpenAIModel(HttpModel):
         self._model = model
         self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
         self._official = self._base_url == OFFICIAL_BASE_URL
-        own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # who names a variable means to send a key
+        own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # naming a variable means that a key is to be sent
         super().__init__(
             f"{self.adapter}:{model}",
             api_key_env=api_key_env,
@@ -88,7 +87,7 @@ class OpenAIModel(HttpModel):
             ("max_tokens", "max_completion_tokens"),
         )
         if not isinstance(extra, Mapping | None):
-            raise UsageError(f"extra must be a mapping of parameter names to values, not {extra!r}")
+            raise UsageError(f"extra must be a mapping of parameter names to values, got {extra!r}")
         self._extra = dict(extra or {})
         self._keep_raw = keep_raw
         self._url = endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
@@ -102,10 +101,9 @@ class OpenAIModel(HttpModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the answers, as plain data without secrets: part of every cache key and run fingerprint."""
-        mark: dict[str, Any] = {} if self._document_mark is None else {"document_mark": self._document_mark}
+        optional: dict[str, Any] = {} if self._document_mark is None else {"document_mark": self._document_mark}
         if self._keep_raw:  # an answer kept without its extra fields is another answer
-            mark["keep_raw"] = True
+            optional["keep_raw"] = True
         return {
             "adapter": self.adapter,
             "model": self._model,
@@ -113,11 +111,11 @@ class OpenAIModel(HttpModel):
             "mode": self._mode,
             "max_tokens_field": self._max_tokens_field,
             "extra": self._extra,
-            **mark,
+            **optional,
         }
 
     async def generate(self, request: Request) -> Completion:
-        """Ask once. Every way this can go wrong is a `FailureError`; asking again is `Retrying`'s work."""
+        """Send one request. Whatever goes wrong raises a `FailureError`; `Retrying` retries."""
         if request.continuation is not None:
             return await self._score(request, request.continuation)
         if request.embed:
@@ -132,14 +130,14 @@ class OpenAIModel(HttpModel):
         return self._text_completion(reply, seconds, raw)
 
     async def _embed(self, request: Request) -> Completion:
-        """Where a text lies among meanings: another address of the same server, whatever the mode."""
+        """The embedding of the prompt, from another endpoint of the same server, whatever the mode."""
         started = perf_counter()
         body = {**self._extra, "model": self._model, "input": request.text()}
         answer = await self._post(endpoint(self._base_url, "/embeddings"), body)
         reply = self._decoded(answer, _decode_embeddings)
         self._refuse_error(reply.error, answer)
         if len(reply.data) != 1 or not reply.data[0].embedding:
-            raise self._failed("bad_output", f"the server's answer holds no embedding: {self._clean(answer.body)}")
+            raise self._failed("bad_output", f"the server's answer has no embedding: {self._clean(answer.body)}")
         return Completion(
             text="",
             embedding=reply.data[0].embedding,
@@ -147,7 +145,7 @@ class OpenAIModel(HttpModel):
             seconds=perf_counter() - started,
         )
 
-    # -- how likely a given text is ----------------------------------------------------------------------------
+    # -- the likelihood of a given text ------------------------------------------------------------------------
 
     async def _score(self, request: Request, continuation: str) -> Completion:
         """The log-likelihood of the continuation; in windows where the task allows that and the text is too long."""
@@ -173,28 +171,25 @@ class OpenAIModel(HttpModel):
             scored = continuation_score(reply.choices[0].logprobs, prompt, continuation, written=written)
         except EchoError as error:
             raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
-        raw = {**(self._raw(reply, answer) or {}), "continuation_tokens": scored.tokens}
-        seconds = perf_counter() - started
-        read = token_count(usage.prompt_tokens)
         return Completion(
             text=continuation,
             logprob=scored.logprob,
             is_greedy=scored.is_greedy,
-            tokens_in=read,
-            seconds=seconds,
-            raw=raw,
+            tokens_in=token_count(usage.prompt_tokens),
+            seconds=perf_counter() - started,
+            raw={**(self._raw(reply, answer) or {}), "continuation_tokens": scored.tokens},
         )
 
     async def _score_windows(
         self, request: Request, prompt: str, continuation: str, size: int, stride: int
     ) -> Completion:
-        """Window by window, as token numbers: they are the server's own (`/tokenize`, as vLLM has it)."""
+        """Window by window, as the server's own token numbers (`/tokenize`, as in vLLM)."""
         started = perf_counter()
         whole, most = await self._tokens(prompt + continuation)
         before = len((await self._tokens(prompt))[0]) if prompt else 0
         if not before or not whole[before:]:
-            raise self._failed("bad_output", str(EchoError("the text has no tokens that anything stands before")))
-        size = window_size(size, most - 1)  # one token is always written
+            raise self._failed("bad_output", "the text has no tokens to score after its first")
+        size = window_size(size, most - 1)  # one token is always generated
         scores: list[EchoScore] = []
         read = 0
         for shown, scored in windows(whole[:before], whole[before:], size=size, stride=stride):
@@ -204,33 +199,31 @@ class OpenAIModel(HttpModel):
             except EchoError as error:
                 raise self._failed("unsupported" if error.missing else "bad_output", str(error)) from error
             read += len(shown) + len(scored)
-        raw = {"continuation_tokens": len(whole) - before, "windows": len(scores)}
+        greedy = [score.is_greedy for score in scores]
         return Completion(
             text=continuation,
-            logprob=sum(each.logprob for each in scores),
-            is_greedy=None
-            if any(each.is_greedy is None for each in scores)
-            else all(each.is_greedy for each in scores),
+            logprob=sum(score.logprob for score in scores),
+            is_greedy=None if None in greedy else all(greedy),
             tokens_in=read,
             seconds=perf_counter() - started,
-            raw=raw,
+            raw={"continuation_tokens": len(whole) - before, "windows": len(scores)},
         )
 
     async def _tokens(self, text: str) -> tuple[list[int], int]:
-        """The server's own token numbers of a text, and how many it can read."""
+        """The server's token numbers of a text, and the length of its context."""
         url = endpoint(self._base_url.removesuffix("/v1"), "/tokenize")
         try:
             answer = await self._post(url, {"model": self._model, "prompt": text})
-            found = self._decoded(answer, _decode_tokens)
+            reply = self._decoded(answer, _decode_tokens)
         except FailureError as error:
             if error.failure.retryable:
                 raise
-            message = "a text longer than the server reads is scored in windows, which needs its `/tokenize` (vLLM's)"
+            message = "a text longer than the server's context is scored in windows, which needs `/tokenize` (vLLM)"
             raise self._failed("unsupported", f"{message}: {error.failure.message}") from error
-        return found.tokens, found.max_model_len
+        return reply.tokens, reply.max_model_len
 
     async def _echoed(self, request: Request, prompt: str | list[int]) -> tuple[_Reply, HttpAnswer]:
-        # one token is asked for because some servers refuse none; whatever it is lies behind the text we score
+        # one token is generated because some servers refuse none; it comes after the text we score
         body = {**self._body(request), "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 1}
         answer = await self._post(self._url, body)
         return self._reply(answer), answer
@@ -289,7 +282,7 @@ class OpenAIModel(HttpModel):
         reply = self._decoded(answer, _decode_reply)
         self._refuse_error(reply.error, answer)
         if not reply.choices:
-            message = f"the server's answer holds no choices: {self._clean(answer.body)}"
+            message = f"the server's answer has no choices: {self._clean(answer.body)}"
             raise self._failed("bad_output", message, retryable=True)
         if reply.choices[0].finish_reason == "content_filter":
             raise self._failed("refused", "the server's content filter withheld the answer")
@@ -305,7 +298,7 @@ class OpenAIModel(HttpModel):
         choice = reply.choices[0]
         message = choice.message
         if message is None:
-            raise self._failed("bad_output", "the server's answer holds a choice without a message")
+            raise self._failed("bad_output", "the server's answer has a choice without a message")
         text, reasoning = self._text_of(message)
         if text is None:
             text = self._text_without_content(choice, message)
@@ -373,12 +366,12 @@ class OpenAIModel(HttpModel):
     # -- set-up ------------------------------------------------------------------------------------------------
 
     def _usual_max_tokens_field(self) -> MaxTokensField:
-        # the official chat endpoint refuses `max_tokens` for its newer models; most other servers know only that
+        # the official chat endpoint rejects `max_tokens` for its newer models; most other servers know only that
         return "max_completion_tokens" if self._official and self._mode == "chat" else "max_tokens"
 
 
 make = OpenAIModel
-"""What the catalog calls for `openai:MODEL`."""
+"""The factory of `openai:MODEL` in the catalog."""
 
 
 class _Usage(Struct, frozen=True):
@@ -444,7 +437,7 @@ def _chat_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | No
 
 
 def _text_logprobs(logprobs: dict[str, Any] | None) -> list[dict[str, Any]] | None:
-    """The text endpoint's parallel lists, in the chat endpoint's shape, which some servers send by themselves."""
+    """The text endpoint's parallel lists in the chat endpoint's format, which some servers send anyway."""
     if not logprobs or not isinstance(logprobs.get("tokens"), list):
         return _chat_logprobs(logprobs)
     listed = logprobs.get("top_logprobs")

@@ -1,7 +1,7 @@
-"""OpenAI's Responses API, as the two templates of a model of another shape (see `adapted.py`).
+"""OpenAI's Responses API, as the two templates of a model with an API of its own (see `adapted.py`).
 
-What that API does not have (`stop`, `seed`) is sent all the same, so that the server refuses it and nothing is dropped
-without a word.
+Parameters that the API does not have (`stop`, `seed`) are sent anyway, so that the server rejects them and nothing is
+dropped silently. The templates are part of cache keys and run fingerprints.
 """
 
 from __future__ import annotations

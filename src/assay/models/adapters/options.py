@@ -1,4 +1,4 @@
-"""Checks of the options that several adapters take: a wrong value is answered with a sentence."""
+"""Checks options that several adapters take."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def checked_timeout(seconds: Any) -> float | None:
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise UsageError(f"timeout_seconds must be a number above 0, not {seconds!r}")
+        raise UsageError(f"timeout_seconds must be a number above 0, got {seconds!r}")
     return seconds
 
 
 def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> str:
     """An option that is one of a few words."""
     if value not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not `{value}`")
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, got `{value}`")
     return str(value)

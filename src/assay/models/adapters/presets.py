@@ -1,7 +1,7 @@
-"""Servers that speak the OpenAI protocol, by name; `providers.py` says where they listen and which key they want.
+"""Servers that speak the OpenAI protocol, by name; `providers.py` has their addresses and keys.
 
-`ollama:MODEL` is `openai:MODEL` with another address; `vllm:MODEL@URL` says where the server is. Every option of
-`openai` works here too.
+`ollama:MODEL` is `openai:MODEL` with another address; `vllm:MODEL@URL` names the server. Every option of `openai` works
+here too.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assay.core.errors import UsageError
 from assay.models.adapters.openai import MaxTokensField, Mode, OpenAIModel
-from assay.models.adapters.providers import PROVIDERS, split_address
+from assay.models.adapters.providers import PROVIDERS, named_server
 
 
 def _preset(word: str) -> Callable[..., OpenAIModel]:
-    address, key, what, hosted, _ = PROVIDERS[word]
+    address, key, title, hosted, _ = PROVIDERS[word]
     kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word})
 
     def make(
@@ -32,12 +31,10 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
         document_mark: str | None = None,
         check_likelihoods: bool = True,
     ) -> OpenAIModel:
-        name, at = split_address(model)
-        if at is not None and base_url is not None:
-            raise UsageError(f"`{word}:{model}` names one server and base_url another; give one of them")
-        found: OpenAIModel = kind(
+        name, chosen = named_server(word, model, base_url)
+        preset: OpenAIModel = kind(
             name,
-            base_url=at or base_url or address,
+            base_url=chosen or address,
             api_key_env=api_key_env,
             api_key_header=api_key_header,
             mode=mode,
@@ -47,11 +44,11 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
             keep_raw=keep_raw,
             document_mark=document_mark,
             check_likelihoods=check_likelihoods,
-            key_required=hosted and at is None and base_url is None,
+            key_required=hosted and chosen is None,
         )
-        return found
+        return preset
 
-    make.__doc__ = f"""{what}: `{word}:MODEL`, or `{word}:MODEL@URL` for another address than {address}.
+    make.__doc__ = f"""{title}: `{word}:MODEL`, or `{word}:MODEL@URL` for another address than {address}.
 
     The key is read from the environment variable {key}{"" if hosted else " if there is one"}. Options as for `openai`.
     """

@@ -1,7 +1,7 @@
-"""The servers that assay knows by name: where each answers in the shape of OpenAI's API, and which key it wants.
+"""The servers that assay knows by name: the address of each one's OpenAI-compatible API, and the variable of its key.
 
-A key variable belongs to its provider: `hosts_of` says where it may be sent when a file, and not the user, chose the
-address. Plain data, so that readers of files can look things up without the weight of an HTTP client.
+A key variable belongs to its provider: `hosts_of` lists where the key may be sent when a file, and not the user, chose
+the address. Plain data, so that readers of files can use it without importing an HTTP client.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Provider(NamedTuple):
     """The environment variable its key is read from."""
     title: str
     hosted: bool = True
-    """A service with an address of its own; otherwise a program people run wherever they like."""
+    """A service with a fixed address; otherwise a program that people run wherever they like."""
     preset: bool = True
-    """Whether `WORD:MODEL` is OpenAI's adapter with this address; otherwise it has an adapter of its own, or none."""
+    """Whether `NAME:MODEL` is OpenAI's adapter with this address; otherwise it has an adapter of its own, or none."""
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -51,7 +51,7 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 NO_KEY = "ASSAY_NO_KEY"
-"""Stands where a key's variable would: this server is sent none."""
+"""In place of a key's variable: no key is sent."""
 
 _OTHER_KEYS = {
     "GOOGLE_API_KEY": "generativelanguage.googleapis.com",
@@ -59,20 +59,20 @@ _OTHER_KEYS = {
     "HUGGING_FACE_HUB_TOKEN": "huggingface.co",
     "AZURE_OPENAI_API_KEY": "openai.azure.com",
 }
-"""Keys of providers that no adapter of ours reads by default, and the domain each belongs to."""
+"""Key variables that no adapter reads by default, and the domain each belongs to."""
 
 
 def hosts_of(variable: str) -> frozenset[str]:
     """The hosts that a provider's key belongs to; empty for a variable that is not a provider's."""
-    hosted = [each for each in PROVIDERS.values() if each.hosted and each.key == variable]
-    hosts = {urlsplit(each.address).hostname or "" for each in hosted}
+    providers = [provider for provider in PROVIDERS.values() if provider.hosted and provider.key == variable]
+    hosts = {urlsplit(provider.address).hostname or "" for provider in providers}
     return frozenset(hosts | ({_OTHER_KEYS[variable]} if variable in _OTHER_KEYS else set()))
 
 
 def belongs_to(variable: str, address: str) -> bool:
-    """Whether a key may be sent to this address: it is its provider's, or the variable belongs to no provider.
+    """Whether a key may be sent to an address: it is its provider's, or the variable belongs to no provider.
 
-    Without encryption anyone may answer for a host, so such an address is no provider's.
+    An unencrypted address is no provider's: without encryption, anyone may answer for the host.
     """
     hosts = hosts_of(variable)
     try:
@@ -85,13 +85,13 @@ def belongs_to(variable: str, address: str) -> bool:
 
 
 def chosen_address(argument: str, options: Mapping[str, Any]) -> str | None:
-    """The address that a model's words or options choose instead of its provider's; None when they choose none."""
+    """The address that a model's spec or options set instead of its provider's; None when they set none."""
     chosen = split_address(argument)[1] or options.get("base_url")
     return None if not chosen else str(chosen)
 
 
 def named_server(adapter: str, model: str, base_url: str | None) -> tuple[str, str | None]:
-    """The model's own name and the server that is chosen for it, which may be said in one place only."""
+    """The model's own name and the server chosen for it, which may be given in one place only."""
     name, at = split_address(model)
     if at is not None and base_url is not None:
         raise UsageError(f"`{adapter}:{name}@{at}` names one server and base_url another; give one of them")
@@ -99,7 +99,7 @@ def named_server(adapter: str, model: str, base_url: str | None) -> tuple[str, s
 
 
 def split_address(model: str) -> tuple[str, str | None]:
-    """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may hold an `@` of its own."""
+    """`MODEL@URL` in its two parts; a bare host gets `http://` and `/v1`. A model name may contain an `@`."""
     # an address may itself contain an `@`, such as after a password
     scheme = re.search(r"@(?=https?://)", model)
     name, address = (model[: scheme.start()], model[scheme.end() :]) if scheme else _before_host(model)

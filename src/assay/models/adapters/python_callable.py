@@ -7,8 +7,8 @@ What a callable takes is decided by its first parameter, in this order:
 3. The name: `request`, `prompt` or `prompts`.
 4. What its kind usually takes: a function one text, an `async def generate` a request, a plain `generate` many texts.
 
-Code that is not `async` runs in threads, so it never holds up the loop: one text at a time in as many threads as there
-are requests (up to 64), lists one call at a time, because what takes lists usually holds one model.
+Code that is not `async` runs in threads, so it never blocks the event loop: one text at a time in as many threads as
+there are requests (up to 64), lists one call at a time, because what takes lists usually has one model.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ MAX_THREADS = 64
 def as_model(
     thing: Any, name: str | None = None, options: Mapping[str, Any] | None = None, *, written_as: str | None = None
 ) -> Model:
-    """A `Model` that asks `thing`: the head of this file says what it may be; `options` are those of a class.
+    """A `Model` that calls `thing`: the head of this file says what it may be; `options` are those of a class.
 
-    A native model that says all of itself is returned as it is. What has neither a name of its own nor one given here
-    is called as it was written, or else as its code is.
+    A native model that declares everything is returned unchanged. Without a `name` and one of its own, the model is
+    named as it was written in a task file or a flag, or else after its code.
     """
     options = options or {}
     if inspect.isclass(thing):
@@ -59,7 +59,7 @@ def as_model(
 
 
 def load_model(target: str, options: Mapping[str, Any]) -> Model:
-    """The model behind `module:name`, with settings that tell it apart from the same code edited or set differently."""
+    """The model `module:name`, with settings that change when its code or its options do."""
     thing = import_own(target)
     if options and not inspect.isclass(thing):
         raise UsageError(f"`{target}` is not a class, so it takes no options ({', '.join(options)})")
@@ -72,16 +72,16 @@ def _native(thing: Model, options: Mapping[str, Any]) -> Model:
         return thing
     if isinstance(thing, TakesBatches):
         return thing if isinstance(thing, HasSettings) else NativeBatchModel(thing, options)
-    says_all = isinstance(thing, HasSettings) and not capabilities_of(thing).remote
-    return thing if says_all else NativeModel(thing, options)
+    complete = isinstance(thing, HasSettings) and not capabilities_of(thing).remote
+    return thing if complete else NativeModel(thing, options)
 
 
 class NativeModel(Wrapper):
-    """Somebody's own model: its source is part of its settings where it has none, and what its client raises over a
-    network becomes a failure that can be waited out."""
+    """A user's own model: if it has no settings, its source is part of them, and network errors of its client become
+    failures that can be waited out."""
 
     _settings: Mapping[str, Any] | None = None
-    """Those of a model that has none of its own."""
+    """The settings of a model that declares none."""
 
     def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
         super().__init__(model)
@@ -104,7 +104,7 @@ class NativeModel(Wrapper):
 
 
 class NativeBatchModel(NativeModel):
-    """One that takes many requests in one call."""
+    """A native model that takes many requests in one call."""
 
     model: TakesBatches
 
@@ -113,26 +113,27 @@ class NativeBatchModel(NativeModel):
 
 
 def failure_of_client(error: Exception, part: str) -> FailureError:
-    """What a third-party exception means, in one line; an unreachable server is recognised."""
-    found, raised = trouble_of(error), describe_exception(error)
-    said = one_line(raised.message.removesuffix(": "), 600)
-    bug = found.kind == "exception"
+    """The failure of a third-party exception; an unreachable server is recognised."""
+    trouble, description = trouble_of(error), describe_exception(error)
+    message = one_line(description.message.removesuffix(": "), 600)
+    is_bug = trouble.kind == "exception"
     failure = Failure(
         stage="model",
         part=part,
-        kind=found.kind,
-        message=f"{said} ({raised.place})" if bug and raised.place else said,
-        retryable=found.retryable,
-        traceback=raised.traceback if bug else "",
+        kind=trouble.kind,
+        message=f"{message} ({description.place})" if is_bug and description.place else message,
+        retryable=trouble.retryable,
+        traceback=description.traceback if is_bug else "",
     )
-    return FailureError(failure, found.retry_after_seconds, found.away)
+    return FailureError(failure, trouble.retry_after_seconds, trouble.away)
 
 
 def _wrapped(thing: Any, name: str | None, options: Mapping[str, Any]) -> Model:
     generate = _generate_of(thing) or (thing if callable(thing) else None)
     if generate is None:
         raise UsageError(
-            f"{in_python(thing)} is not a model: it is neither a function of a prompt nor has it a method `generate`"
+            f"{in_python(thing)} is not a model: it is neither a function of a prompt nor does it have a method "
+            "`generate`"
         )
     takes = _takes(thing, generate)
     shape = ListModel if takes == "prompts" else TextModel if takes == "prompt" else RequestModel
@@ -140,7 +141,7 @@ def _wrapped(thing: Any, name: str | None, options: Mapping[str, Any]) -> Model:
 
 
 class _Wrapped:
-    """What the three shapes share: a name, an identity, threads for code that is not async, and names for failures."""
+    """What the three shapes share: a name, an identity, threads for code that is not async, and failures."""
 
     most_threads = MAX_THREADS
 
@@ -181,7 +182,7 @@ class _Wrapped:
             raise failure_of_client(error, self.name) from error
 
     def _text_of(self, request: Request) -> str:
-        """The one text such a callable can be given; what text cannot carry is said, not dropped."""
+        """The request as one text; raises a failure for what a text cannot express."""
         if request.continuation is not None:
             raise self._failed("unsupported", "it answers texts and cannot score a given continuation")
         if request.tools:
@@ -203,7 +204,7 @@ class _Wrapped:
 
 
 class RequestModel(_Wrapped):
-    """Something that takes a `Request`, made a `Model` by a name or a thread."""
+    """Something that takes a `Request`, but has no name or is not async."""
 
     async def generate(self, request: Request) -> Completion:
         started = perf_counter()
@@ -234,7 +235,7 @@ class ListModel(_Wrapped):
         return answer
 
     async def generate_batch(self, requests: Sequence[Request]) -> list[Completion | FailureError]:
-        """One call for all. What is wrong with one answer fails that answer; what is wrong with the call fails all."""
+        """One call for all. A bad answer fails only itself; a bad call fails all."""
         prompts = [self._text_of(request) for request in requests]
         started = perf_counter()
         outputs = await self._call(prompts)
@@ -257,7 +258,7 @@ class ListModel(_Wrapped):
 
 
 class _Threads:
-    """A few daemon threads that work off one queue.
+    """A few daemon threads that share one queue.
 
     Not a `ThreadPoolExecutor`: the interpreter waits for its threads at exit, so one call that never returns would
     keep the whole program from ending.
@@ -282,19 +283,19 @@ class _Threads:
             try:
                 result, error = context.run(function, argument), None
             except BaseException as raised:
-                # also SystemExit and KeyboardInterrupt: in a thread they end nothing but the call
+                # also SystemExit and KeyboardInterrupt: in a thread they end only the call
                 result, error = None, raised
             try:
                 loop.call_soon_threadsafe(_settle, answer, result, error)
             except RuntimeError:
                 pass  # the loop has ended; nothing is waiting any more
 
-        self._add_thread_for_one_more()
+        self._add_thread_if_needed()
         self._jobs.put(job)
         return await answer
 
-    def _add_thread_for_one_more(self) -> None:
-        # an abandoned call still holds its thread, so threads are counted against calls that have not ended
+    def _add_thread_if_needed(self) -> None:
+        # an abandoned call still occupies its thread, so threads are counted against calls that have not ended
         with self._counting:
             self._unfinished += 1
             if self._unfinished <= self._count or self._count >= self._most:
@@ -322,17 +323,17 @@ def _settle(answer: asyncio.Future[Any], result: Any, error: BaseException | Non
     elif isinstance(error, Exception) and not isinstance(error, StopIteration):
         answer.set_exception(error)
     else:
-        # a future refuses StopIteration, and the others would end the whole program
-        stands_for = RuntimeError(f"{type(error).__name__}: {error}")
-        answer.set_exception(stands_for.with_traceback(error.__traceback__))
+        # a future rejects StopIteration, and the others would end the whole program
+        replacement = RuntimeError(f"{type(error).__name__}: {error}")
+        answer.set_exception(replacement.with_traceback(error.__traceback__))
 
 
 def _instance(kind: type, options: Mapping[str, Any]) -> Any:
     try:
         inspect.signature(kind).bind(**options)
     except TypeError as error:
-        given = f"with the options {', '.join(options)}" if options else "without arguments"
-        raise UsageError(f"the class `{kind.__name__}` cannot be made {given}: {error}") from error
+        arguments = f"with the options {', '.join(options)}" if options else "without arguments"
+        raise UsageError(f"the class `{kind.__name__}` cannot be called {arguments}: {error}") from error
     except ValueError:
         pass  # built-in classes without a signature
     return kind(**options)
@@ -341,7 +342,7 @@ def _instance(kind: type, options: Mapping[str, Any]) -> Any:
 def _takes(thing: Any, generate: Callable[[Any], Any]) -> Takes:
     parameter = _first_parameter(thing, generate)
     annotated = _takes_by_annotation(generate, parameter)
-    if isinstance(thing, _SaysWhatItTakes) and isinstance(thing.batched, bool) and annotated != "request":
+    if isinstance(thing, _HasBatched) and isinstance(thing.batched, bool) and annotated != "request":
         return "prompts" if thing.batched else "prompt"
     if annotated is not None:
         return annotated
@@ -353,21 +354,20 @@ def _takes(thing: Any, generate: Callable[[Any], Any]) -> Takes:
 
 
 def _first_parameter(thing: Any, generate: Callable[[Any], Any]) -> inspect.Parameter:
-    """The one thing it is called with; a `UsageError` when it cannot be called with exactly one."""
+    """The parameter it is called with; a `UsageError` when it cannot be called with exactly one argument."""
     try:
         parameters = list(inspect.signature(generate).parameters.values())
     except (TypeError, ValueError):
-        # built-ins without a signature are taken at their word
+        # a built-in without a signature is assumed to take one
         return inspect.Parameter("value", inspect.Parameter.POSITIONAL_ONLY)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     takes_one = parameters and parameters[0].kind in (*positional, inspect.Parameter.VAR_POSITIONAL)
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [rest for rest in parameters[1:] if rest.default is rest.empty and rest.kind not in optional]
-    if not takes_one or needed:
-        found = ", ".join(str(parameter) for parameter in parameters)
+    required = [rest for rest in parameters[1:] if rest.default is rest.empty and rest.kind not in optional]
+    if not takes_one or required:
         raise UsageError(
             f"{in_python(thing)} is not a model: it must take one argument (a prompt, a list of prompts or a request), "
-            f"and takes ({found})"
+            f"and takes ({', '.join(map(str, parameters))})"
         )
     return parameters[0]
 
@@ -430,8 +430,6 @@ def _name(thing: Any) -> str:
 
 @typing.runtime_checkable
 class _Generates(typing.Protocol):
-    """What a user's object may be, in the words of the head of this file."""
-
     generate: Any
 
 
@@ -441,17 +439,18 @@ class _Named(typing.Protocol):
 
 
 @typing.runtime_checkable
-class _SaysWhatItTakes(typing.Protocol):
+class _HasBatched(typing.Protocol):
     batched: Any
 
 
 def _identity(thing: Any, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What distinguishes it from every other user-written model, as it is now."""
-    asked = thing.func if isinstance(thing, functools.partial) else thing
-    if inspect.ismethoddescriptor(asked):
-        asked = asked.__objclass__  # `str.upper`
-    code = asked if inspect.isroutine(asked) or inspect.isclass(asked) else type(asked)
-    says_settings = isinstance(thing, HasSettings) and not inspect.isroutine(thing)  # those that matter
+    code = thing.func if isinstance(thing, functools.partial) else thing
+    if inspect.ismethoddescriptor(code):
+        code = code.__objclass__  # `str.upper`
+    if not (inspect.isroutine(code) or inspect.isclass(code)):
+        code = type(code)
+    has_settings = isinstance(thing, HasSettings) and not inspect.isroutine(thing)
     identity = {
         "adapter": "python",
         "object": f"{code.__module__}:{code.__qualname__}",
@@ -459,7 +458,7 @@ def _identity(thing: Any, name: str, options: Mapping[str, Any]) -> dict[str, An
         "options": dict(options),
         "source_sha256": _source_sha256(code),
     }
-    sha256 = own_sha256(type(thing) if says_settings else thing)
+    sha256 = own_sha256(type(thing) if has_settings else thing)
     return identity if sha256 is None else identity | {"code_sha256": sha256}
 
 

@@ -1,4 +1,4 @@
-"""Models that know nothing: the stub says the same text to everything, the echo says what it is asked."""
+"""Models for tests and dry runs: the stub always answers with the same text, the echo with the request."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from assay.core.types import Completion, Request
 
 
 class ConstantModel:
-    """Answers every request with one text; by default with nothing."""
+    """Answers every request with the same text, by default an empty one."""
 
     def __init__(self, text: str = "") -> None:
-        self.name = f"stub:{text}" if text else "stub"  # what answers differently is named differently
+        self.name = f"stub:{text}" if text else "stub"  # models that answer differently have different names
         self._text = text
 
     @property
@@ -23,12 +23,12 @@ class ConstantModel:
 
 
 def make(argument: str | None = None, *, text: str = "") -> ConstantModel:
-    """The model behind `stub`, which answers with an empty text, and `stub:TEXT`."""
+    """The models `stub`, which answers with an empty text, and `stub:TEXT`."""
     return ConstantModel(argument or text)
 
 
 class EchoModel:
-    """Answers with what it is asked: a text as it is, a conversation as JSON."""
+    """Answers with the request: a text unchanged, a conversation as JSON."""
 
     name = "echo"
 
@@ -40,10 +40,10 @@ class EchoModel:
         messages = request.messages or ()
         if request.prompt is not None or (len(messages) == 1 and isinstance(messages[0].content, str)):
             return Completion(text=request.text(), finish_reason="stop")
-        said = [{"role": each.role, "content": each.content} for each in messages]
-        return Completion(text=json.dumps(said, ensure_ascii=False, indent=2), finish_reason="stop")
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        return Completion(text=json.dumps(turns, ensure_ascii=False, indent=2), finish_reason="stop")
 
 
 def echo() -> EchoModel:
-    """The model behind `echo`, which says what it is asked."""
+    """The model `echo`, which answers with the request."""
     return EchoModel()

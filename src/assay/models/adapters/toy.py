@@ -1,7 +1,7 @@
 """The toy model: a deterministic pattern matcher that answers every starter task, for first runs and for tests.
 
-It looks only at how a prompt begins: `compute:`, `summarize:`, `python:`, `choose:` or `write:`. Anything else is
-said back. It comes in both shapes a model may have: `ToyAdapter`, texts in and texts out, and `ToyModel`.
+It looks only at how a prompt begins: `compute:`, `summarize:`, `python:`, `choose:` or `write:`. Any other prompt is
+returned. It comes in both shapes a model may have: `ToyAdapter`, texts in and texts out, and `ToyModel`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FUNCTIONS = {
 
 
 class ToyAdapter:
-    """The toy model as the smallest adapter anyone may write."""
+    """The toy model as the smallest possible adapter."""
 
     name = "toy"
 
@@ -60,23 +60,21 @@ class ToyModel:
 
 
 def make(argument: str | None = None) -> ToyModel:
-    """The model behind `toy`."""
+    """The model `toy`."""
     if argument:
         raise UsageError(f"`toy` takes no argument, got `toy:{argument}`; write `--model toy`")
     return ToyModel()
 
 
 def answer(prompt: str) -> str:
-    """What the toy model says to a prompt: a pure function of the text."""
+    """The toy model's answer to a prompt: a pure function of the text."""
     word, colon, rest = prompt.strip().partition(":")
     respond = _RESPONSES.get(word.lower()) if colon else None
-    if respond is None:
-        return prompt
-    return respond(rest.strip())
+    return prompt if respond is None else respond(rest.strip())
 
 
 def embedding(text: str) -> tuple[float, ...]:
-    """A text as the toy model sees it: how often which three letters stand together. Spelling, not meaning."""
+    """The counts of the text's hashed trigrams of letters: spelling, not meaning."""
     counts = [0.0] * _DIMENSIONS
     letters = f"  {' '.join(text.lower().split())} "
     for at in range(len(letters) - 2):
@@ -85,8 +83,8 @@ def embedding(text: str) -> tuple[float, ...]:
 
 
 def _question(request: Request) -> str:
-    asked = [message for message in request.messages or () if message.role == "user"]
-    return str(asked[-1].content) if asked else request.text()
+    questions = [message for message in request.messages or () if message.role == "user"]
+    return str(questions[-1].content) if questions else request.text()
 
 
 def _compute(expression: str) -> str:
@@ -135,12 +133,12 @@ _BINARY: dict[type, Callable[..., object]] = {
 
 
 def _first_sentence(text: str) -> str:
-    found = _SENTENCE.match(text)
-    return found[0] if found else text
+    match = _SENTENCE.match(text)
+    return match[0] if match else text
 
 
-def _function(wish: str) -> str:
-    return next((code for stem, code in _FUNCTIONS.items() if stem in wish.lower()), wish)
+def _function(description: str) -> str:
+    return next((code for stem, code in _FUNCTIONS.items() if stem in description.lower()), description)
 
 
 def _choice(question: str) -> str:
@@ -150,14 +148,10 @@ def _choice(question: str) -> str:
     return letters[-1] if letters else question
 
 
-def _same(text: str) -> str:
-    return text
-
-
 _RESPONSES: dict[str, Callable[[str], str]] = {
     "compute": _compute,
     "summarize": _first_sentence,
     "python": _function,
     "choose": _choice,
-    "write": _same,
+    "write": str,
 }

@@ -1,7 +1,7 @@
 """A model of the `transformers` library in this process: batches, chat templates, true log-likelihoods.
 
-`transformers:PATH-OR-NAME` loads once, on the first request, in a thread of its own. Batches are padded on the left,
-which changes the last digits of a logit with the company it is in; `embedded` does without that.
+`transformers:PATH-OR-NAME` is loaded once, on the first request, in a thread of its own. Batches are padded on the
+left, so the last digits of a logit depend on the rest of the batch; `embedded` does not have that problem.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import importlib.util
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
 from time import perf_counter
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ DEFAULT_MAX_TOKENS = 256
 class TransformersModel:
     """A local model of the `transformers` library, with batches and log-likelihoods. Needs the extra `transformers`.
 
-    `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library reach for its hub.
+    `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library download from its hub.
     """
 
     capabilities = Capabilities(cacheable=True, scores_continuations=True)
@@ -45,7 +46,7 @@ class TransformersModel:
         gguf_file: str | None = None,
         offline: bool = True,
     ) -> None:
-        """`offline` (the default) never reaches for a hub: the model must be a folder or in the library's cache."""
+        """`offline` (the default) downloads nothing: the model must be a folder or in the library's cache."""
         if not model:
             raise UsageError("`transformers` needs a model: `transformers:FOLDER` or `transformers:NAME`")
         for package in ("transformers", "torch"):
@@ -97,23 +98,23 @@ class TransformersModel:
         except Exception as error:
             raise self._failed("exception", f"loading {self._model_name} failed: {error}") from error
         outcomes: dict[int, Completion | FailureError] = {}
-        together: dict[tuple[Any, ...], list[int]] = {}
+        batches: dict[tuple[Any, ...], list[int]] = {}
         for place, request in enumerate(requests):
             if request.tools or request.response_format is not None:
                 outcomes[place] = self._failed("unsupported", "it takes no tools and no response format")
             elif request.continuation == "":
                 outcomes[place] = self._failed("bad_request", "an empty continuation has no likelihood")
             else:
-                together.setdefault(_how(request, place), []).append(place)
-        for how, places in together.items():
-            group = [requests[place] for place in places]
+                batches.setdefault(_batch_key(request, place), []).append(place)
+        for (scores, *_), places in batches.items():
+            batch = [requests[place] for place in places]
             try:
-                found = loaded.read(group) if how[0] else loaded.write(group, self._chat, self._max_tokens)
+                completions = loaded.score(batch) if scores else loaded.generate(batch, self._chat, self._max_tokens)
             except Exception as error:
                 message = f"{type(error).__name__}: {error}"[:500]
                 outcomes |= dict.fromkeys(places, self._failed("exception", " ".join(message.split())))
                 continue
-            outcomes |= dict(zip(places, found, strict=True))
+            outcomes |= zip(places, completions, strict=True)
         return [outcomes[place] for place in range(len(requests))]
 
     def _load(self) -> _Loaded:
@@ -125,8 +126,9 @@ class TransformersModel:
         return FailureError(Failure(stage="model", part=self.name, kind=kind, message=one_line(message, 1000)))
 
 
-def _how(request: Request, place: int) -> tuple[Any, ...]:
-    """Requests that agree in this can be computed together; a sampled one is computed alone, with its own seed."""
+def _batch_key(request: Request, place: int) -> tuple[Any, ...]:
+    """Whether the request scores a text, and its settings. Requests with the same key are computed together; a sampled
+    one is computed alone, with its own seed."""
     if request.continuation is not None:
         return (True,)
     alone = (place,) if request.temperature else ()
@@ -134,7 +136,7 @@ def _how(request: Request, place: int) -> tuple[Any, ...]:
 
 
 class _Loaded:
-    """The library's model and tokenizer, and what is asked of them."""
+    """The library's model and tokenizer."""
 
     def __init__(self, name: str, dtype: str, device: str, options: dict[str, Any]) -> None:
         import torch
@@ -150,7 +152,7 @@ class _Loaded:
         self._device = device
         self._reader = PrefixReader(self._model, torch, device)
 
-    def write(self, requests: list[Request], chat: bool, max_tokens: int) -> list[Completion]:
+    def generate(self, requests: list[Request], chat: bool, max_tokens: int) -> list[Completion]:
         first = requests[0]
         texts = [self._text(request, chat=chat) for request in requests]
         inputs = self._tokenizer(
@@ -169,36 +171,36 @@ class _Loaded:
             options |= {"stop_strings": list(first.stop), "tokenizer": self._tokenizer}
         started = perf_counter()
         with self._torch.inference_mode():
-            written = self._model.generate(**inputs, **options)[:, inputs["input_ids"].shape[1] :]
+            generated = self._model.generate(**inputs, **options)[:, inputs["input_ids"].shape[1] :]
         seconds = (perf_counter() - started) / len(requests)
         masks = inputs["attention_mask"].sum(dim=1).tolist()
         return [
             self._completion(row.tolist(), int(read), options["max_new_tokens"], first.stop or (), seconds)
-            for row, read in zip(written, masks, strict=True)
+            for row, read in zip(generated, masks, strict=True)
         ]
 
-    def read(self, requests: list[Request]) -> list[Completion]:
+    def score(self, requests: list[Request]) -> list[Completion]:
         """Log-likelihoods: every token that reaches into the continuation counts. A long text is read in windows."""
         started = perf_counter()
-        asked = [self._windows(request) for request in requests]
-        found = iter(self._reader.read([piece for each in asked for piece in each]))
-        read = [[next(found) for _ in each] for each in asked]
+        rows = [self._windows(request) for request in requests]
+        likelihoods = iter(self._reader.read([*chain.from_iterable(rows)]))
+        scores = [[*islice(likelihoods, len(pieces))] for pieces in rows]
         seconds = (perf_counter() - started) / len(requests)
         return [
             Completion(
                 text=request.continuation or "",
-                logprob=sum(logprob for logprob, _ in scores),
-                is_greedy=all(greedy for _, greedy in scores),
-                tokens_in=sum(len(row) for row, _ in each),
+                logprob=sum(logprob for logprob, _ in scored),
+                is_greedy=all(greedy for _, greedy in scored),
+                tokens_in=sum(len(row) for row, _ in pieces),
                 seconds=seconds,
-                raw={"continuation_tokens": sum(len(row) - begin for row, begin in each)}
-                | ({"windows": len(each)} if len(each) > 1 else {}),
+                raw={"continuation_tokens": sum(len(row) - begin for row, begin in pieces)}
+                | ({"windows": len(pieces)} if len(pieces) > 1 else {}),
             )
-            for request, each, scores in zip(requests, asked, read, strict=True)
+            for request, pieces, scored in zip(requests, rows, scores, strict=True)
         ]
 
     def _windows(self, request: Request) -> list[ScoredRow]:
-        """The tokens to read and where those begin that count: once, or for each window."""
+        """The tokens to read, and from which on they are scored: all at once, or window by window."""
         row, begin = self._tokens(request)
         if request.rolling is None:
             return [ScoredRow(row, begin)]

@@ -1,7 +1,7 @@
-"""Log-likelihoods by a model of `transformers`: what rows share is read once, and kept while rows begin with it.
+"""Log-likelihoods by a model of `transformers`: a shared prefix is read once, and kept while rows begin with it.
 
 Choices of one question share its prompt, questions of one task their few-shot examples. The rest is read in batches of
-rows of similar length. A model whose memory is not a plain cache of keys and values reads every row whole.
+rows of similar length. A model without a plain cache of keys and values reads every row whole.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any, NamedTuple
 from assay.models.likelihood.shared_prefixes import common_length, grouped
 
 LEAST_SHARED = 16
-"""Tokens: fewer are read again, which costs less than keeping them."""
+"""Tokens: reading fewer again costs less than keeping them."""
 ONE_MORE_PASS = 256
-"""The fixed cost of a pass over the model, in tokens."""
+"""The fixed cost of a pass through the model, in tokens."""
 MOST_TOKENS = 8192
-"""In one pass, padding included."""
+"""Tokens in one pass, padding included."""
 MOST_TRIED = 64
-"""Tokens that a model is tried out on."""
+"""Tokens to try out a model with."""
 TOLERANCE = 1e-3
 
 
 class ScoredRow(NamedTuple):
-    """Tokens, and from which on they are scored: never the first."""
+    """Tokens, and from which on they are scored, which is never the first."""
 
     row: list[int]
     begin: int
 
 
 ReadLikelihood = tuple[float, bool]
-"""Of the scored tokens together, and whether each is the likeliest in its place."""
+"""The log-likelihood of the scored tokens, and whether each is the likeliest at its position."""
 
 
 class _Stem(NamedTuple):
@@ -41,7 +41,7 @@ class _Stem(NamedTuple):
 
 
 class PrefixReader:
-    """Reads pieces with one model; keeps the last prefix that was shared."""
+    """Reads rows with one model; keeps the last shared prefix."""
 
     def __init__(self, model: Any, torch: Any, device: str) -> None:
         self._model = model
@@ -49,12 +49,12 @@ class PrefixReader:
         self._device = device
         self._stem: _Stem | None = None
         self._shares: bool | None = None
-        """Whether sharing gives what reading whole does; None until it was tried."""
+        """Whether sharing a prefix gives the same numbers as reading rows whole; None until it was tried."""
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
 
     def read(self, pieces: Sequence[ScoredRow]) -> list[ReadLikelihood]:
-        """In the order of the pieces."""
-        found: dict[int, ReadLikelihood] = {}
+        """The likelihood of each piece, in their order."""
+        likelihoods: dict[int, ReadLikelihood] = {}
         alone: list[int] = []
         # what is read of a row is all but its last token
         for common, places in grouped([piece.row[:-1] for piece in pieces], ONE_MORE_PASS):
@@ -63,15 +63,15 @@ class PrefixReader:
             if shared < LEAST_SHARED or self._shares is False:
                 alone.extend(places)
             else:
-                found |= zip(places, self._read_shared(group, shared), strict=True)
-        found |= zip(alone, self._read_after(None, [pieces[place] for place in alone]), strict=True)
-        return [found[place] for place in range(len(pieces))]
+                likelihoods |= zip(places, self._read_shared(group, shared), strict=True)
+        likelihoods |= zip(alone, self._read_after(None, [pieces[place] for place in alone]), strict=True)
+        return [likelihoods[place] for place in range(len(pieces))]
 
     def _shared(self, common: int, group: Sequence[ScoredRow]) -> int:
-        """How much of a group's rows to read once; one row alone shares what it has in common with the last prefix."""
+        """How many tokens of a group's rows to read once; a single row can share the last prefix."""
         if len(group) == 1:
             common = common_length(self._stem.tokens, group[0].row) if self._stem is not None else 0
-        # the token before the first one that is scored has to be read with the rest
+        # the token before the first scored one must be read with the rest
         return min(common, *(piece.begin - 1 for piece in group))
 
     def _read_shared(self, pieces: Sequence[ScoredRow], shared: int) -> list[ReadLikelihood]:
@@ -81,7 +81,7 @@ class PrefixReader:
         return self._read_after(stem, pieces)
 
     def _try_out(self, pieces: Sequence[ScoredRow], shared: int) -> bool:
-        """Whether the model can be asked in two steps: it keeps plain keys and values, and gives the same numbers."""
+        """Whether the model can read in two steps: with a plain cache of keys and values, and the same numbers."""
         row = pieces[0].row[: min(shared, MOST_TRIED)]
         half = len(row) // 2
         tried = [ScoredRow(row, half + 1)]
@@ -97,7 +97,7 @@ class PrefixReader:
         return abs(parts[0][0] - whole[0][0]) < TOLERANCE
 
     def _stem_of(self, tokens: list[int]) -> _Stem:
-        """The keys and values of a prefix, of which as much is kept from the last one as they have in common."""
+        """The keys and values of a prefix; those that it has in common with the last prefix are reused."""
         from transformers import DynamicCache
 
         cache = DynamicCache()
@@ -123,21 +123,21 @@ class PrefixReader:
         inputs: dict[tuple[int, ...], list[int]] = {}
         for place, piece in enumerate(pieces):
             inputs.setdefault(tuple(piece.row[before:-1]), []).append(place)
-        found: dict[int, ReadLikelihood] = {}
+        likelihoods: dict[int, ReadLikelihood] = {}
         for batch in _batches(sorted(inputs, key=len)):
             starts = [min(pieces[place].begin for place in inputs[row]) - 1 - before for row in batch]
             logits, first = self._logits(stem, batch, min(starts))
             for row, scores in zip(batch, logits, strict=True):
                 for place in inputs[row]:
                     begin = pieces[place].begin - before - 1 - first
-                    found[place] = self._likelihood(scores[begin:], pieces[place])
-        return [found[place] for place in range(len(pieces))]
+                    likelihoods[place] = self._likelihood(scores[begin:], pieces[place])
+        return [likelihoods[place] for place in range(len(pieces))]
 
     def _logits(self, stem: _Stem | None, rows: Sequence[tuple[int, ...]], start: int) -> tuple[Any, int]:
-        """From some position on, not later than `start`, and that position."""
+        """The logits from a position on that is not later than `start`, and that position."""
         torch = self._torch
         longest = max(len(row) for row in rows)
-        # padded on the right and looking backwards only, so that no mask is needed for what was read before
+        # padding is on the right and attention looks backwards only, so no mask is needed
         padded = torch.tensor([[*row, *[row[-1]] * (longest - len(row))] for row in rows], device=self._device)
         options: dict[str, Any] = {"use_cache": False}
         if stem is not None:
@@ -149,7 +149,7 @@ class PrefixReader:
         return logits, longest - logits.shape[1]
 
     def _only_last(self, count: int) -> dict[str, int]:
-        """Most models can be limited to the positions that are needed: every other costs a pass over the vocabulary."""
+        """Limits most models to the positions that are needed; every other costs a pass over the vocabulary."""
         return {"logits_to_keep": count} if self._keeps_logits else {}
 
     def _likelihood(self, scores: Any, piece: ScoredRow) -> ReadLikelihood:
@@ -164,7 +164,7 @@ def _batches(rows: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]
     """Rows come sorted by length; a batch ends where padding its rows would cost more than another pass."""
     batch: list[tuple[int, ...]] = []
     for row in rows:
-        padding = sum(len(row) - len(each) for each in batch)
+        padding = sum(len(row) - len(shorter) for shorter in batch)
         if batch and (
             len(row) * (len(batch) + 1) > MOST_TOKENS or padding > ONE_MORE_PASS + len(row) * len(batch) // 4
         ):
