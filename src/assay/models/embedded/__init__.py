@@ -1,1 +1,1 @@
-"""The small model that runs here: weights, engine, worker process, server."""
+"""The small model that runs on this machine: weights, engine, worker process, server."""

@@ -1,7 +1,7 @@
-"""What the embedded model is asked to do, many at a time: texts are written and read in a batch that refills.
+"""Continuous batching for the embedded model: texts are written and read in a batch that refills.
 
-New jobs are let in as others leave, prompts that begin alike are read once, and chance belongs to the request: what
-comes out does not depend on what else is in the batch.
+New jobs are admitted as others finish, common prefixes of prompts are read once, and each request has its own random
+numbers: a result does not depend on what else is in the batch.
 
     batch = Batch(Engine(load_weights(folder)), slots=16)
     batch.add(Writing(key="a", prompt=[1, 2, 3], most_tokens=20))
@@ -17,12 +17,12 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.models.embedded.engine import Array, Engine, Memory, Piece, log_softmax
+from assay.models.likelihood.shared_prefixes import common_length
 
 PromptTokens = tuple[int, ...]
 
@@ -30,27 +30,27 @@ CHUNK_TOKENS = 512
 """A long prompt is fed in pieces, which bounds the memory that attention needs."""
 
 PASS_TOKENS = 2048
-"""As many tokens of several sequences go through the layers together."""
+"""The most tokens, of several sequences, that go through the layers together."""
 
 SCORED_TOKENS = 128
-"""For so many tokens at once the scores of the whole vocabulary are held: they are a hundred times their states."""
+"""Scores of the whole vocabulary are kept for this many tokens at once: they are a hundred times as large as states."""
 
 KEPT_TOKENS = 8192
-"""Sequences in flight hold at most about this many tokens."""
+"""Sequences in flight have at most about this many tokens."""
 
 REMEMBERED_TOKENS = 4096
-"""As many tokens of prompts are remembered, for other continuations and for prompts that begin in the same way."""
+"""How many tokens of prompts are kept, for other continuations and for prompts with the same prefix."""
 
 LEAST_SHARED = 16
-"""A shorter common beginning is read again: that is quicker than copying."""
+"""A shorter common prefix is read again, which is faster than copying."""
 
 
 TokenLikelihood = tuple[float, list[tuple[int, float]]]
-"""The log-probability of a token, and the likeliest tokens in its place with theirs."""
+"""The log-probability of a token, and the likeliest tokens at its position with theirs."""
 
 
 def token_likelihood(logits: Array, token: int, alternatives: int) -> TokenLikelihood:
-    """Of one token, by one row of scores."""
+    """The likelihood of one token, from one row of scores."""
     scores = log_softmax(logits)
     if not alternatives:
         return float(scores[token]), []
@@ -58,14 +58,14 @@ def token_likelihood(logits: Array, token: int, alternatives: int) -> TokenLikel
         best = int(np.argmax(scores))
         return float(scores[token]), [(best, float(scores[best]))]
     least = np.partition(scores, -alternatives)[-alternatives] if alternatives < len(scores) else scores.min()
-    near = np.flatnonzero(scores >= least)  # sorting the whole vocabulary would cost more than the scores
-    ranked = near[np.argsort(-scores[near], kind="stable")][:alternatives]
-    return float(scores[token]), [(int(other), float(scores[other])) for other in ranked]
+    likeliest = np.flatnonzero(scores >= least)  # sorting the whole vocabulary would cost more than the scores
+    ranked = likeliest[np.argsort(-scores[likeliest], kind="stable")][:alternatives]
+    return float(scores[token]), [(int(alternative), float(scores[alternative])) for alternative in ranked]
 
 
 @dataclass(kw_only=True)
 class Writing:
-    """Go on after the prompt, token by token."""
+    """A job: continue the prompt, token by token."""
 
     key: Any
     prompt: Sequence[int]
@@ -78,16 +78,16 @@ class Writing:
     alternatives: int | None = None
     """How many alternatives to keep with each token; None keeps no log-probabilities."""
     echo: bool = False
-    """Whether log-probabilities of the prompt's own tokens are wanted too."""
+    """Whether to keep log-probabilities of the prompt's own tokens too."""
     ends: frozenset[int] = frozenset()
     """Tokens that end the text and are not part of it."""
     enough: Callable[[list[int]], bool] = lambda tokens: False
-    """Whether the text so far holds all that is wanted."""
+    """Whether the text so far is complete."""
 
     tokens: list[int] = field(default_factory=list)
     logprobs: list[TokenLikelihood] = field(default_factory=list)
     prompt_logprobs: list[TokenLikelihood] = field(default_factory=list)
-    """From the second token on: before the first there is nothing that could make it likely."""
+    """From the second token on: the first has nothing before it."""
     end: tuple[int, TokenLikelihood] | None = None
     """The token that ended the text, where log-probabilities are kept."""
     finish_reason: str | None = None
@@ -99,7 +99,7 @@ class Writing:
 
 @dataclass(kw_only=True)
 class Reading:
-    """How likely is this continuation after the prompt?"""
+    """A job: score a continuation of the prompt."""
 
     key: Any
     prompt: Sequence[int]
@@ -116,7 +116,7 @@ class Reading:
 
 @dataclass(kw_only=True)
 class Embedding:
-    """Where does this text lie? The mean of its tokens' last hidden states."""
+    """A job: the embedding of a text, the mean of its tokens' last hidden states."""
 
     key: Any
     prompt: Sequence[int]
@@ -132,7 +132,7 @@ BatchJob = Writing | Reading | Embedding
 
 
 class Batch:
-    """Jobs on their way: new ones are let in as others leave."""
+    """Jobs in progress: new ones are admitted as others finish."""
 
     def __init__(self, engine: Engine, slots: int = 16) -> None:
         self._engine = engine
@@ -149,11 +149,11 @@ class Batch:
         self._waiting.append(job)
 
     def step(self) -> list[BatchJob]:
-        """Read what newcomers bring, write one token for each of the others; the jobs that are finished now."""
-        newcomers = self._admitted()
-        readings = [job for job in newcomers if isinstance(job, Reading)]
-        writings = [job for job in newcomers if isinstance(job, Writing)]
-        embeddings = [job for job in newcomers if isinstance(job, Embedding)]
+        """Read the prompts of new jobs, write one token for each of the others; return the finished jobs."""
+        new = self._admit()
+        readings = [job for job in new if isinstance(job, Reading)]
+        writings = [job for job in new if isinstance(job, Writing)]
+        embeddings = [job for job in new if isinstance(job, Embedding)]
         if readings:
             self._read_continuations(readings)
         if embeddings:
@@ -166,28 +166,28 @@ class Batch:
         self._writing = [writer for writer in self._writing if writer.job.finish_reason is None]
         return [*readings, *embeddings, *finished]
 
-    def _admitted(self) -> list[BatchJob]:
-        """The next jobs for which there is a slot and memory; at least one when nothing else goes on."""
-        taken: list[BatchJob] = []
-        held = sum(writer.job.room for writer in self._writing)
-        while self._waiting and len(taken) + len(self._writing) < self._slots:
+    def _admit(self) -> list[BatchJob]:
+        """The next jobs for which there is a slot and memory; at least one when there are no others."""
+        admitted: list[BatchJob] = []
+        tokens = sum(writer.job.room for writer in self._writing)
+        while self._waiting and len(admitted) + len(self._writing) < self._slots:
             room = self._waiting[0].room
-            if held + room > KEPT_TOKENS and (taken or self._writing):
+            if tokens + room > KEPT_TOKENS and (admitted or self._writing):
                 break
-            held += room
-            taken.append(self._waiting.pop(0))
-        return taken
+            tokens += room
+            admitted.append(self._waiting.pop(0))
+        return admitted
 
     def _begin(self, jobs: list[Writing]) -> None:
-        read = self._read_prompts([(tuple(job.prompt), job.room) for job in jobs if not job.echo])
-        read += [self._read_aloud(job) for job in jobs if job.echo]
-        begun = [*(job for job in jobs if not job.echo), *(job for job in jobs if job.echo)]
-        writers = [_Writer(job, each.memory) for job, each in zip(begun, read, strict=True)]
-        self._choose(writers, np.stack([each.last for each in read]))
+        silent, echoing = [job for job in jobs if not job.echo], [job for job in jobs if job.echo]
+        prompts = self._read_prompts([(tuple(job.prompt), job.room) for job in silent])
+        prompts += [self._read_with_logprobs(job) for job in echoing]
+        writers = [_Writer(job, prompt.memory) for job, prompt in zip([*silent, *echoing], prompts, strict=True)]
+        self._choose(writers, np.stack([prompt.last for prompt in prompts]))
         self._writing += writers
 
-    def _read_aloud(self, job: Writing) -> _ReadPrompt:
-        """Read a prompt with log-probabilities of its own tokens: every state is needed, so nothing is recalled."""
+    def _read_with_logprobs(self, job: Writing) -> _ReadPrompt:
+        """Read a prompt with log-probabilities of its tokens. Every state is needed, so no prefix is reused."""
         memory = Memory(self._engine.shape, job.room)
         states = self._read_whole([Piece(memory, job.prompt)])[0]
         job.prompt_logprobs = self._likelihoods(states[:-1], job.prompt[1:], job.alternatives or 0)
@@ -202,23 +202,23 @@ class Batch:
             writer.write(row)
 
     def _likelihoods(self, states: Array, tokens: Sequence[int], alternatives: int) -> list[TokenLikelihood]:
-        """Of each token, by the state before it."""
-        found: list[TokenLikelihood] = []
+        """The likelihood of each token, from the state before it."""
+        likelihoods: list[TokenLikelihood] = []
         for begin in range(0, len(tokens), SCORED_TOKENS):
             rows = self._engine.logits(states[begin : begin + SCORED_TOKENS])
-            found += [
+            likelihoods += [
                 token_likelihood(row, token, alternatives) for row, token in zip(rows, tokens[begin:], strict=False)
             ]
-        return found
+        return likelihoods
 
     def _read_whole(self, pieces: Sequence[Piece]) -> list[Array]:
-        """Read whole sequences; for each the hidden states of all its tokens."""
+        """Read whole sequences; return the hidden states of all tokens of each."""
         parts: list[list[Array]] = [[] for _ in pieces]
-        for together in _passes(pieces):
-            hidden = self._engine.read([piece for _, piece in together])
-            for (number, _), states in zip(together, hidden, strict=True):
+        for chunks in _passes(pieces):
+            hidden = self._engine.read([chunk for _, chunk in chunks])
+            for (number, _), states in zip(chunks, hidden, strict=True):
                 parts[number].append(states)
-        return [np.concatenate(each) if each else np.empty((0, 0), np.float32) for each in parts]
+        return [np.concatenate(states) if states else np.empty((0, 0), np.float32) for states in parts]
 
     def _read_continuations(self, jobs: list[Reading]) -> None:
         """Each prompt is read once; its continuations are read after copies of its memory."""
@@ -231,50 +231,50 @@ class Batch:
         ]
         for job, read, states in zip(jobs, sequences, self._read_whole(tails), strict=True):
             before = np.concatenate([read.last[None], states]) if len(states) else read.last[None]
-            found = self._likelihoods(before, job.continuation, 1)
-            job.token_logprobs = [logprob for logprob, _ in found]
-            job.is_greedy = all(logprob >= likeliest[0][1] for logprob, likeliest in found)
+            likelihoods = self._likelihoods(before, job.continuation, 1)
+            job.token_logprobs = [logprob for logprob, _ in likelihoods]
+            job.is_greedy = all(logprob >= likeliest[0][1] for logprob, likeliest in likelihoods)
             job.logprob = float(np.sum(job.token_logprobs))
 
     def _embed(self, jobs: list[Embedding]) -> None:
-        """Every state is wanted, so nothing is recalled."""
+        """Every state is needed, so no prefix is reused."""
         pieces = [Piece(Memory(self._engine.shape, job.room), job.prompt) for job in jobs]
         for job, states in zip(jobs, self._read_whole(pieces), strict=True):
-            job.vector = [float(each) for each in states.astype(np.float64).mean(axis=0)]
+            job.vector = states.astype(np.float64).mean(axis=0).tolist()
 
     def _read_prompts(self, wanted: Sequence[tuple[PromptTokens, int]]) -> list[_ReadPrompt]:
-        """Read prompts, each into a memory with so much room, from where its longest known beginning ends.
+        """Read prompts, each into a memory with the given room, from where its longest known prefix ends.
 
-        Of newcomers that begin in the same way, one leads and the others follow when it has been read.
+        Of new prompts with the same prefix, one is read first and the others follow.
         """
-        found: dict[int, _ReadPrompt] = {}
+        prompts: dict[int, _ReadPrompt] = {}
         leaders = self._leaders([prompt for prompt, _ in wanted])
         followers = [number for number in range(len(wanted)) if number not in leaders]
         for wave in (leaders, followers):
-            memories = [self._recalled(*wanted[number]) for number in wave]
+            memories = [self._recall(*wanted[number]) for number in wave]
             pieces = [
                 Piece(memory, wanted[number][0][memory.length :]) for number, memory in zip(wave, memories, strict=True)
             ]
             hidden = self._read_whole(pieces) if pieces else []
             for number, memory, states in zip(wave, memories, hidden, strict=True):
-                found[number] = self._remembered[wanted[number][0]] = _ReadPrompt(memory, states[-1].copy())
+                prompts[number] = self._remembered[wanted[number][0]] = _ReadPrompt(memory, states[-1].copy())
         self._forget()
-        return [found[number] for number in range(len(wanted))]
+        return [prompts[number] for number in range(len(wanted))]
 
     def _leaders(self, prompts: Sequence[PromptTokens]) -> list[int]:
-        """Those that gain nothing by waiting for another one."""
+        """The prompts that gain nothing by waiting for another one."""
         leaders: list[int] = []
         for number, prompt in enumerate(prompts):
-            known = max((_common(prompt, other) for other in self._remembered), default=0)
-            ahead = max((_common(prompt, prompts[leader]) for leader in leaders), default=0)
+            known = max((common_length(prompt, remembered) for remembered in self._remembered), default=0)
+            ahead = max((common_length(prompt, prompts[leader]) for leader in leaders), default=0)
             if ahead < known + LEAST_SHARED:
                 leaders.append(number)
         return leaders
 
-    def _recalled(self, prompt: PromptTokens, room: int) -> Memory:
-        """What is known of the prompt already; its last token is always read again, for its state is wanted."""
-        nearest = max(self._remembered, key=lambda other: _common(prompt, other), default=())
-        shared = min(_common(prompt, nearest), len(prompt) - 1)
+    def _recall(self, prompt: PromptTokens, room: int) -> Memory:
+        """The memory of the longest known prefix; the last token is always read again, because its state is needed."""
+        nearest = max(self._remembered, key=lambda remembered: common_length(prompt, remembered), default=())
+        shared = min(common_length(prompt, nearest), len(prompt) - 1)
         if shared < LEAST_SHARED:
             return Memory(self._engine.shape, room)
         self._remembered.move_to_end(nearest)
@@ -285,22 +285,16 @@ class Batch:
             self._remembered.popitem(last=False)
 
 
-def _common(one: PromptTokens, other: PromptTokens) -> int:
-    """How many tokens two prompts begin with alike."""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in alike)
-
-
 class _ReadPrompt(NamedTuple):
     memory: Memory
-    """It may hold more by now: what a text's writer has added."""
+    """May have more than the prompt by now: the tokens that were generated after it."""
     last: Array
     """The state of the prompt's last token."""
 
 
 def _passes(pieces: Sequence[Piece]) -> Iterator[list[tuple[int, Piece]]]:
-    """Rounds of pieces, chunk after chunk of each: how a sequence is cut depends on nothing but itself."""
-    together: list[tuple[int, Piece]] = []
+    """Passes over the pieces, chunk by chunk: how a sequence is cut depends only on itself."""
+    chunks: list[tuple[int, Piece]] = []
     size = 0
     longest = max(len(piece.tokens) for piece in pieces)
     for begin in range(0, longest, CHUNK_TOKENS):
@@ -309,22 +303,22 @@ def _passes(pieces: Sequence[Piece]) -> Iterator[list[tuple[int, Piece]]]:
             if not chunk:
                 continue
             if size + len(chunk) > PASS_TOKENS:
-                yield together
-                together, size = [], 0
-            together.append((number, Piece(piece.memory, chunk)))
+                yield chunks
+                chunks, size = [], 0
+            chunks.append((number, Piece(piece.memory, chunk)))
             size += len(chunk)
-        if together:  # the next chunk of a sequence comes after this one
-            yield together
-            together, size = [], 0
+        if chunks:  # the next chunk of a sequence comes after this one
+            yield chunks
+            chunks, size = [], 0
 
 
 class _Writer:
-    """One text being written: its memory and its own source of chance."""
+    """One text being written: its memory and its own random numbers."""
 
     def __init__(self, job: Writing, memory: Memory) -> None:
         self.job = job
         self.memory = memory
-        # chance belongs to the request, not to the order in which requests were computed
+        # random numbers depend on the request, not on the order in which requests are computed
         identity = json.dumps([job.seed, job.attempt, list(job.prompt)]).encode()
         self._rng = np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "big"))
 
@@ -333,7 +327,7 @@ class _Writer:
         if job.most_tokens == 0:
             job.finish_reason = "length"
             return
-        token = self._chosen(logits)
+        token = self._choose(logits)
         if token in job.ends:
             job.finish_reason = "stop"
             if job.alternatives is not None:
@@ -347,7 +341,7 @@ class _Writer:
         elif len(job.tokens) >= job.most_tokens:
             job.finish_reason = "length"
 
-    def _chosen(self, logits: Array) -> int:
+    def _choose(self, logits: Array) -> int:
         if self.job.temperature == 0:
             return int(np.argmax(logits))
         shares = np.exp(log_softmax(logits / np.float32(self.job.temperature)))

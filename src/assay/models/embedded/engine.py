@@ -1,9 +1,9 @@
 """A small llama-type language model in float32 numpy: its weights, and the forward pass.
 
-Written to be read from top to bottom. The one idea beside the textbook: **an answer does not depend on the company it
-is computed in.** Nothing is padded: the tokens of all sequences are stacked for the matrix products, attention is done
+Written to be read from top to bottom. The one idea beyond the textbook: **an answer does not depend on the batch it is
+computed in.** Nothing is padded: the tokens of all sequences are stacked for the matrix products, attention is computed
 for each sequence by itself, and float32 is kept throughout. What is left is the order in which a BLAS adds up, worth
-about 0.00001 in a log-probability. So a batch (`batch.py`) may admit and dismiss as it likes.
+about 0.00001 in a log-probability. So a batch (`batch.py`) may admit and drop sequences freely.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Layer(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Everything that was learned."""
+    """All parameters of a model."""
 
     shape: ModelShape
     embedding: Array
@@ -57,7 +57,7 @@ class Weights(NamedTuple):
 
 
 def load_weights(folder: Path) -> Weights:
-    """The weights of a folder that `weights` wrote, memory-mapped: processes share one copy."""
+    """The weights in a folder that `weights` wrote, memory-mapped: processes share one copy."""
     description = json.loads((folder / "model.json").read_bytes())
     shape = ModelShape(**description["shape"])
     flat = np.memmap(folder / "weights.f32", dtype=np.float32, mode="r")
@@ -92,15 +92,15 @@ class Memory:
         return int(self.keys.shape[2])
 
     def copy(self, length: int, capacity: int) -> Memory:
-        """A sequence that goes on after the first `length` tokens of this one, with room for `capacity`."""
+        """A sequence that continues after the first `length` tokens of this one, with room for `capacity`."""
         layers, kv_heads, _, head_width = self.keys.shape
-        twin = Memory.__new__(Memory)
-        twin.keys = np.empty((layers, kv_heads, capacity, head_width), np.float32)
-        twin.values = np.empty_like(twin.keys)
-        twin.keys[:, :, :length] = self.keys[:, :, :length]
-        twin.values[:, :, :length] = self.values[:, :, :length]
-        twin.length = length
-        return twin
+        copied = Memory.__new__(Memory)
+        copied.keys = np.empty((layers, kv_heads, capacity, head_width), np.float32)
+        copied.values = np.empty_like(copied.keys)
+        copied.keys[:, :, :length] = self.keys[:, :, :length]
+        copied.values[:, :, :length] = self.values[:, :, :length]
+        copied.length = length
+        return copied
 
 
 class Piece(NamedTuple):
@@ -124,7 +124,7 @@ class Engine:
         self._sin = np.sin(angles).astype(np.float32)
 
     def read(self, pieces: Sequence[Piece]) -> list[Array]:
-        """Read a piece of each sequence; for each, the final hidden state of every token of its piece."""
+        """Read a piece of each sequence; return the final hidden states of the tokens of each piece."""
         counts = [len(piece.tokens) for piece in pieces]
         ends = np.cumsum(counts)
         spans = [slice(int(end) - count, int(end)) for end, count in zip(ends, counts, strict=True)]
@@ -167,7 +167,7 @@ class Engine:
     def _feed_forward(self, layer: Layer, rows: Array) -> Array:
         together = _normed(rows, layer.feed_norm, self.shape.norm_epsilon) @ layer.gate_up.T
         gate, up = together[:, : self.shape.feed_forward], together[:, self.shape.feed_forward :]
-        # the exponent is capped where its quotient is zero already, so that nothing overflows
+        # the exponent is capped where the quotient is zero anyway, so that nothing overflows
         mixed: Array = (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ layer.down.T
         return mixed
 
@@ -196,7 +196,7 @@ def _normed(rows: Array, weight: Array, epsilon: float) -> Array:
 
 
 def log_softmax(logits: Array) -> NDArray[np.float64]:
-    """Log-probabilities, summed up in double precision: they are added over many tokens."""
+    """Log-probabilities in double precision, because they are summed over many tokens."""
     rows = logits.astype(np.float64)
     rows -= rows.max(axis=-1, keepdims=True)
     result: NDArray[np.float64] = rows - np.log(np.exp(rows).sum(axis=-1, keepdims=True))

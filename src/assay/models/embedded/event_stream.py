@@ -1,6 +1,6 @@
-"""Answers as server-sent events: every piece of text as it is written, why it ended, the usage if wanted, the end.
+"""Answers as server-sent events: each piece of text as it is generated, the finish reason, the usage if requested.
 
-What cannot be answered at all is found out before the first event, so it still gets a status of its own.
+A request that cannot be answered fails before the first event, so it still gets its own status.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from assay.core.errors import FailureError
 from assay.core.types import Completion
 
 TextPiece = tuple[int, str]
-"""Which of the answers, and what was added to it."""
-Asking = Callable[[Callable[[TextPiece], None]], Awaitable[Sequence[Completion]]]
-"""Asks for all answers, and passes on every piece as it is written."""
+"""The index of an answer, and the text added to it."""
+Generate = Callable[[Callable[[TextPiece], None]], Awaitable[Sequence[Completion]]]
+"""Generates all answers, and passes on every piece as it is generated."""
 CountUsage = Callable[[Sequence[Completion]], Mapping[str, int] | None]
-"""Usage of all answers; None when it was not requested."""
+"""The usage of all answers; None when it was not requested."""
 
 
 def chat_choice(index: int, text: str, reason: str | None, *, first: bool) -> dict[str, Any]:
@@ -36,19 +36,19 @@ def text_choice(index: int, text: str, reason: str | None, *, first: bool) -> di
 
 async def send_pieces(
     request: web.Request,
-    asking: Asking,
+    generate: Generate,
     about: dict[str, Any],
     choice: Callable[..., dict[str, Any]],
     usage: CountUsage,
 ) -> web.StreamResponse:
-    """Send the answers as they are written; `about` is what every event repeats."""
+    """Send the answers as they are generated; `about` has the fields that every event repeats."""
     pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
-    writing = asyncio.ensure_future(asking(pieces.put_nowait))
+    writing = asyncio.ensure_future(generate(pieces.put_nowait))
     writing.add_done_callback(lambda _: pieces.put_nowait(None))
     try:
         piece = await pieces.get()
         if piece is None:
-            await writing  # refused, or all was said at once
+            await writing  # it failed, or is complete without a piece
         response = await begin(request)
         sent: dict[int, int] = {}
         while piece is not None:
@@ -57,15 +57,15 @@ async def send_pieces(
             sent[index] = sent.get(index, 0) + len(text)
             piece = await pieces.get()
         try:
-            found = await writing
+            completions = await writing
         except FailureError as error:
             await response.write(event({"error": {"message": error.failure.message, "type": "server_error"}}))
             return response
-        for index, each in enumerate(found):
-            rest = each.text[sent.get(index, 0) :]
-            last = choice(index, rest, each.finish_reason, first=index not in sent)
+        for index, completion in enumerate(completions):
+            rest = completion.text[sent.get(index, 0) :]
+            last = choice(index, rest, completion.finish_reason, first=index not in sent)
             await response.write(event({**about, "choices": [last]}))
-        await end(response, about, usage(found))
+        await end(response, about, usage(completions))
         return response
     finally:
         writing.cancel()  # the client may have disconnected

@@ -1,7 +1,7 @@
 """The embedded model: SmolLM2-135M-Instruct on this machine's processor, with no key, no server and no network.
 
-The work is done by processes of one thread each (`worker`), which share one copy of the weights. Requests go
-to the process with the least to do; continuations of one prompt go to the same process, which reads the prompt once.
+Processes of one thread each (`worker`) do the work, and share one copy of the weights. A request goes to the least busy
+process; continuations of one prompt go to the same process, which reads the prompt once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ONE_THREAD = dict.fromkeys(
 
 
 class EmbeddedModel:
-    """Writes greedily unless a temperature is asked for; has log-likelihoods of continuations, and embeddings."""
+    """Decodes greedily unless a temperature is set; has log-likelihoods of continuations, and embeddings."""
 
     capabilities = Capabilities(cacheable=True, scores_continuations=True, embeds=True)
 
@@ -52,8 +52,8 @@ class EmbeddedModel:
         batch_size: int | None = None,
         folder: str | None = None,
     ) -> None:
-        """`mode=text` gives prompts to the model without its chat template; `system` replaces the template's own
-        system message; `workers` and `batch_size` change how fast it is, not what it says."""
+        """`mode=text` sends prompts without the chat template; `system` replaces the template's own system message;
+        `workers` and `batch_size` change the speed, not the answers."""
         self._folder = embedded_weights.model_folder() if folder is None else Path(folder)
         embedded_weights.require(self._folder)
         embedded_weights.require_packages()
@@ -84,7 +84,7 @@ class EmbeddedModel:
         return self._settings
 
     def set_batch_size(self, size: int) -> None:
-        """The run's `--batch-size`; a `batch_size` among the model's own options goes before it."""
+        """The run's `--batch-size`; a `batch_size` in the model's own options takes precedence."""
         if self._batch_size is None:
             self._set_slots(size)
 
@@ -106,7 +106,7 @@ class EmbeddedModel:
                 self._reading[prompt] = (worker, users - 1)
 
     async def ask(self, question: Question, on_piece: Callable[[str], None] | None = None) -> Completion:
-        """A question in the words of the engine's processes: for a server, which knows tokens and streams."""
+        """Send a question of the worker protocol: for a server, which uses tokens and streams."""
         return await self._least_busy().complete(question, on_piece)
 
     async def aclose(self) -> None:
@@ -141,12 +141,12 @@ def usual_workers() -> int:
 
 def _count(option: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{option} must be a whole number of at least 1, not {value!r}")
+        raise UsageError(f"{option} must be a whole number of at least 1, got {value!r}")
     return value
 
 
 class _Worker:
-    """One process, started with its first request and again if it should die."""
+    """One process, started with its first request, and again if it ends."""
 
     def __init__(self, part: str, folder: Path) -> None:
         self._part = part
@@ -191,7 +191,7 @@ class _Worker:
         reply = _decode_reply(line)
         if reply.piece is None:
             return reply.id, reply
-        if reply.id in self._listeners:  # or the caller has gone
+        if reply.id in self._listeners:  # unless the caller has gone
             self._listeners[reply.id](reply.piece)
         return None
 
@@ -213,12 +213,12 @@ def make(
     batch_size: int | None = None,
     engine: Literal["numpy", "xllamacpp"] = "numpy",
 ) -> EmbeddedModel | ServedModel:
-    """The model behind `embedded`: a small real model on this machine, after `assay model get`.
+    """The model `embedded`: a small real model on this machine, after `assay model get`.
 
-    SmolLM2-135M-Instruct (Apache-2.0), 135 million parameters, English. It writes greedily unless a temperature is
+    SmolLM2-135M-Instruct (Apache-2.0), 135 million parameters, English. It decodes greedily unless a temperature is
     set, samples with the run's seed, and computes true log-likelihoods. Its embeddings are the mean of its last hidden
     states: good enough to try a task with, not to measure with. Needs the extra `embedded`.
-    `engine=xllamacpp` lets llama.cpp's own server do the work: quicker at writing, no log-likelihoods.
+    `engine=xllamacpp` uses llama.cpp's own server: faster generation, no log-likelihoods.
     """
     if argument:
         raise UsageError(f"`embedded` takes no argument, got `embedded:{argument}`; write `--model embedded`")

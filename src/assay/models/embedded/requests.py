@@ -1,4 +1,4 @@
-"""What the embedded model's server is asked: the bodies of the OpenAI protocol as far as they are understood."""
+"""The requests of the embedded model's server: the bodies of the OpenAI protocol, with the fields it supports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ServedRequest(Struct, kw_only=True):
 
 
 class ChatRequest(ServedRequest, kw_only=True):
-    """The body of `/v1/chat/completions`; fields that change nothing here may be there too."""
+    """The body of `/v1/chat/completions`. Other fields are ignored."""
 
     messages: list[Message]
     max_tokens: int | None = None
@@ -59,8 +59,8 @@ class EmbeddingRequest(Struct, kw_only=True):
     dimensions: int | None = None
 
 
-class Wrong(Exception):  # noqa: N818 - an answer rather than an accident
-    """A request that is answered with why not."""
+class ApiError(Exception):
+    """Why a request cannot be answered: becomes the protocol's error response."""
 
     def __init__(self, message: str, *, status: int = 400, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)

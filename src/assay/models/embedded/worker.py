@@ -1,10 +1,10 @@
-"""One process of the embedded model: JSON lines in, JSON lines out, in whatever order answers are finished.
+"""One process of the embedded model: JSON lines in, JSON lines out, in the order in which answers are finished.
 
     python -m assay.models.embedded.worker FOLDER SLOTS
 
-A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. One that
-asked for a `stream` gets a `piece` of text for every step before. The process ends when its input does, so it never
-outlives the process that started it.
+A request is a `Request` with an `id`; a reply has the same `id` and either a `completion` or a `failure`. With `stream`
+set, replies with a `piece` of the text come before. The process ends when its stdin is closed, so it never outlives its
+parent.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from assay.models.likelihood.rolling import window_size, windows
 
 
 class CannotAnswerError(Exception):
-    """This request, for this reason."""
+    """Why a request cannot be answered."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
 
-class Talker:
-    """Requests to jobs of token numbers, and finished jobs to completions."""
+class JobTranslator:
+    """Turns requests into jobs of token numbers, and finished jobs into completions."""
 
     def __init__(self, folder: Path) -> None:
         description = json.loads((folder / "model.json").read_bytes())
@@ -68,7 +68,7 @@ class Talker:
         else:
             jobs = [self._writing(question)]
         size, most = jobs[0].room, self.engine.shape.context
-        written = 0 if question.echo or request.embed else 1  # further tokens that have to fit
+        written = 0 if question.echo or request.embed else 1  # tokens that must fit after the prompt
         if len(jobs[0].prompt) + written > most or size > most:
             raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
         return jobs
@@ -79,12 +79,13 @@ class Talker:
         size, stride = job.key.request.rolling
         size = window_size(size, self.engine.shape.context)
         if size < 2 or stride < 0:
-            raise CannotAnswerError("bad_request", f"a window has at least 2 tokens and moves on, not {size}, {stride}")
+            message = f"a window must have at least 2 tokens and a stride of 0 or more, got {size} and {stride}"
+            raise CannotAnswerError("bad_request", message)
         cut = windows(job.prompt, job.continuation, size=size, stride=stride)
         return [Reading(key=job.key, prompt=before, continuation=scored) for before, scored in cut]
 
     def text_of(self, request: Request, *, chat: bool) -> str:
-        """The text that is read: messages through the model's own chat template, a bare prompt as it is."""
+        """The text of a request: messages through the model's chat template, a bare prompt unchanged."""
         messages = request.messages
         if messages is None and chat:
             messages = (Message(role="user", content=request.prompt or ""),)
@@ -92,8 +93,8 @@ class Talker:
             return request.prompt or ""
         if any(not isinstance(message.content, str) for message in messages):
             raise CannotAnswerError("unsupported", "the embedded model reads text; the request has other content")
-        plain = [{"role": message.role, "content": message.content} for message in messages]
-        return self._template.render(messages=plain, add_generation_prompt=True)
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        return self._template.render(messages=turns, add_generation_prompt=True)
 
     def _writing(self, question: Question) -> Writing:
         request = question.request
@@ -118,7 +119,7 @@ class Talker:
         )
 
     def _reading(self, question: Question, text: str) -> Reading:
-        """The continuation is every token that reaches into its text, as with servers that echo a prompt."""
+        """A token belongs to the continuation if it reaches into its text, as with servers that echo a prompt."""
         continuation = question.request.continuation or ""
         if not continuation:
             raise CannotAnswerError("bad_request", "an empty continuation has no likelihood")
@@ -130,15 +131,15 @@ class Talker:
     def completion(self, jobs: Sequence[BatchJob], seconds: float) -> Completion:
         job = jobs[0]
         if isinstance(job, Reading):
-            readings = [each for each in jobs if isinstance(each, Reading)]
-            raw: dict[str, Any] = {"continuation_tokens": sum(len(each.continuation) for each in readings)}
+            readings = [reading for reading in jobs if isinstance(reading, Reading)]
+            raw: dict[str, Any] = {"continuation_tokens": sum(len(reading.continuation) for reading in readings)}
             if len(readings) > 1:
                 raw["windows"] = len(readings)
             return Completion(
                 text=job.key.request.continuation,
-                logprob=math.fsum(logprob for each in readings for logprob in each.token_logprobs),
-                is_greedy=all(each.is_greedy for each in readings),
-                tokens_in=sum(each.room for each in readings),
+                logprob=math.fsum(logprob for reading in readings for logprob in reading.token_logprobs),
+                is_greedy=all(reading.is_greedy for reading in readings),
+                tokens_in=sum(reading.room for reading in readings),
                 seconds=seconds,
                 raw=raw,
             )
@@ -158,18 +159,18 @@ class Talker:
         )
 
     def settled(self, job: Writing) -> str:
-        """The text so far, without an end that the next token may still change: half a character, half a stop text."""
+        """The text so far, without an end that the next token may still change: part of a character or of a stop."""
         text = self._decode(job.tokens).rstrip("\ufffd")
         stops = [stop for stop in job.key.request.stop or () if stop]
-        held = max((size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size])), default=0)
-        return text[: len(text) - held]
+        open_end = max((n for stop in stops for n in range(1, len(stop)) if text.endswith(stop[:n])), default=0)
+        return text[: len(text) - open_end]
 
     def _logprobs(self, job: Writing) -> list[dict[str, Any]]:
         return [
             {
                 "token": self._decode([token]),
                 "logprob": logprob,
-                "top_logprobs": [{"token": self._decode([other]), "logprob": value} for other, value in best],
+                "top_logprobs": [{"token": self._decode([likely]), "logprob": value} for likely, value in best],
             }
             for token, (logprob, best) in zip(job.tokens, job.logprobs, strict=True)
         ]
@@ -182,7 +183,7 @@ class Talker:
 
 
 def _by_number(job: Writing) -> dict[str, Any]:
-    """For requests with token ids: the answer with token ids."""
+    """The answer as token numbers, for requests that have token numbers."""
     return {
         "tokens": job.tokens,
         "logprobs": job.logprobs,
@@ -192,16 +193,16 @@ def _by_number(job: Writing) -> dict[str, Any]:
 
 
 def _cut(text: str, stops: Sequence[str]) -> int | None:
-    """Where the first stop text begins; None when there is none."""
+    """Where the first stop sequence begins; None when there is none."""
     return min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=None)
 
 
 def main() -> None:
     folder, slots = Path(sys.argv[1]), int(sys.argv[2])
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    talker = Talker(folder)
-    batch = Batch(talker.engine, slots)
+    threading.Thread(target=_read_stdin, args=(lines,), daemon=True).start()
+    translator = JobTranslator(folder)
+    batch = Batch(translator.engine, slots)
     begun: dict[int, tuple[float, list[BatchJob]]] = {}
     remaining: dict[int, int] = {}
     streams: dict[int, str] = {}
@@ -209,29 +210,28 @@ def main() -> None:
         for line in _arrived(lines, wait=not batch.busy):
             question = _decoder.decode(line)
             try:
-                jobs = talker.jobs(question)
+                jobs = translator.jobs(question)
                 begun[question.id], remaining[question.id] = (perf_counter(), jobs), len(jobs)
                 if question.stream:
                     streams[question.id] = ""
                 for job in jobs:
                     batch.add(job)
             except CannotAnswerError as error:
-                _say(Reply(id=question.id, failure=str(error), kind=error.kind))
+                _send(Reply(id=question.id, failure=str(error), kind=error.kind))
             except Exception as error:
-                _say(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
+                _send(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
         for job in batch.step():
             number = job.key.id
             remaining[number] -= 1
             if not remaining[number]:
                 (started, jobs), _ = begun.pop(number), remaining.pop(number)
                 streams.pop(number, None)
-                _say(Reply(id=number, completion=talker.completion(jobs, perf_counter() - started)))
-
+                _send(Reply(id=number, completion=translator.completion(jobs, perf_counter() - started)))
         for number, sent in streams.items():
             job = begun[number][1][0]
-            text = talker.settled(job) if isinstance(job, Writing) else ""
+            text = translator.settled(job) if isinstance(job, Writing) else ""
             if len(text) > len(sent):
-                _say(Reply(id=number, piece=text[len(sent) :]))
+                _send(Reply(id=number, piece=text[len(sent) :]))
                 streams[number] = text
 
 
@@ -239,22 +239,22 @@ _decoder = msgspec.json.Decoder(Question)
 _encoder = msgspec.json.Encoder()
 
 
-def _listen(lines: queue.SimpleQueue[bytes]) -> None:
+def _read_stdin(lines: queue.SimpleQueue[bytes]) -> None:
     for line in sys.stdin.buffer:
         lines.put(line)
     os._exit(0)  # the parent process is gone
 
 
 def _arrived(lines: queue.SimpleQueue[bytes], *, wait: bool) -> list[bytes]:
-    found = [lines.get()] if wait else []
+    arrived = [lines.get()] if wait else []
     while True:
         try:
-            found.append(lines.get_nowait())
+            arrived.append(lines.get_nowait())
         except queue.Empty:
-            return found
+            return arrived
 
 
-def _say(reply: Reply) -> None:
+def _send(reply: Reply) -> None:
     sys.stdout.buffer.write(_encoder.encode(reply) + b"\n")
     sys.stdout.buffer.flush()
 

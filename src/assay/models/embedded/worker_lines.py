@@ -1,4 +1,4 @@
-"""What the embedded model and its processes say to each other: JSON lines, each with the number of its request."""
+"""The protocol between the embedded model and its processes: JSON lines, each with the number of its request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from assay.core.types import Completion, Request
 
 DOCUMENT_MARK = "<|endoftext|>"
-"""Stands between documents in training, so it stands before a text that has nothing before it."""
+"""Separates documents in training, so it is put before a text without a prompt."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -18,17 +18,17 @@ class Question(Struct, frozen=True, kw_only=True):
     chat: bool
     """Whether a bare prompt is a user's message."""
     max_tokens: int
-    """For requests that do not say how long an answer may be."""
+    """For requests that do not limit the length of the answer."""
     prompt_tokens: list[int] | None = None
     """The prompt as token numbers, in place of the request's own."""
     echo: bool = False
-    """Whether `raw` also has the prompt's tokens; then an answer may have no token at all."""
+    """Whether `raw` also has the prompt's tokens; an answer may then have no tokens at all."""
     stream: bool = False
-    """Whether text is wanted as it is written."""
+    """Whether to send the text as it is generated."""
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of output: a completion, why there is none, or a piece of the text on the way to it."""
+    """One line of output: a completion, why there is none, or a piece of a streamed text."""
 
     id: int
     piece: str | None = None
