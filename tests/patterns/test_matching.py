@@ -102,11 +102,11 @@ def test_here_and_in_the_helper_the_answers_are_the_same(
         re.compile(pattern)
     except re.error:
         return
-    for name, options in (("found", ()), ("selected", (select,)), ("substituted", (replacement, 0, 1000))):
+    for name, options in (("search", ()), ("select", (select,)), ("substitute", (replacement, 0, 1000))):
         answers = []
         for elsewhere in (False, True):
             try:
-                answers.append(matching._matched(name, pattern, 0, text, *options, elsewhere=elsewhere))
+                answers.append(matching._run(name, pattern, 0, text, *options, elsewhere=elsewhere))
             except BadPatternError as error:
                 answers.append(str(error))
         assert answers[0] == answers[1]
@@ -147,6 +147,6 @@ def test_something_else_than_a_string_is_no_pattern() -> None:
 
 @pytest.mark.parametrize("text", ["\ud800x", "\ud83d\ude00", "x\x00y\nz", "", "é" * 100_000])
 def test_any_text_reaches_the_helper_whole(text: str) -> None:
-    assert matching._matched("found", f"(?s)^.{{{min(len(text), 5)}}}", 0, text, elsewhere=True) is True
-    assert matching._matched("found", r"(\A)" + re.escape(text[:50]), 0, text, elsewhere=True) is True
-    assert matching._matched("substituted", "q", 0, text, "", 0, 10**6, elsewhere=True) == text
+    assert matching._run("search", f"(?s)^.{{{min(len(text), 5)}}}", 0, text, elsewhere=True) is True
+    assert matching._run("search", r"(\A)" + re.escape(text[:50]), 0, text, elsewhere=True) is True
+    assert matching._run("substitute", "q", 0, text, "", 0, 10**6, elsewhere=True) == text

@@ -69,10 +69,10 @@ async def run_attempts(
     `positions` has the samples of each task that are this process's share; None means all of them.
     """
     stop = stop or Stop()
-    given = given_settings(settings)
+    defaults = given_settings(settings)
 
     def attempt(work: Work) -> Awaitable[Record]:
-        return make_attempt(work, WithRunSettings(model, given, work.attempt))
+        return make_attempt(work, WithRunSettings(model, defaults, work.attempt))
 
     async def run_and_write() -> None:
         async with aclosing(executor.run(attempt, remaining_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]

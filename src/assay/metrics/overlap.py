@@ -72,7 +72,7 @@ def _fastest_lcs_length() -> Callable[[Sequence[bytes], Sequence[bytes]], int]:
 _MOST_COMPARED = 100_000
 
 
-def edit_similarity(one: str, other: str) -> float:
+def edit_similarity(left: str, right: str) -> float:
     """How alike two texts are, from 0 to 1: twice their longest common subsequence of characters over both lengths.
 
     Says nothing about meaning: "yes" and "no" are unlike, "it is" and "it is not" alike. Of longer texts the first
@@ -80,12 +80,12 @@ def edit_similarity(one: str, other: str) -> float:
     Example: edit_similarity("colour", "color") == 10 / 11
     Reference: normalised Indel similarity, as in RapidFuzz's `ratio`.
     """
-    one, other = one[:_MOST_COMPARED], other[:_MOST_COMPARED]
-    if not one and not other:
+    left, right = left[:_MOST_COMPARED], right[:_MOST_COMPARED]
+    if not left and not right:
         return 1.0
-    units = [[each.encode("utf-8", "surrogatepass") for each in text] for text in (one, other)]
+    units = [[each.encode("utf-8", "surrogatepass") for each in text] for text in (left, right)]
     common = _fastest_lcs_length()(*units)
-    return 2 * common / (len(one) + len(other))
+    return 2 * common / (len(left) + len(right))
 
 
 def bleu_4(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:

@@ -40,19 +40,19 @@ class BadPatternError(ValueError):
 
 def pattern_found(pattern: str, text: str) -> bool:
     """Whether the regular expression is found anywhere in the text."""
-    return bool(_matched("found", pattern, 0, text))
+    return bool(_run("search", pattern, 0, text))
 
 
 def selected_match(pattern: str, text: str, select: int = 0) -> str | None:
     """The match with the index `select`: its first group that matched, or all of it when it has no groups."""
-    match = _matched("selected", pattern, 0, text, select)
+    match = _run("select", pattern, 0, text, select)
     return None if match is None else str(match)
 
 
 def substitute(pattern: str, replacement: str, text: str, flags: int = 0, count: int = 0) -> str:
     """`re.sub`, with a result of at most `MAX_OUTPUT` characters."""
     large = may_outgrow(text, replacement, MAX_OUTPUT)
-    return str(_matched("substituted", pattern, flags, text, replacement, count, MAX_OUTPUT, elsewhere=large))
+    return str(_run("substitute", pattern, flags, text, replacement, count, MAX_OUTPUT, elsewhere=large))
 
 
 def checked_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -65,7 +65,7 @@ def checked_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
         raise BadPatternError(f"bad regular expression {_short(pattern)}: {error}") from error
 
 
-def _matched(operation: str, pattern: str, flags: int, text: str, *options: Any, elsewhere: bool = False) -> Any:
+def _run(operation: str, pattern: str, flags: int, text: str, *options: Any, elsewhere: bool = False) -> Any:
     """The result of an operation: computed here where it is sure to be quick, else by the helper."""
     checked_pattern(pattern, flags)
     if elsewhere or not small_effort(pattern, flags, len(text)):

@@ -17,11 +17,11 @@ KILL_AFTER_SECONDS = 0.05
 """Time after the limit until a search that does not check for signals is killed with its process."""
 
 
-def found(pattern: str, flags: int, text: str) -> bool:
+def search(pattern: str, flags: int, text: str) -> bool:
     return re.search(pattern, text, flags) is not None
 
 
-def selected(pattern: str, flags: int, text: str, select: int) -> str | None:
+def select_match(pattern: str, flags: int, text: str, select: int) -> str | None:
     matches = re.findall(pattern, text, flags)
     if not -len(matches) <= select < len(matches):
         return None
@@ -31,7 +31,7 @@ def selected(pattern: str, flags: int, text: str, select: int) -> str | None:
     return None if chosen is None else str(chosen).strip()
 
 
-def substituted(pattern: str, flags: int, text: str, replacement: str, count: int, most: int) -> str:
+def substitute(pattern: str, flags: int, text: str, replacement: str, count: int, most: int) -> str:
     if not may_outgrow(text, replacement, most):
         return re.sub(pattern, replacement, text, count=count, flags=flags)
     size = len(text)
@@ -53,7 +53,7 @@ def may_outgrow(text: str, replacement: str, most: int) -> bool:
     return len(text) + (len(text) + 1) * piece > most
 
 
-OPERATIONS: dict[str, Callable[..., Any]] = {"found": found, "selected": selected, "substituted": substituted}
+OPERATIONS: dict[str, Callable[..., Any]] = {"search": search, "select": select_match, "substitute": substitute}
 
 
 def line_of(value: Any) -> bytes:
