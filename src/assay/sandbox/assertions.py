@@ -1,4 +1,4 @@
-"""Reads tests: which of them are a call and an expected value, which need a verifier, which cannot be split at all.
+"""Classifies tests: a call and an expected value, a test that needs a verifier, or one that cannot be split at all.
 
 Only the dataset's own text is parsed here, never a candidate's.
 """
@@ -37,7 +37,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     """One per check."""
     calls: tuple[Call, ...] | None
-    """The checks as plain calls, where all of them are that; then no verifier is needed."""
+    """The checks as plain calls, where all of them are plain calls: no verifier is needed then."""
     names: tuple[str, ...]
     """The candidate's names that the checks use."""
     whole: bool = False
@@ -48,16 +48,16 @@ class Plan(Struct, frozen=True, kw_only=True):
     mode: str = "statements"
     """`expression` or `statements`."""
     may_run_together: bool = False
-    """Where the checks cannot be split, they may be run in the candidate's process and be graded weak."""
+    """Checks that cannot be split may be run in the candidate's process and graded weak."""
     looks_inside: tuple[str, ...] = ()
-    """What the checks use that wants the candidate's code beside it."""
+    """Names used by the checks that need the candidate's code in the same process."""
     prelude_imports: tuple[str, ...] = ()
     """Modules that the prelude imports."""
     reading: TraitsOfTest = TraitsOfTest()
-    """What else their text says about how they can be judged."""
+    """What else the text of the tests says about how they can be judged."""
 
     def unsplittable(self) -> str:
-        """Why the checks cannot be kept apart from the candidate's code, by their text alone; empty when they can."""
+        """Why the checks cannot be separated from the candidate's code, by their text alone; empty when they can."""
         if self.looks_inside:
             return f"the tests use {', '.join(self.looks_inside)}"
         return (
@@ -65,15 +65,15 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
 
     def run_together(self) -> bool:
-        """Whether to run the checks in the candidate's process. Nothing that the candidate says changes this."""
+        """Whether to run the checks in the candidate's process. Nothing that the candidate sends changes this."""
         return self.may_run_together and bool(self.unsplittable() or self.reading.own_objects)
 
     def mentions(self, check: int, names: Container[str], *, called: bool) -> bool:
-        """Does this check use one of these names of the candidate's, and (unless it may) not only to call it?"""
+        """Whether this check uses one of these names of the candidate; with `called` false, calls do not count."""
         nodes = list(ast.walk(_parse(self.sources[check], "check")))
         functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        found = (node for node in nodes if isinstance(node, ast.Name) and node.id in names)
-        return any(called or id(node) not in functions for node in found)
+        uses = (node for node in nodes if isinstance(node, ast.Name) and node.id in names)
+        return any(called or id(node) not in functions for node in uses)
 
 
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
@@ -155,7 +155,7 @@ def _imported(nodes: Sequence[ast.AST]) -> tuple[str, ...]:
 def _reading(
     calls: tuple[Call, ...] | None, nodes: Sequence[ast.AST], helpers: Sequence[ast.AST], names: Sequence[str]
 ) -> TraitsOfTest:
-    """Plain calls need none: they hand over literals and get data back."""
+    """Plain calls have no traits: they pass literals and get data back."""
     return splitting.read(nodes, helpers, names) if calls is None else TraitsOfTest()
 
 
@@ -170,11 +170,11 @@ def _parse_expression(target: str) -> ast.Expression:
         raise _unreadable("target", target, error) from None
 
 
-def _parse(source: str, what: str) -> ast.Module:
+def _parse(source: str, kind: str) -> ast.Module:
     try:
         return _quietly(source, "exec")  # type: ignore[return-value]  # mode exec makes a Module
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _unreadable(what, source, error) from None
+        raise _unreadable(kind, source, error) from None
 
 
 def _quietly(source: str, mode: str) -> ast.AST:
@@ -194,8 +194,8 @@ def _completed(prelude: str) -> str:
     return prelude
 
 
-def _unreadable(what: str, source: str, error: Exception) -> FailureError:
-    message = f"the {what} is not Python: {_label(source)}: {error}"
+def _unreadable(kind: str, source: str, error: Exception) -> FailureError:
+    message = f"the {kind} is not Python: {_label(source)}: {error}"
     return FailureError(Failure(stage="sandbox", kind="bad_request", part="code_exec", message=message))
 
 
@@ -205,8 +205,8 @@ def _label(source: str) -> str:
 
 
 def _all_or_none(calls: Sequence[Call | None]) -> tuple[Call, ...] | None:
-    found = tuple(call for call in calls if call is not None)
-    return found if len(found) == len(calls) else None
+    plain = tuple(call for call in calls if call is not None)
+    return plain if len(plain) == len(calls) else None
 
 
 def _as_call(node: ast.expr, names: Sequence[str]) -> Call | None:
@@ -255,15 +255,15 @@ def _calls_of_check(tree: ast.Module, names: Sequence[str]) -> tuple[Call, ...] 
     for node in function.body:
         if _is_inert(node):
             continue
-        found = _as_call(node.test, [parameter]) if isinstance(node, ast.Assert) else None
-        if found is None:
+        made = _as_call(node.test, [parameter]) if isinstance(node, ast.Assert) else None
+        if made is None:
             return None
-        calls.append(Call(function=names[0], arguments=found.arguments, named=found.named, expected=found.expected))
+        calls.append(Call(function=names[0], arguments=made.arguments, named=made.named, expected=made.expected))
     return tuple(calls) or None
 
 
 def _is_inert(node: ast.stmt) -> bool:
-    """Says nothing about the candidate: METADATA, docstrings, `assert True`, `pass`."""
+    """Whether a statement tests nothing: METADATA, docstrings, `assert True`, `pass`."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) and target.id == "METADATA" for target in node.targets)
     if isinstance(node, ast.Expr):
@@ -274,14 +274,14 @@ def _is_inert(node: ast.stmt) -> bool:
 
 
 def _with_imports(prelude: str, modules: Sequence[str]) -> str:
-    """A test that says `math.isclose` without importing math means Python's, not a candidate's object of that name."""
+    """A test that uses `math.isclose` without importing math means Python's, not a candidate's object of that name."""
     return "\n".join([prelude, *(f"import {module}" for module in modules)])
 
 
 def _names_of_candidate(
     everything: Sequence[ast.AST], helpers: Sequence[ast.AST]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names the checks read that only the candidate can have defined; and those that are stdlib modules."""
+    """The names in the checks that only the candidate can have defined, and those that are stdlib modules."""
     bound = _BUILTINS | set(_bound(everything)) | set(_bound(helpers))
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)
@@ -293,7 +293,7 @@ def _names_of_candidate(
 
 
 def _called_builtins(nodes: Sequence[ast.AST]) -> tuple[str, ...]:
-    """When nothing else can be the candidate's, a function named like a builtin is: MBPP has a `sum` to be written."""
+    """Where no other name can be the candidate's, one named like a builtin is: MBPP asks for a `sum`."""
     called = (node.func for node in nodes if isinstance(node, ast.Call))
     return tuple(dict.fromkeys(name.id for name in called if isinstance(name, ast.Name) and name.id in _BUILTINS))
 

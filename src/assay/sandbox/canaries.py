@@ -1,4 +1,4 @@
-"""Harmless attacks on targets of our own, run in a new zygote: return codes can lie about a layer, these cannot."""
+"""Harmless attacks on targets of our own, run in a new zygote: they show whether a layer holds, not what it returns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ATTACKS = {
 
 
 def run_canaries(zygote: Zygote, wake: int) -> tuple[Canary, ...]:
-    """The controls and the attacks, one child each."""
+    """Run the controls and the attacks, one child each."""
     canaries = [_control(zygote, wake, "import a preloaded module", _PRELOADED)]
     if zygote.plan["opens"] != "none":
         canaries.append(_control(zygote, wake, "import a module on demand", _ON_DEMAND))
@@ -55,10 +55,10 @@ def run_canaries(zygote: Zygote, wake: int) -> tuple[Canary, ...]:
 
 
 def _control(zygote: Zygote, wake: int, name: str, code: str) -> Canary:
-    outcome = _judged(code, "ok", zygote, wake)
+    outcome = _judge(code, "ok", zygote, wake)
     detail = outcome.checks[0].detail
-    found = "ok" if outcome.outcome == "pass" else f"{outcome.outcome}: {detail}"[:200]
-    return Canary(name=name, expected="ok", found=found)
+    result = "ok" if outcome.outcome == "pass" else f"{outcome.outcome}: {detail}"[:200]
+    return Canary(name=name, expected="ok", found=result)
 
 
 def _attack(zygote: Zygote, wake: int, name: str, expression: str) -> Canary:
@@ -70,19 +70,19 @@ def f(x):
         return 'shut'
     return 'open'
 """
-    outcome = _judged(code, "shut", zygote, wake)
+    outcome = _judge(code, "shut", zygote, wake)
     shut = outcome.outcome in ("pass", "violation", "crash")
     return Canary(name=name, expected="shut", found="shut" if shut else "open")
 
 
-def _judged(code: str, answer: str, zygote: Zygote, wake: int) -> Outcome:
+def _judge(code: str, answer: str, zygote: Zygote, wake: int) -> Outcome:
     program = IoPairs(code=code, pairs=((1, answer),))
     return judge(program, plan_of(program), _LIMITS, zygote, wake)
 
 
 @contextlib.contextmanager
 def _targets() -> Iterator[dict[str, object]]:
-    """A secret file, a listening port, a unix socket and a place to write: ours, and gone afterwards."""
+    """A secret file, a listening port, a unix socket and a path to write to, removed afterwards."""
     folder = tempfile.mkdtemp(prefix="assay-canary-")
     try:
         os.chmod(folder, 0o777)  # noqa: S103 -- only the sandbox may keep the canary out

@@ -1,9 +1,9 @@
-"""A cgroup for each zygote, where the host lets us make one: a second line for memory and tasks.
+"""A cgroup for each zygote, where the host lets us create one: a second line of defence for memory and tasks.
 
-The limits a process has of its own come first. They do not count what the kernel holds on a process's behalf, and
-root is exempt from the one on tasks; a cgroup has neither gap. We write into cgroups that we made, and nowhere else,
-with one exception: at the root of the hierarchy we enable the two controllers if they are off. Our own process
-stays where it is, which is why the place is beside its cgroup: one that holds processes can have no limited children.
+The resource limits of a process come first. They do not count memory that the kernel uses for a process, and root is
+exempt from the limit on tasks; a cgroup has neither gap. We write only into cgroups that we created, with one
+exception: at the root of the hierarchy we enable the two controllers if they are off. Our own process stays in its
+cgroup, so ours are created beside it: a cgroup that contains processes can have no limited children.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from pathlib import Path
 
 CONTROLLERS = ("memory", "pids")
 MAX_TASKS = 272
-"""Of a zygote with its candidate and its verifier, each of which may have 128 by its own limit."""
+"""For a zygote with its candidate and its verifier, each of which may have 128 by its own limit."""
 SPARE_MB = 128
-"""For the zygote and the kernel, above what a candidate and a verifier may use together."""
+"""For the zygote and the kernel, in addition to what a candidate and a verifier may use together."""
 
 _OURS = re.compile(r"assay-(\d+)-\d+")
 _numbers = itertools.count()
 
 
 class CgroupRefusedError(Exception):
-    """Why there is no cgroup here, in words."""
+    """Why there is no cgroup here."""
 
 
 class CgroupParent:
-    """A folder of the cgroup hierarchy in which cgroups with limits can be made."""
+    """A folder of the cgroup hierarchy in which cgroups with limits can be created."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def enter(self, pid: int) -> Cgroup:
-        """A new cgroup with this process in it; what it starts from now on is in it, too."""
+        """Create a cgroup and move the process into it; processes it starts from now on are in it, too."""
         path = self.folder / f"assay-{os.getpid()}-{next(_numbers)}"
         try:
             path.mkdir()
         except OSError as error:
-            raise _refused(f"no cgroup can be made in {self.folder}", error) from None
+            raise _refused(f"no cgroup can be created in {self.folder}", error) from None
         cgroup = Cgroup(path)
         try:
             cgroup.set_up(pid)
@@ -52,7 +52,7 @@ class CgroupParent:
         return cgroup
 
     def remove_stale(self) -> None:
-        """Empty cgroups of harnesses that were killed; the kernel refuses to remove one that holds a process."""
+        """Remove empty cgroups of harnesses that were killed; the kernel keeps one that contains a process."""
         with contextlib.suppress(OSError):
             for path in self.folder.iterdir():
                 match = _OURS.fullmatch(path.name)
@@ -62,7 +62,7 @@ class CgroupParent:
 
 
 class Cgroup:
-    """One zygote with its children, as the kernel counts them."""
+    """The cgroup of one zygote and its children."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -71,18 +71,18 @@ class Cgroup:
 
     def set_up(self, pid: int) -> None:
         self._write("pids.max", str(MAX_TASKS))
-        with contextlib.suppress(FileNotFoundError):  # a kernel that does not count swap
+        with contextlib.suppress(FileNotFoundError):  # a kernel without swap accounting
             self._write("memory.swap.max", "0")
         self._write("cgroup.procs", str(pid))
 
     def allow(self, memory_mb: int) -> None:
-        """Room for a candidate and a verifier of this size."""
+        """Set the memory limit for a candidate and a verifier of this size."""
         if memory_mb != self._memory_mb:
             self._write("memory.max", str(room_mb(memory_mb) << 20))
             self._memory_mb = memory_mb
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel has killed something in here for lack of memory since the last call."""
+        """Whether the kernel has killed a process in it for lack of memory since the last call."""
         before, self._killed = self._killed, self._event("memory.events", "oom_kill")
         return self._killed > before
 
@@ -94,8 +94,8 @@ class Cgroup:
             return False
 
     def remove(self) -> None:
-        """Kill whatever is left in it, and remove it. What cannot be removed is left to the next start."""
-        with contextlib.suppress(OSError):  # before Linux 5.14 there is no such file; the zygote's end is enough
+        """Kill what is left in it, and remove it. If it cannot be removed, the next start removes it."""
+        with contextlib.suppress(OSError):  # before Linux 5.14 there is no such file; ending the zygote is enough
             self._write("cgroup.kill", "1")
         for _ in range(100):
             try:
@@ -103,7 +103,7 @@ class Cgroup:
             except FileNotFoundError:
                 return
             except OSError:
-                time.sleep(0.01)  # the last process is still on its way out
+                time.sleep(0.01)  # the last process is still ending
             else:
                 return
 
@@ -115,7 +115,7 @@ class Cgroup:
         return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)
 
     def _write(self, file: str, text: str) -> None:
-        # no O_CREAT: where the kernel has no such file there is none to be made
+        # no O_CREAT: only the kernel creates files here
         descriptor = os.open(self.path / file, os.O_WRONLY)
         try:
             os.write(descriptor, text.encode())
@@ -124,12 +124,12 @@ class Cgroup:
 
 
 def room_mb(memory_mb: int) -> int:
-    """What a zygote and its children may use when each child may use this much."""
+    """How much a zygote and its children may use when each child may use this much."""
     return 2 * memory_mb + SPARE_MB
 
 
 def find_place(proc: Path = Path("/proc/self")) -> CgroupParent:
-    """Where this process may make cgroups with limits on memory and tasks; `CgroupRefusedError` says why nowhere."""
+    """Where this process may create cgroups with limits on memory and tasks; `CgroupRefusedError` if it may not."""
     if not sys.platform.startswith("linux"):
         raise CgroupRefusedError("cgroups are Linux only")
     mount, own = _own_cgroup(proc)
@@ -144,7 +144,7 @@ def find_place(proc: Path = Path("/proc/self")) -> CgroupParent:
 
 
 def _own_cgroup(proc: Path) -> tuple[Path, Path]:
-    """(where cgroup v2 is mounted, the folder there of the cgroup this process is in)."""
+    """(where cgroup v2 is mounted, the folder of this process's cgroup there)."""
     try:
         mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines() if " - cgroup2 " in line]
         paths = [line[3:] for line in (proc / "cgroup").read_text().splitlines() if line.startswith("0::")]
@@ -155,7 +155,7 @@ def _own_cgroup(proc: Path) -> tuple[Path, Path]:
     top, mount = mounts[0][3], Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mounts[0][4]))
     below = os.path.relpath(paths[0], top)
     if ".." in Path(paths[0]).parts or below.startswith(".."):
-        raise CgroupRefusedError("the cgroup of this process lies outside of what is mounted")
+        raise CgroupRefusedError("the cgroup of this process is outside of the mounted hierarchy")
     return mount, mount / below
 
 
@@ -165,12 +165,12 @@ def _beside(own: Path, mount: Path) -> Path:
     limits = {name: _words(own / name) for name in ("memory.max", "memory.high")}
     for name, limit in limits.items():
         if limit not in ([], ["max"]):
-            raise CgroupRefusedError(f"{own}: has a {name} of its own, which candidates shall not leave")
+            raise CgroupRefusedError(f"{own}: has its own {name}, which candidates must not escape")
     return own.parent
 
 
 def _enable(folder: Path) -> None:
-    """The controllers for the children of a folder: as a rule they are on; at the root we may switch them on."""
+    """Enable the controllers for the children of a folder: usually they are; at the root we may enable them."""
     missing = [name for name in CONTROLLERS if name not in _words(folder / "cgroup.subtree_control")]
     if not missing:
         return
@@ -195,9 +195,9 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # another user's, but it exists
+        return True  # it exists, but is another user's
     return True
 
 
-def _refused(what: str, error: OSError) -> CgroupRefusedError:
-    return CgroupRefusedError(f"{what}: {error.strerror or error}")
+def _refused(problem: str, error: OSError) -> CgroupRefusedError:
+    return CgroupRefusedError(f"{problem}: {error.strerror or error}")

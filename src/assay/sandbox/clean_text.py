@@ -1,4 +1,4 @@
-"""Text a program wrote, made fit for terminals, files and people: capped, no control or escape characters."""
+"""Cleans the output of programs for terminals, files and people: capped, no control or escape characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are two typed trees the same value? Decided in the harness, on data, without hashing or calling any of it."""
+"""Compares typed trees by value: in the harness, on data, without hashing or calling any of it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _COLLECTIONS = _SEQUENCES | _SETS
 _LEAVES = {"S", "b", "ba", "r", "dt", "da", "tm", "td", "T"}
 _LENGTHS = {"c": 3, "D": 4, "h": 3, "dt": 3, "tm": 3} | dict.fromkeys(("i", "f", "F", "S", "b", "ba"), 2)
 _LENGTHS |= dict.fromkeys(("r", "da", "td", "T", "o", "d", *_COLLECTIONS), 2)
-"""Of every tag there is: how long its list must be."""
+"""How long the list of each tag must be."""
 
 _COST_OF_LIST = 20
-"""What reading a tagged list costs, where an untagged value costs 1: about a tenth of a microsecond."""
+"""The cost of reading a tagged list, where an untagged value costs 1: about a tenth of a microsecond."""
 _COST_OF_NUMBER = 40
-"""What reading a number or date costs that has to be built."""
+"""The cost of reading a number or date that has to be constructed."""
 _LONGEST_TYPE_NAME = 100
 _MOST_SHOWN = 20
 _CHEAP = _COLLECTIONS | {"d", "f", "h", "o"}
@@ -32,7 +32,7 @@ _CHEAP = _COLLECTIONS | {"d", "f", "h", "o"}
 def same(  # noqa: PLR0911 -- one return per kind of value reads best
     expected: Tree, actual: Tree, *, tolerance: float | None = None, strict: bool = True
 ) -> bool:
-    """Python's `==` on plain data: numbers by value, tuple is not list unless asked, NaN only where NaN is expected."""
+    """Python's `==` on plain data: numbers by value, a tuple is a list only if not `strict`, NaN equals NaN."""
     if type(expected) is str or expected is None:
         return type(expected) is type(actual) and bool(expected == actual)
     if type(expected) is type(actual) is int and (tolerance is None or expected == actual):
@@ -42,24 +42,24 @@ def same(  # noqa: PLR0911 -- one return per kind of value reads best
         return left is not None and right is not None and _same_number(left, right, tolerance)
     if not isinstance(expected, list) or not isinstance(actual, list):
         return type(expected) is type(actual) and bool(expected == actual)
-    kind, other = expected[0], actual[0]
-    if kind in _SEQUENCES:
-        alike = kind == other or (not strict and other in _SEQUENCES)
+    tag, actual_tag = expected[0], actual[0]
+    if tag in _SEQUENCES:
+        alike = tag == actual_tag or (not strict and actual_tag in _SEQUENCES)
         return alike and _same_items(expected[1], actual[1], tolerance, strict)
-    if kind in _SETS:
-        return other in _SETS and _same_members(expected[1], actual[1])
-    if kind == "d":
-        return other == "d" and _same_pairs(expected[1], actual[1], tolerance, strict)
-    if kind in _LEAVES:
+    if tag in _SETS:
+        return actual_tag in _SETS and _same_members(expected[1], actual[1])
+    if tag == "d":
+        return actual_tag == "d" and _same_pairs(expected[1], actual[1], tolerance, strict)
+    if tag in _LEAVES:
         return canonical(expected) == canonical(actual)
     return False
 
 
 def check_shape(tree: Tree, *, objects: str = "ho") -> int:
-    """Raise `MalformedError` unless our encoder could have written this; what passes is safe to compare and hand on.
+    """Raise `MalformedError` unless our encoder could have written the tree; what passes is safe to compare and send.
 
-    Returns what reading it cost, so that the sum over a candidate's replies can be bounded. `objects` are the tags that
-    may stand in it for an object: handles, and opaque ones.
+    Returns what reading it cost, so that the sum over a candidate's replies can be limited. `objects` are the tags that
+    may stand for an object: `h` for handles, `o` for opaque ones.
     """
     cost, nodes = 0, 0
     waiting: list[tuple[list[Tree], int]] = [([tree], 0)]
@@ -84,7 +84,7 @@ def check_shape(tree: Tree, *, objects: str = "ho") -> int:
 
 
 def _parts(node: Tree, objects: str) -> list[Tree]:
-    """The trees directly below a node whose own shape is right."""
+    """The trees directly below a node; `MalformedError` unless the shape of the node itself is right."""
     if type(node) is not list or not node or type(node[0]) is not str or _LENGTHS.get(node[0]) != len(node):
         raise MalformedError("not a tree")
     tag = node[0]
@@ -118,7 +118,7 @@ def _check_object(node: Tree, objects: str) -> None:
 
 
 def canonical(tree: Tree) -> str:  # noqa: PLR0911 -- one return per kind of value reads best
-    """A text that two trees share exactly when they are equal in Python's sense."""
+    """A text that two trees share exactly when they are equal in Python."""
     number = _number(tree)
     if number is not None:
         return _canonical_number(number)
@@ -140,7 +140,7 @@ def canonical(tree: Tree) -> str:  # noqa: PLR0911 -- one return per kind of val
 
 
 def show(tree: Tree, limit: int = 200) -> str:
-    """A value for a reader, capped; digits of huge integers are not spelled out, and no more is read than shown."""
+    """A value for a reader, capped: huge integers are not printed, and no more is read than is shown."""
     try:
         text = _show(tree, 0, limit)
     except (MalformedError, ValueError, ArithmeticError):
@@ -167,7 +167,7 @@ def _show(tree: Tree, depth: int, room: int) -> str:  # noqa: PLR0911 -- one ret
 
 
 def _show_items(items: list[Any], depth: int, room: int, pairs: bool = False) -> str:
-    """As many as there is room for: an answer of nested lists must not cost more to show than to read."""
+    """As many items as there is room for: nested lists must not cost more to show than to read."""
     shown: list[str] = []
     for item in items[:_MOST_SHOWN]:
         if room < 0:
@@ -184,7 +184,7 @@ def _same_members(left: list[Tree], right: list[Tree]) -> bool:
 
 def _same_items(left: list[Tree], right: list[Tree], tolerance: float | None, strict: bool) -> bool:
     return len(left) == len(right) and all(
-        same(one, other, tolerance=tolerance, strict=strict) for one, other in zip(left, right, strict=True)
+        same(expected, actual, tolerance=tolerance, strict=strict) for expected, actual in zip(left, right, strict=True)
     )
 
 
@@ -192,8 +192,8 @@ def _same_pairs(left: list[Any], right: list[Any], tolerance: float | None, stri
     if len(left) != len(right):
         return False
     ordered = (sorted((canonical(key), at) for at, (key, _) in enumerate(pairs)) for pairs in (left, right))
-    for (one, at), (other, beside) in zip(*ordered, strict=True):
-        if one != other or not same(left[at][1], right[beside][1], tolerance=tolerance, strict=strict):
+    for (left_key, left_at), (right_key, right_at) in zip(*ordered, strict=True):
+        if left_key != right_key or not same(left[left_at][1], right[right_at][1], tolerance=tolerance, strict=strict):
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""What this host can confine a program with: one row per layer, found by trying."""
+"""Which layers this host can confine a program with: one row per layer, found by trying it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.sandbox.zygote import Zygote, ZygoteError, interpreter
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One layer: is it here, what does it give, how to get it."""
+    """One layer: whether it works here, what it provides, and how to get it."""
 
     layer: str
     present: bool
@@ -25,7 +25,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def doctor() -> list[Row]:
-    """Every layer tried in a throw-away process, and the resulting tier."""
+    """Try every layer in a temporary process; return their rows, and the resulting tier."""
     rows = [_platform(), _interpreter()]
     if sys.platform.startswith("linux"):
         rows += [_seccomp(), _landlock(), _namespaces(), _uid(), _cgroup()]
@@ -33,7 +33,7 @@ def doctor() -> list[Row]:
 
 
 def tier_row() -> Row:
-    """The tier a run would get here: started, proved by its canaries, and ended again."""
+    """The tier that a run would get here: started, checked by its canaries, and ended again."""
     from assay.sandbox.pool import Sandbox
 
     sandbox = Sandbox(min_tier="D" if sys.platform != "darwin" else "M", workers=1)
@@ -75,7 +75,7 @@ def _interpreter() -> Row:
 
 
 def _seccomp() -> Row:
-    return _tried(
+    return _try_layer(
         "seccomp",
         {"seccomp": True, "name": "D", "opens": "none"},
         "no process creation, no network, no writing, no odd system calls: the one layer that cannot be missing",
@@ -83,16 +83,16 @@ def _seccomp() -> Row:
 
 
 def _landlock() -> Row:
-    return _tried("landlock", {"landlock": True, "uid": "keep"}, "no file of the host can be opened")
+    return _try_layer("landlock", {"landlock": True, "uid": "keep"}, "no file of the host can be opened")
 
 
 def _namespaces() -> Row:
-    return _tried(
+    return _try_layer(
         "namespaces", {"namespaces": True}, "a private root: the host's files, processes and network are not there"
     )
 
 
-def _tried(layer: str, wanted: dict[str, Any], gives: str) -> Row:
+def _try_layer(layer: str, wanted: dict[str, Any], gives: str) -> Row:
     plan = {**tiers.empty_plan(), **wanted}
     try:
         zygote = Zygote(plan)
@@ -111,13 +111,13 @@ def _cgroup() -> Row:
         zygote = Zygote(tiers.empty_plan(), place=place_for_cgroups())
     except (ZygoteError, OSError) as error:
         return Row(layer="cgroup", present=False, detail=str(error), gives=gives)
-    found = zygote.layers["cgroup"]
+    state = zygote.layers["cgroup"]
     zygote.close()
-    present = found.startswith("ok")
+    present = state.startswith("ok")
     return Row(
         layer="cgroup",
         present=present,
-        detail=found.removeprefix("none: "),
+        detail=state.removeprefix("none: "),
         gives=gives,
         remedy="" if present else tiers.REMEDIES["cgroup"],
     )

@@ -1,7 +1,7 @@
-"""Runs a program in its processes and decides, outside of them, what held.
+"""Runs a program in its processes and decides, outside of them, which checks hold.
 
 The trust rule: a pass needs a value that only the right computation yields, compared where no candidate code ran.
-Exit codes, printed words and anything the candidate says about itself prove nothing.
+Exit codes, printed text and anything the candidate says about itself prove nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.sandbox.zygote import Zygote, ZygoteError
 def plan_of(program: Program) -> Plan | None:
     """Read the tests of a program, outside of any sandbox; `FailureError` when they are unusable.
 
-    Meant for the caller's thread: quieting the parser's warnings changes a setting that threads share.
+    Call it in the caller's thread: silencing the parser's warnings changes a setting that threads share.
     """
     if isinstance(program, IoPairs):
         return _plan_of_pairs(program)
@@ -46,7 +46,7 @@ def plan_of(program: Program) -> Plan | None:
     plan = msgspec.structs.replace(plan, may_run_together=together)
     if plan.unsplittable() and not plan.may_run_together:
         raise unusable(
-            f"{plan.unsplittable()}, so they cannot be kept apart from the candidate; "
+            f"{plan.unsplittable()}, so they cannot be separated from the candidate; "
             "`unsplittable: weak` runs them together and grades the outcome weak",
             kind="unsupported",
         )
@@ -57,10 +57,10 @@ def _plan_of_pairs(program: IoPairs) -> Plan:
     if not program.pairs:
         raise unusable("io_pairs: there is no pair to check")
     calls = []
-    for given, expected in program.pairs:
-        if program.star and not isinstance(given, list | tuple):
+    for value, expected in program.pairs:
+        if program.star and not isinstance(value, list | tuple):
             raise unusable("io_pairs: with star each input must be a list of arguments")
-        arguments = tuple(given) if program.star else (given,)
+        arguments = tuple(value) if program.star else (value,)
         calls.append(Call(function=program.function, arguments=arguments, named={}, expected=expected))
     labels = tuple(f"{call.function}({', '.join(map(repr, call.arguments))})"[:120] for call in calls)
     return Plan(labels=labels, calls=tuple(calls), names=(program.function,))
@@ -68,7 +68,7 @@ def _plan_of_pairs(program: IoPairs) -> Plan:
 
 def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
     """Run one program by its plan; `ZygoteError` when the sandbox broke, `BrokenUnderCandidateError` when it broke
-    after the candidate had been given its source."""
+    after the candidate had received its source."""
     if isinstance(program, Stdout) or plan is None:
         if not isinstance(program, Stdout):
             raise TypeError("only a program judged by its output goes without a plan")
@@ -82,14 +82,15 @@ def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, w
 
 
 def allowed_imports(program: Program, plan: Plan) -> tuple[str, ...] | None:
-    """In addition to the pure modules, what the author's own prelude imports: it runs as part of the program."""
+    """What the program may import besides the pure modules, including the imports of the author's prelude, which runs
+    as part of it."""
     return None if program.imports is None else (*program.imports, *plan.prelude_imports)
 
 
 def _judge_plan(program: Expressions | IoPairs | TestProgram, plan: Plan, trial: Trial) -> tuple[Check, ...]:
-    """The checks of a plan. What our own code raises over a candidate's data is the candidate's outcome.
+    """The checks of a plan. An error of our own code caused by a candidate's data is the candidate's outcome.
 
-    A `FailureError` passes: it is raised over the test alone, never over what a candidate said.
+    A `FailureError` is raised again: the test alone causes it, never what a candidate sent.
     """
     try:
         return _judge_checks(program, plan, trial)
@@ -130,7 +131,7 @@ def _relabel(checks: tuple[Check, ...], labels: Sequence[str]) -> tuple[Check, .
 
 
 def _as_one(label: str, checks: tuple[Check, ...]) -> tuple[Check, ...]:
-    """All or nothing: the first check that does not hold speaks for all."""
+    """All or nothing: the first check that does not hold decides."""
     failed = next((check for check in checks if check.outcome != "pass"), None)
     if failed is None:
         return (Check(label=label, outcome="pass"),)
@@ -140,7 +141,7 @@ def _as_one(label: str, checks: tuple[Check, ...]) -> tuple[Check, ...]:
 def _make_calls(
     trial: Trial, calls: Sequence[Call], trouble: ProgramVerdict | None, program: Program
 ) -> tuple[Check, ...]:
-    """One call at a time; what ends the process also ends the checks that are left."""
+    """One call at a time; a call that ends the process ends the remaining checks too."""
     tolerance, strict = (program.tolerance, program.strict) if isinstance(program, IoPairs) else (None, True)
     checks = []
     for call in calls:
@@ -152,13 +153,13 @@ def _make_calls(
         checks.append(Check(label=label, outcome=verdict[0], detail=verdict[1]))
         trouble = (verdict[0], f"not reached: {verdict[1]}") if ends else None
     if trial.candidate.replies and trouble is None:
-        spoilt = "the reply pipe carried a surplus reply"
-        return tuple(Check(label=check.label, outcome="violation", detail=spoilt) for check in checks)
+        detail = "the reply pipe carried a surplus reply"
+        return tuple(Check(label=check.label, outcome="violation", detail=detail) for check in checks)
     return tuple(checks)
 
 
 def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) -> tuple[ProgramVerdict, bool]:
-    """The verdict on one call, and whether it was the candidate's last."""
+    """The verdict on one call, and whether the candidate can be called no more."""
     try:
         arguments = [encode(argument) for argument in call.arguments]
         named = {name: encode(value) for name, value in call.named.items()}
@@ -180,7 +181,7 @@ def _make_call(trial: Trial, call: Call, tolerance: float | None, strict: bool) 
 
 
 def _run_together(prelude: str, code: str, plan: Plan, trial: Trial) -> tuple[Check, ...]:
-    """Candidate and tests in one process, where the candidate can forge the result: graded weak."""
+    """Run candidate and tests in one process, where the candidate can forge the result: graded weak."""
     trial.grade = "weak"
     trial.session.end(trial.candidate)
     trial.candidate = trial.session.start("candidate")

@@ -1,7 +1,7 @@
-"""macOS: the profile of the reduced tier, and a look at another process's time and memory. Written, not run by us.
+"""macOS: the profile of the reduced tier, and the CPU time and memory of another process. Not tested on macOS by us.
 
-The profile starts from allow: one that denies by default ends a process before its first line, because the loader's
-own reads are refused. So it denies what matters by name: new processes, network, writes, and reads outside the stdlib.
+The profile allows by default: one that denies by default ends a process before its first line, because the loader's
+own reads are denied. So it denies what matters by name: new processes, network, writes, and reads outside the stdlib.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 
 
 def profile() -> str:
-    """The Seatbelt profile a child applies to itself before it runs a candidate."""
+    """The Seatbelt profile that a child applies to itself before it runs a candidate."""
     stdlib = os.path.dirname(os.path.realpath(os.__file__))
     readable = [
         "/usr/lib",

@@ -1,7 +1,7 @@
 """The sandbox: a worker thread and a zygote per core, behind one async interface.
 
 A thread per zygote keeps the event loop free (comparing a large answer does not block it), works with any loop,
-and lets each program be judged by straight-line code. A stuck candidate holds its own worker and no other.
+and lets each program be judged by straight-line code. A stuck candidate blocks its own worker and no other.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from assay.sandbox.trial import BrokenUnderCandidateError
 from assay.sandbox.zygote import Zygote, ZygoteError
 
 RESTART_AFTER = 1_000
-"""Children a zygote forks before a fresh one takes its place."""
+"""Children that a zygote forks before it is replaced by a fresh one."""
 
 DEFAULT_MIN_TIER = "B"
 
 
 class Job:
-    """A program on its way through a worker."""
+    """A program to be judged by a worker."""
 
     def __init__(self, program: Program, limits: Limits) -> None:
         self.program = program
@@ -48,7 +48,7 @@ class Job:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """The caller no longer waits: end the candidate now instead of at its limit."""
+        """End the candidate now instead of at its limit, because the caller no longer waits."""
         with self.lock:
             self.cancelled = True
             if self.worker is not None:
@@ -59,7 +59,7 @@ CONTROL = Job(
     TestProgram(code="def f(x): return x + 1", tests="values = [f(n) for n in range(3)]\nassert values == [1, 2, 3]"),
     Limits(cpu_seconds=10),
 )
-"""Harmless, and needs both kinds of process: where this passes, the sandbox works."""
+"""Harmless, and needs both kinds of process: if this passes, the sandbox works."""
 
 
 class Sandbox:
@@ -72,7 +72,7 @@ class Sandbox:
         workers: int | None = None,
         pretend: tuple[str, ...] = (),
     ) -> None:
-        """`pretend` takes abilities away from the host, for tests: `container`, `no_cgroup`, `no_landlock`,
+        """`pretend` simulates a host without some features, for tests: `container`, `no_cgroup`, `no_landlock`,
         `no_seccomp`, `old_kernel`, `unmappable`."""
         self.min_tier = min_tier
         self.workers = workers or cores()
@@ -83,7 +83,7 @@ class Sandbox:
         self._place: CgroupParent | str = ""
         self._start_lock = threading.Lock()
         self._door = threading.Lock()
-        """Held for a moment: a job is put in or the sandbox is closed, never both at once."""
+        """Locked while a job is queued or the sandbox is closed, so that these never overlap."""
         self._closed = False
 
     async def __aenter__(self) -> Sandbox:
@@ -96,7 +96,7 @@ class Sandbox:
         await self.aclose()
 
     async def start(self) -> SandboxReport:
-        """Find the strongest tier this host gives, prove it, and say what it is. Safe to call again."""
+        """Find the strongest tier that this host supports, check it, and return its report. Safe to call again."""
         if self._report is None:
             await asyncio.to_thread(self.start_here)
         if self._report is None:
@@ -110,7 +110,7 @@ class Sandbox:
         return self._report
 
     async def run(self, program: Program, limits: Limits | None = None) -> Outcome:
-        """One program to its outcome.
+        """Run one program and return its outcome.
 
         `FailureError` when the sandbox broke twice, was closed meanwhile, or the test is unusable.
         """
@@ -137,7 +137,7 @@ class Sandbox:
         return sum(worker.replaced for worker in self._threads)
 
     async def aclose(self) -> None:
-        """End the zygotes and whatever runs in them."""
+        """End the zygotes and everything that runs in them."""
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
@@ -153,12 +153,12 @@ class Sandbox:
                     job.future.set_exception(_broken("the sandbox was closed"))
 
     def start_here(self) -> None:
-        """The same without an event loop."""
+        """`start` without an event loop."""
         with self._start_lock:
             if self._report is not None or self._closed:
                 return
             self._place = place_for_cgroups(self.pretend)
-            zygote, found, tried = self._strongest()
+            zygote, checked, tried = self._strongest()
             try:
                 self._threads = self._hire(zygote)
             except BaseException:
@@ -168,7 +168,7 @@ class Sandbox:
                 tier=zygote.plan["name"],
                 description=tiers.DESCRIPTIONS[zygote.plan["name"]],
                 layers=zygote.layers,
-                canaries=found,
+                canaries=checked,
                 tried=tuple(tried),
                 python=zygote.python,
                 kernel=f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -176,7 +176,7 @@ class Sandbox:
             )
 
     def _hire(self, zygote: Zygote) -> list[Worker]:
-        """The workers, all of them or none; the first gets the zygote that was proved."""
+        """Start all workers or none; the first gets the zygote that was checked."""
         workers: list[Worker] = []
         try:
             for number in range(self.workers):
@@ -186,7 +186,7 @@ class Sandbox:
                 worker.start()
         except BaseException:
             self._dismiss(workers)
-            self._jobs = queue.SimpleQueue()  # the stop request must not reach their successors
+            self._jobs = queue.SimpleQueue()  # their stop requests must not reach later workers
             raise
         return workers
 
@@ -200,7 +200,7 @@ class Sandbox:
             worker.close_wake()
 
     def _strongest(self) -> tuple[Zygote, tuple[tiers.Canary, ...], list[RejectedPlan]]:
-        """Try the plans, each in a process of its own; what does not start, or leaves a canary open, is thrown away."""
+        """Try the plans, each in its own process; one that does not start, or fails a canary, is rejected."""
         tried: list[RejectedPlan] = []
         for plan in tiers.plans_for_this_host(self.min_tier):
             try:
@@ -209,14 +209,14 @@ class Sandbox:
                 tried.append(RejectedPlan(plan=plan["name"], reason=clean(str(error), 300)))
                 continue
             try:
-                found = _canaries_of(zygote)
+                checked = _canaries_of(zygote)
             except (ZygoteError, FailureError, OSError) as error:
                 tried.append(RejectedPlan(plan=plan["name"], reason=clean(str(error), 300)))
                 zygote.close()
                 continue
-            failed = [canary for canary in found if not canary.holds]
+            failed = [canary for canary in checked if not canary.holds]
             if not failed:
-                return zygote, found, tried
+                return zygote, checked, tried
             reasons = "; ".join(f"canary `{canary.name}`: {canary.found}" for canary in failed)
             tried.append(RejectedPlan(plan=plan["name"], reason=reasons))
             zygote.close()
@@ -224,9 +224,9 @@ class Sandbox:
 
 
 def place_for_cgroups(pretend: tuple[str, ...] = ()) -> CgroupParent | str:
-    """Where zygotes get their cgroups, or why nowhere."""
+    """Where zygotes get their cgroups, or why they get none."""
     if "no_cgroup" in pretend:
-        return "as the test wished"
+        return "disabled by the test"
     try:
         return find_place()
     except CgroupRefusedError as error:
@@ -281,7 +281,7 @@ class Worker(threading.Thread):
             self._discard()
 
     def stop(self) -> None:
-        """Ends what runs; the thread leaves."""
+        """End what runs, and the thread."""
         self.stopping = True
         self.interrupt()
 
@@ -289,10 +289,10 @@ class Worker(threading.Thread):
         try:
             os.write(self._wake_out, b"x")
         except BlockingIOError:
-            pass  # full: it will wake anyway
+            pass  # the pipe is full: the worker will wake anyway
 
     def close_wake(self) -> None:
-        """Call after joining the thread: closed earlier, an interrupt could be written to a reused descriptor."""
+        """Call after joining the thread: if closed earlier, an interrupt could be written to a reused descriptor."""
         os.close(self._wake_in)
         os.close(self._wake_out)
 
@@ -303,7 +303,7 @@ class Worker(threading.Thread):
             self._drain_wake()
             job.worker = self
         try:
-            self._leave_if_stopping()  # after the draining, which may have swallowed the call to stop
+            self._leave_if_stopping()  # after draining, which may have swallowed the interrupt of `stop`
             outcome = self._judge_twice(job)
         except CancelledRunError:
             self._finish(job, error=_broken("the sandbox was closed" if self.stopping else "cancelled"))
@@ -323,8 +323,8 @@ class Worker(threading.Thread):
     def _judge_twice(self, job: Job) -> Outcome:
         """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score.
 
-        Unless it is the program's doing: the break came after its source was sent, and a program that is known to be
-        harmless passes in the same place. Then it is the outcome, or a program could choose not to be judged.
+        Unless the program caused it: the break came after its source was sent, and a program that is known to be
+        harmless passes in the same worker. Then the break is its outcome, or it could choose not to be judged.
         """
         try:
             return self._judge(job)
@@ -380,11 +380,11 @@ class Worker(threading.Thread):
             while os.read(self._wake_in, 64):
                 pass
         except BlockingIOError:
-            pass  # nothing was left over from an earlier job
+            pass  # nothing is left from an earlier job
 
 
 def exhausted(job: Job, outcome: OutcomeName, detail: str, tier: str) -> Outcome:
-    """Of a program that took its judges down with it: the same for every check."""
+    """The outcome of a program that took its judges down with it: the same for every check."""
     checks = tuple(Check(label=label, outcome=outcome, detail=detail) for label in _labels(job))
     return Outcome(outcome=outcome, checks=checks, share=0.0, tier=tier)
 
@@ -397,7 +397,7 @@ def _labels(job: Job) -> Sequence[str]:
 
 
 def wake_pipe() -> tuple[int, int]:
-    """What ends a wait for a candidate; never blocks, full or empty."""
+    """A non-blocking pipe that interrupts the wait for a candidate."""
     inward, outward = os.pipe()
     os.set_blocking(inward, False)
     os.set_blocking(outward, False)

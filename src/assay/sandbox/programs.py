@@ -1,4 +1,4 @@
-"""What can be run and what comes back: four shapes of program, their limits, and the outcome."""
+"""The kinds of programs, their limits, and the outcome."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ GRAVEST_FIRST: tuple[OutcomeName, ...] = (
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one program may use before it is ended."""
+    """How much one program may use before it is ended."""
 
     cpu_seconds: float = 4.0
-    """Processor time of the candidate: what it is judged by, so that busy neighbours change no score."""
+    """CPU time of the candidate. The verdict depends on this one, so that a busy machine changes no score."""
     memory_mb: int = 512
     """Address space of the candidate's process."""
     output_bytes: int = 1 << 20
-    """Of standard output and standard error, each."""
+    """For standard output and standard error, each."""
     wall_seconds: float | None = None
-    """A guard against sleeping; four times the CPU time and a second when None."""
+    """A guard against sleeping; None: four times the CPU time, and a second."""
     calls: int = 20_000
     """How often a test may call into the candidate."""
 
@@ -52,7 +52,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 Imports = tuple[str, ...] | None
-"""What a program may import beyond the pure modules of `inside/imports.py`; None for anything. It stays confined."""
+"""What a program may import besides the pure modules of `inside/imports.py`; None: anything. It stays confined."""
 
 
 ANY_IMPORT = "any"
@@ -60,16 +60,14 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def read_imports(value: object) -> Imports:
-    """What a task lets its programs import: `any`, or modules beyond the pure ones; `ValueError` with a message."""
+    """The `imports` of a task: `any`, or modules besides the pure ones; `ValueError` with a message otherwise."""
     if value == ANY_IMPORT:
         return None
     if not isinstance(value, list | tuple):
         raise ValueError('must be "any" or a list of module names such as ["threading"]')
     for name in value:
         if not isinstance(name, str) or not _MODULE.fullmatch(name):
-            raise ValueError(
-                f'holds {str(name)[:60]!r}, which is not a module name; write "any" or names like "os.path"'
-            )
+            raise ValueError(f'has {str(name)[:60]!r}, which is not a module name; write "any" or names like "os.path"')
     return tuple(value)
 
 
@@ -91,9 +89,9 @@ class IoPairs(Struct, frozen=True, kw_only=True, tag=True):
     star: bool = False
     """Call `f(*input)` instead of `f(input)`."""
     tolerance: float | None = None
-    """Floats may differ by this much, relative or absolute; None wants them equal."""
+    """Floats may differ by this much, relative or absolute; None: they must be equal."""
     strict: bool = False
-    """Tell tuples from lists. Off by default: pairs come from JSON, which has no tuples."""
+    """Distinguish tuples from lists. Off by default: pairs come from JSON, which has no tuples."""
     imports: Imports = None
 
 
@@ -109,30 +107,30 @@ class Stdout(Struct, frozen=True, kw_only=True, tag=True):
     stdin: str | tuple[str, ...] = ""
     imports: Imports = None
     lenient: bool = False
-    """Blanks around a line and blank lines around the whole do not count, nor how a number is spelled (2 and 2.0)."""
+    """Ignore blanks around lines, blank lines around the whole, and how a number is written (2 and 2.0)."""
     all_or_nothing: bool = False
-    """The first output that is wrong ends it: the inputs after that one are not tried."""
+    """Stop at the first wrong output: the inputs after it are not tried."""
 
 
 class TestProgram(Struct, frozen=True, kw_only=True, tag=True):
-    """Code, and a test program with assertions, as HumanEval and MBPP have them.
+    """Code, and a test program with assertions, as in HumanEval and MBPP.
 
     Tests that consist of imports and top-level assertions are separable: each assertion is a check. Any other test
     is one check, all or nothing. Tests that define `check` and never call it get it called with the first entry point.
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # pytest must not collect it
 
     code: str
     tests: str
     prelude: str = ""
-    """Comes before the code for the candidate (so that a bare continuation of it runs), and before the tests for the
-    verifier (so that its helpers are the dataset's own)."""
+    """Runs before the candidate's code (so that a bare continuation of it works), and before the tests in the verifier
+    (so that the helpers there are the dataset's own)."""
     entry_points: tuple[str, ...] = ()
     """The candidate's names that the tests use; read from the tests when empty."""
     unsplittable: Literal["refuse", "weak"] = "refuse"
-    """What to do with tests that cannot be kept apart from the candidate: refuse them, or run them in its process,
-    where they can be forged, and grade the outcome weak."""
+    """What to do with tests that cannot be separated from the candidate: refuse them, or run them in its process,
+    where the result can be forged, and grade the outcome weak."""
     imports: Imports = None
 
 
@@ -140,7 +138,7 @@ Program = Expressions | IoPairs | Stdout | TestProgram
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """One thing that should hold, and whether it did."""
+    """One thing that should hold, and whether it does."""
 
     label: str
     outcome: OutcomeName
@@ -148,7 +146,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The outcome of one program. All text in it comes from the program: capped and cleaned, but untrusted."""
+    """The outcome of one program. All its text comes from the program: capped and cleaned, but untrusted."""
 
     outcome: OutcomeName
     checks: tuple[Check, ...]
@@ -159,7 +157,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
     grade: Grade = "strong"
-    """`weak` when the verdict rests on something the candidate could have forged."""
+    """`weak` when the verdict depends on something that the candidate could have forged."""
     tier: str = ""
     """The sandbox tier it ran under."""
 

@@ -1,7 +1,7 @@
-"""Between a verifier and a candidate: carries the calls of a test across, and checks all that comes back.
+"""The relay between a verifier and a candidate: forwards the calls of a test, and checks all replies.
 
-Here, in the harness, is decided what of a reply the verifier may see and how far a pass can be trusted: the candidate's
-own process may have rewritten whatever runs there.
+The harness decides here which part of a reply the verifier may see and how far a pass can be trusted: the candidate may
+have rewritten everything that runs in its own process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HANDLE_OPERATIONS = {
 
 
 def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
-    """Run the checks in a verifier, carrying its calls to the candidate and the answers back."""
+    """Run the checks in a verifier, forwarding its calls to the candidate and the answers back."""
     verifier = trial.session.start("verifier", cpu_seconds=2 * trial.limits.cpu_seconds + 1)
     request = {
         "prelude": sendable(plan.setup),
@@ -60,7 +60,7 @@ def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
 
 
 class Relay:
-    """Carries calls from the verifier to the candidate; checks the shape of everything on the way back."""
+    """Forwards calls from the verifier to the candidate, and checks the shape of every reply."""
 
     def __init__(self, trial: Trial, verifier: SandboxChild, plan: Plan) -> None:
         self.trial = trial
@@ -72,7 +72,7 @@ class Relay:
         self.reached = False
         """The current check has had an answer from the candidate."""
         self.answered = False
-        """The candidate has said something that the test may act on: what the test does now may be its doing."""
+        """The candidate has sent something that the test may act on: the candidate may cause what the test does now."""
         self.data_names: set[str] = set()
         self.type_names: set[str] = set()
         self.left_to_python = False
@@ -102,7 +102,7 @@ class Relay:
             detail = f"{detail}, which cannot be split from it"
             if not self.answered:
                 raise unusable(detail, kind="unsupported")
-            outcome = "wrong"  # an answer may have caused it, which must not be a way out of being judged
+            outcome = "wrong"  # an answer may have caused it, which must not be a way to escape judgement
         if outcome == "wrong" and message.get("operator"):
             detail = f"{detail} (the test {message['own']}; `unsplittable: weak` can let them answer)"
         if outcome == "pass" and not self.proves_something():
@@ -113,7 +113,7 @@ class Relay:
         self.reached = False
 
     def proves_something(self) -> bool:
-        """A check passes only on something that came from the candidate: an answer, or data that it named."""
+        """Whether the check used something that came from the candidate: an answer, or data under its names."""
         check = len(self.verdicts)
         return (
             self.reached
@@ -122,11 +122,11 @@ class Relay:
         )
 
     def carry(self, message: dict[str, Any]) -> ProgramVerdict | None:
-        """One question to the candidate and back; a verdict when the candidate is no longer there to ask."""
+        """Forward one request to the candidate, and its reply; a verdict when the candidate has ended."""
         self.calls += 1
         if self.calls > self.trial.limits.calls:
             return "timeout", f"the test made more than {self.trial.limits.calls} calls"
-        reply = self.trial.ask({**_question(message), "keep": True})
+        reply = self.trial.ask({**_request(message), "keep": True})
         if isinstance(reply, tuple):
             return reply
         try:
@@ -156,7 +156,7 @@ class Relay:
         return {"value": value, "changed": self.changed(message, value, reply.get("changed"))}
 
     def changed(self, message: dict[str, Any], value: Any, changed: Any) -> list[Any] | None:
-        """What a call did to its arguments: believed only of one that returned nothing, and only as plain data."""
+        """How a call changed its arguments: accepted only from a call that returned None, and only as plain data."""
         if changed is None:
             return None
         if value is not None or not isinstance(changed, list) or len(changed) != len(message["args"]):
@@ -166,7 +166,7 @@ class Relay:
         return [tree if self.is_plain(tree) else None for tree in changed]
 
     def is_plain(self, tree: Any) -> bool:
-        """Data without a handle in it, which would put an object of the candidate's among the test's own values."""
+        """Whether data has no handle in it, which would put an object of the candidate among the test's own values."""
         self.trial.read(tree)
         try:
             self.trial.read(tree, objects="")
@@ -176,13 +176,13 @@ class Relay:
             return False
         return True
 
-    def names(self, names: list[str], found: Any) -> list[dict[str, Any]]:
-        if not isinstance(found, list) or len(found) != len(names):
+    def names(self, names: list[str], entries: Any) -> list[dict[str, Any]]:
+        if not isinstance(entries, list) or len(entries) != len(names):
             raise MalformedError("not an answer for every name")
-        return [self.named(name, entry) for name, entry in zip(names, found, strict=True)]
+        return [self.named(name, entry) for name, entry in zip(names, entries, strict=True)]
 
     def named(self, name: str, entry: Any) -> dict[str, Any]:
-        """What the candidate says a name of its own is: nothing, data, an object, or an exception class."""
+        """What the candidate reports for one of its names: nothing, data, an object, or an exception class."""
         if not isinstance(entry, dict):
             raise MalformedError("not an answer for a name")
         if entry.get("missing"):
@@ -199,15 +199,15 @@ class Relay:
         return {"tree": tree}
 
     def judge_strength(self, message: dict[str, Any], value: Any) -> None:
-        """A test that lets the candidate's object answer about itself can be influenced: weak."""
-        own_word = message["op"] in ("bool", "instance")
-        about_argument = message["op"] in ("call", "getitem") and not message["named"] and _given(message)
-        if own_word or (about_argument and (isinstance(value, bool) or self.plan.reading.asks_objects)):
+        """A test that lets the candidate's object answer about itself can be influenced, and is graded weak."""
+        about_itself = message["op"] in ("bool", "instance")
+        about_argument = message["op"] in ("call", "getitem") and not message["named"] and _has_arguments(message)
+        if about_itself or (about_argument and (isinstance(value, bool) or self.plan.reading.asks_objects)):
             self.trial.grade = "weak"
 
     def error(self, error: Any) -> dict[str, Any]:
         if not isinstance(error, dict):
-            raise MalformedError("an error that is none")
+            raise MalformedError("not an error")
         arguments = error.get("args")
         plain = isinstance(arguments, list) and all(map(self.is_plain, arguments))
         return {
@@ -217,7 +217,7 @@ class Relay:
         }
 
     def finish(self) -> list[ProgramVerdict]:
-        """A pass also needs that the verifier left in good order."""
+        """A pass also requires that the verifier ended normally."""
         self.trial.session.wait(self.verifier)
         ended = self.verifier.ended
         if ended is None or ended.status != 0:
@@ -225,7 +225,7 @@ class Relay:
         return self.verdicts
 
     def verifier_gone(self) -> list[ProgramVerdict]:
-        """A verifier that used up a limit is the candidate's outcome: a test that does so by itself is of no use."""
+        """A verifier that reached a limit is the candidate's outcome: a test that does so by itself is of no use."""
         verifier = self.verifier
         if verifier.stopped in ("stdout", "stderr"):
             return self.cut_short(("output_limit", "the test printed too much"))
@@ -239,12 +239,12 @@ class Relay:
         self.trial.session.check_setup(verifier)
         status = verifier.ended.status if verifier.ended else signal.SIGKILL
         stderr = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
-        # one that left by itself before its first question had nothing of the candidate's to break over
+        # one that exited by itself before its first request had received nothing of the candidate
         by_itself = self.calls == 0 and os.waitstatus_to_exitcode(status) >= 0
         raise (SetupError if by_itself else ZygoteError)(f"the verifier ended early (status {status}): {stderr}")
 
     def used_up_time(self) -> bool:
-        """Ended by the kernel's limit before we looked at its clock, as happens on a busy machine."""
+        """Whether the kernel's limit ended it before we read its clock, as happens on a busy machine."""
         ended = self.verifier.ended
         if ended is None or os.waitstatus_to_exitcode(ended.status) not in (-signal.SIGKILL, -signal.SIGXCPU):
             return False
@@ -256,18 +256,18 @@ class Relay:
         return [*self.verdicts, *([ending] if missing else []), *([later] * (missing - 1))]
 
 
-def _question(message: dict[str, Any]) -> dict[str, Any]:
+def _request(message: dict[str, Any]) -> dict[str, Any]:
     operation = message.get("op")
     if operation not in _HANDLE_OPERATIONS and operation != "names":
-        raise ZygoteError(f"the verifier asked for {operation!r}")
+        raise ZygoteError(f"the verifier sent an unknown operation {operation!r}")
     return {key: message[key] for key in ("op", "handle", "args", "kwargs") if key in message}
 
 
-def _given(message: dict[str, Any]) -> bool:
+def _has_arguments(message: dict[str, Any]) -> bool:
     return bool(message["args"] or message["kwargs"])
 
 
-def _texts(found: Any, what: str) -> list[str]:
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise MalformedError(f"no {what}")
-    return found
+def _texts(names: Any, meaning: str) -> list[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise MalformedError(f"no {meaning}")
+    return names

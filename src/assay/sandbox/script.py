@@ -1,4 +1,4 @@
-"""Whole programs, judged by what they print."""
+"""Judges whole programs by what they print."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
     else:
         if len(program.stdin) != len(program.expected):
             raise unusable(f"{len(program.stdin)} inputs but {len(program.expected)} expected outputs")
-        runs = [(given, (wanted,)) for given, wanted in zip(program.stdin, program.expected, strict=True)]
+        runs = [(stdin, (expected,)) for stdin, expected in zip(program.stdin, program.expected, strict=True)]
     if not runs or not program.expected:
         raise unusable("there is no expected output")
     outcomes: list[Outcome] = []
-    for number, (given, wanted) in enumerate(runs, start=1):
+    for number, (stdin, expected) in enumerate(runs, start=1):
         session = Session(zygote, limits, wake)
         with attributed(session), session:
-            outcomes.append(_run_script(program, given, wanted, session, f"output {number}"))
+            outcomes.append(_run_script(program, stdin, expected, session, f"output {number}"))
         if program.all_or_nothing and outcomes[-1].outcome != "pass":
             break
     checks = (*(outcome.checks[0] for outcome in outcomes), *_not_tried(outcomes[-1], len(outcomes), len(runs)))
@@ -44,8 +44,8 @@ def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> 
     )
 
 
-def _not_tried(last: Outcome, tried: int, wanted: int) -> Iterator[Check]:
-    for number in range(tried + 1, wanted + 1):
+def _not_tried(last: Outcome, tried: int, runs: int) -> Iterator[Check]:
+    for number in range(tried + 1, runs + 1):
         yield Check(label=f"output {number}", outcome=last.outcome, detail="not tried: an output before it was wrong")
 
 
@@ -71,7 +71,7 @@ def _run_script(program: Stdout, stdin: str, expected: Sequence[str], session: S
 def _script_verdict(
     child: SandboxChild, frame: dict[str, Any] | None, expected: Sequence[str], limits: Limits, *, lenient: bool
 ) -> ProgramVerdict:
-    """Needs the end of the stream, exit status 0 and no limit hit: the right answer and then a hang is no pass."""
+    """A pass needs exit status 0 and no limit reached: the right answer followed by a hang is not a pass."""
     if child.stopped is not None or child.ended is None or child.ended.status != 0:
         if frame is not None and isinstance(frame.get("syntax"), dict):
             return "syntax_error", error_message(frame["syntax"])
@@ -85,20 +85,20 @@ def _script_verdict(
 
 
 def _alike(written: str, expected: str) -> bool:
-    """Line by line, blanks around each left out; a line that differs must hold the same numbers."""
-    lines, others = ([line.strip() for line in text.strip().split("\n")] for text in (written, expected))
-    return len(lines) == len(others) and all(
-        line == other or _same_numbers(line, other) for line, other in zip(lines, others, strict=True)
+    """Line by line, without the blanks around each; a line that differs must have the same numbers."""
+    lines, wanted = ([line.strip() for line in text.strip().split("\n")] for text in (written, expected))
+    return len(lines) == len(wanted) and all(
+        line == target or _same_numbers(line, target) for line, target in zip(lines, wanted, strict=True)
     )
 
 
-def _same_numbers(line: str, other: str) -> bool:
-    words, others = line.split(), other.split()
-    if len(words) != len(others):
+def _same_numbers(line: str, target: str) -> bool:
+    words, wanted = line.split(), target.split()
+    if len(words) != len(wanted):
         return False
     try:
-        return all(Decimal(word) == Decimal(wanted) for word, wanted in zip(words, others, strict=True))
-    except InvalidOperation:  # no number, or a signalling NaN
+        return all(Decimal(word) == Decimal(number) for word, number in zip(words, wanted, strict=True))
+    except InvalidOperation:  # not a number, or a signalling NaN
         return False
 
 

@@ -17,10 +17,10 @@ from assay.sandbox.programs import Limits, OutcomeName
 from assay.sandbox.zygote import Ended, ForkRefusedError, SetupError, Zygote, ZygoteError
 
 POLL_SECONDS = 0.05
-"""How often CPU time is read, and so how far it may be overrun."""
+"""How often CPU time is checked, and so how far a limit may be exceeded."""
 READ_BYTES = 1 << 16
 MAX_REPLIES = 32 << 20
-"""What one child may say in all: reading it costs the harness time."""
+"""Bytes that one child may send in total: reading them costs the harness time."""
 
 StopReason = Literal["cpu", "wall", "memory", "stdout", "stderr", "frame", "replies"]
 
@@ -30,7 +30,7 @@ class CancelledRunError(Exception):
 
 
 class ExhaustedError(Exception):
-    """A program has used up what it may, at the expense of the processes that judge it."""
+    """A program has reached its limits at the expense of the processes that judge it."""
 
     def __init__(self, outcome: OutcomeName, detail: str) -> None:
         super().__init__(detail)
@@ -46,13 +46,13 @@ class SandboxChild:
         self.pidfd = -1
         self.host_pid: int | None = None
         self.replies = bytearray()
-        self.said = 0
+        self.reply_bytes = 0
         self.output = {"stdout": bytearray(), "stderr": bytearray()}
         self.to_send = {"requests": memoryview(b""), "stdin": memoryview(b"")}
         self.pipes: dict[str, int] = {}
-        """Our ends: stdin, stdout, stderr, requests, replies; closed ones are gone."""
+        """Our ends: stdin, stdout, stderr, requests, replies; closed ones are removed."""
         self.stopped: StopReason | None = None
-        """Which limit made us end it."""
+        """The limit because of which we ended it."""
         self.ended: Ended | None = None
         self.ready = False
         self.bad_frame = False
@@ -73,7 +73,7 @@ class Session:
         self.poll.register(wake, select.POLLIN)
         self.owner: dict[int, tuple[SandboxChild, str]] = {}
         self.exposed = False
-        """A candidate has been given its source: from now on, what breaks may be its doing."""
+        """A candidate has received its source: from now on it may have caused what breaks."""
 
     def __enter__(self) -> Session:
         return self
@@ -87,7 +87,7 @@ class Session:
                 self._close_all(child)
 
     def start(self, role: str, stdin: bytes | None = None, cpu_seconds: float | None = None) -> SandboxChild:
-        """Fork a child and connect to it; without stdin it reads from the null device."""
+        """Fork a child and connect to it; without `stdin` it reads from the null device."""
         child = SandboxChild(role)
         theirs: list[int] = []
         names = ["stdout", "stderr", "requests", "replies"]
@@ -97,10 +97,10 @@ class Session:
         try:
             for name in names:
                 inward, outward = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-                ours, other = (outward, inward) if name in ("stdin", "requests") else (inward, outward)
-                os.set_blocking(ours, False)
-                child.pipes[name] = ours
-                theirs.append(other)
+                our_end, their_end = (outward, inward) if name in ("stdin", "requests") else (inward, outward)
+                os.set_blocking(our_end, False)
+                child.pipes[name] = our_end
+                theirs.append(their_end)
             self.children.append(child)
             budget = cpu_seconds if cpu_seconds is not None else self.limits.cpu_seconds
             child.pid, child.pidfd = self.zygote.spawn(
@@ -129,7 +129,7 @@ class Session:
             self._write(child, "requests")
 
     def receive(self, child: SandboxChild) -> dict[str, Any] | None:
-        """The child's next frame; None when it ended, was stopped, or wrote something that is no frame."""
+        """The child's next frame; None when it ended, was stopped, or sent an invalid frame."""
         while True:
             frame = self._take_frame(child)
             if frame is not None or child.bad_frame:
@@ -139,12 +139,12 @@ class Session:
             self._step()
 
     def wait(self, child: SandboxChild) -> None:
-        """Until the child has ended by itself or been stopped, with all its output read."""
+        """Wait until the child has ended by itself or been stopped, with all its output read."""
         while child.ended is None and child.stopped is None:
             self._step()
 
     def end(self, child: SandboxChild) -> None:
-        """Kill it if it still runs, find out how it ended, read what it left in the pipes."""
+        """Kill the child if it still runs, wait for its exit status, and read what it left in the pipes."""
         if child.ended is not None or child.pid == 0:
             return
         self.zygote.kill(child.pid, child.pidfd)
@@ -155,20 +155,20 @@ class Session:
             self._step(ending=True)
 
     def check_setup(self, child: SandboxChild) -> None:
-        """A child that never got as far as its first word is the sandbox's fault, not the candidate's.
+        """A child that ended before it was ready is the sandbox's fault, not the candidate's.
 
-        Unless it is a verifier that was killed: a candidate beside it may have used up what both live on.
+        Unless it is a verifier that was killed: the candidate may have used up the resources that they share.
         """
         if not child.ready:
             stderr = bytes(child.output["stderr"][:300]).decode("utf-8", "replace").strip()
             status = child.ended.status if child.ended else None
             code = os.waitstatus_to_exitcode(status) if status is not None else None
-            known = "setup failed" if code == SETUP_FAILED else f"ended with {code} before its first word"
+            ending = "setup failed" if code == SETUP_FAILED else f"ended with {code} before it was ready"
             killed = child.role == "verifier" and code is not None and code < 0
-            raise (ZygoteError if killed else SetupError)(f"{child.role}: {known}: {stderr}")
+            raise (ZygoteError if killed else SetupError)(f"{child.role}: {ending}: {stderr}")
 
     def _step(self, ending: bool = False) -> None:
-        """Wait a moment for anything to happen, then enforce the limits."""
+        """Wait a moment for an event, then enforce the limits."""
         events = self.poll.poll(self._patience(ending) * 1000)
         for descriptor, _ in events:
             if descriptor == self.zygote.control.fileno():
@@ -195,7 +195,7 @@ class Session:
             self._read(child, name)
 
     def _read(self, child: SandboxChild, name: str) -> bool:
-        """Read once from a pipe; False when there is nothing now or ever."""
+        """Read once from a pipe; False when there is nothing to read now, or the pipe is closed."""
         descriptor = child.pipes.get(name)
         if descriptor is None:
             return False
@@ -210,10 +210,10 @@ class Session:
             return False
         if name == "replies":
             child.replies += data
-            child.said += len(data)
+            child.reply_bytes += len(data)
             if len(child.replies) > 2 * MAX_FRAME + 64:
                 self._stop(child, "frame")
-            elif child.said > MAX_REPLIES:
+            elif child.reply_bytes > MAX_REPLIES:
                 self._stop(child, "replies")
         elif len(child.output[name]) < self.limits.output_bytes:
             child.output[name] += data
@@ -241,7 +241,7 @@ class Session:
             self._forget(descriptor)
 
     def _take_frame(self, child: SandboxChild) -> dict[str, Any] | None:
-        """The next whole frame in the buffer; `ready` is noted and passed over."""
+        """The next whole frame in the buffer; `ready` is recorded and skipped."""
         while len(child.replies) >= 4:
             (length,) = struct.unpack_from("<I", child.replies)
             if length > MAX_FRAME:
@@ -294,28 +294,28 @@ class Session:
         if sys.platform == "darwin":
             from assay.sandbox.macos import usage
 
-            found = usage(child.pid)
-            return found if found is not None else (None, None)
+            measured = usage(child.pid)
+            return measured if measured is not None else (None, None)
         if child.host_pid is None:
             child.host_pid = _pid_of(child.pidfd)
         if child.host_pid <= 0:
             return None, None
         try:
-            # the clock of another process, as clock_getcpuclockid(3) builds its number
+            # the clock of another process, with the id that clock_getcpuclockid(3) computes
             return time.clock_gettime((~child.host_pid << 3) | 2), None
         except OSError:
             return None, None
 
-    def _stop(self, child: SandboxChild, why: StopReason) -> None:
+    def _stop(self, child: SandboxChild, reason: StopReason) -> None:
         if child.stopped is None:
-            child.stopped = why
+            child.stopped = reason
             self.zygote.kill(child.pid, child.pidfd)
 
     def _forget(self, descriptor: int) -> None:
         try:
             self.poll.unregister(descriptor)
         except KeyError:
-            pass  # was never waited for
+            pass  # it was not registered
 
     def _close(self, child: SandboxChild, name: str) -> None:
         descriptor = child.pipes.pop(name, None)
@@ -341,7 +341,7 @@ def _decode(data: bytes) -> dict[str, Any] | None:
 
 
 def _pid_of(pidfd: int) -> int:
-    """The process behind a pidfd, as numbered here and not in its namespace."""
+    """The process id behind a pidfd, in our own namespace."""
     try:
         with open(f"/proc/self/fdinfo/{pidfd}") as info:
             for line in info:

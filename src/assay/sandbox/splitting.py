@@ -1,6 +1,6 @@
-"""Can a test be kept apart from the candidate? Decided from the test's text, before the candidate has said anything.
+"""Whether a test can be separated from the candidate, decided from the test's text before the candidate sends anything.
 
-A candidate that could bring this about by what it answers would choose how strictly it is judged, or whether at all.
+A candidate that could influence this by its answers would choose how strictly it is judged, or whether at all.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from fractions import Fraction
 from msgspec import Struct
 
 LOOKS_INSIDE = {"eval", "exec", "compile", "inspect", "globals", "locals", "vars", "__import__", "importlib"}
-"""A test that uses one of these wants the candidate's code in its own process."""
+"""A test that uses one of these needs the candidate's code in its own process."""
 
 _PLAIN_TYPES = (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 _OTHER_PLAIN_TYPES = (range, Decimal, Fraction, datetime.datetime, datetime.time, datetime.timedelta)
 _PLAIN_METHODS = frozenset(name for kind in (*_PLAIN_TYPES, *_OTHER_PLAIN_TYPES) for name in dir(kind))
-"""What a test may call on data that came from the candidate: it stays with the test."""
+"""Methods that a test may call on data from the candidate without calling the candidate."""
 _TYPES_THAT_TRAVEL = {kind.__name__ for kind in _PLAIN_TYPES} - {"deque", "bytearray"} | {"type"}
 _MAKES_CODE = {"map", "filter", "zip", "iter", "enumerate", "reversed", "memoryview", "object", "slice", "open"}
-"""What these give cannot travel, be it that the candidate has a function of that name: it may choose to have none."""
+"""Their results cannot be sent, even if the candidate has a function of that name, which it may choose not to have."""
 _CODE_BUILTINS = {
     name for name, value in vars(builtins).items() if callable(value) and name not in _TYPES_THAT_TRAVEL
 } - {"__build_class__"}
@@ -33,22 +33,22 @@ _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem)
 _DECIDING = (ast.Assert, ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Expression)
 _TELLING = (*_DEFINITIONS, *_BINDING, *_DECIDING, ast.Call, ast.Compare, ast.BinOp, ast.Raise, ast.ExceptHandler)
-"""The kinds of node that anything is read from."""
+"""The kinds of nodes that are looked at."""
 
 
 class TraitsOfTest(Struct, frozen=True, kw_only=True):
     """What the text of a test says about how it can be judged."""
 
     passes_code: bool = False
-    """It hands the candidate a function, class, iterator or object of its own, which cannot leave its process."""
+    """It passes the candidate a function, class, iterator or object of its own, which cannot leave its process."""
     own_objects: bool = False
-    """It uses operators on objects of the candidate's classes, which only the candidate could answer."""
+    """It uses operators on objects of the candidate's classes, which only the candidate could evaluate."""
     exceptions: tuple[str, ...] = ()
-    """Names of the candidate's that may be exception classes."""
+    """Names of the candidate that may be exception classes."""
     identities: bool = False
-    """It asks with `is` whether two things are one."""
+    """It compares identities with `is`."""
     asks_objects: bool = False
-    """It asks for the truth of what a method of the candidate's answered about an argument."""
+    """It tests the truth of what a method of the candidate returned about an argument."""
 
 
 def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
@@ -59,8 +59,8 @@ def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> TraitsOfTest:
-    """Read tests that use these names of the candidate's, given every node of theirs and of their prelude."""
-    tests, helpers = [[node for node in found if isinstance(node, _TELLING)] for found in (nodes, prelude)]
+    """The traits of tests that use these names of the candidate, given all nodes of the tests and their prelude."""
+    tests, helpers = [[node for node in each if isinstance(node, _TELLING)] for each in (nodes, prelude)]
     reader = _Reader(tests, helpers, names)
     return TraitsOfTest(
         passes_code=any(reader.hands_code(node) for node in tests if isinstance(node, ast.Call)),
@@ -74,7 +74,7 @@ def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[s
 class _Reader:
     """Which names of a test refer to the candidate's functions, to their results, and to the test's own code.
 
-    Names are taken as one, whatever scope they are in: tests are short.
+    Scopes are ignored: tests are short.
     """
 
     def __init__(self, nodes: Sequence[ast.AST], prelude: Sequence[ast.AST], names: Sequence[str]) -> None:
@@ -84,20 +84,20 @@ class _Reader:
         self.code = {node.name for node in definitions} - {*names, *assigned}
         self.classes = {node.name for node in definitions if isinstance(node, ast.ClassDef) and not node.bases}
         self.functions = set(names)
-        """Names of the candidate's, and other names for them."""
+        """Names of the candidate, and aliases for them."""
         self.results: set[str] = set()
-        """Names for what the candidate gave."""
+        """Names for what the candidate returned."""
         self.objects: set[str] = set()
-        """Names for instances of the candidate's classes, which are known by their capital letter."""
+        """Names for instances of the candidate's classes, which are recognised by their capital letter."""
         self.answers: set[str] = set()
-        """Names for what methods of the candidate's answered about an argument."""
+        """Names for what methods of the candidate returned about an argument."""
         known = {node.name: node for node in definitions if isinstance(node, _FUNCTIONS)}
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         while self._learn(known, calls):
             pass
 
     def _learn(self, known: dict[str, ast.FunctionDef | ast.AsyncFunctionDef], calls: Sequence[ast.Call]) -> bool:
-        """Follow names through assignments and parameters, once; True when that found something new."""
+        """Follow names through assignments and parameters, once; return whether that found something new."""
         before = len(self.functions) + len(self.results) + len(self.objects) + len(self.answers)
         passed = [pair for call in calls for pair in _parameters(call, known)]
         for name, value in (*self.pairs, *passed):
@@ -112,7 +112,7 @@ class _Reader:
         return before != len(self.functions) + len(self.results) + len(self.objects) + len(self.answers)
 
     def is_candidates(self, node: ast.AST) -> bool:
-        """Does this come from the candidate?"""
+        """Whether this comes from the candidate."""
         if isinstance(node, ast.Name):
             return node.id in self.functions or node.id in self.results
         if isinstance(node, ast.Call):
@@ -120,7 +120,7 @@ class _Reader:
         return isinstance(node, ast.Attribute | ast.Subscript) and self.is_candidates(node.value)
 
     def is_sent(self, call: ast.Call) -> bool:
-        """Do the arguments of this call go to the candidate, whatever plain data it may have given before?"""
+        """Whether the arguments of this call are sent to the candidate, whatever plain data it may have returned."""
         function = call.func
         if isinstance(function, ast.Attribute) and function.attr in _PLAIN_METHODS:
             return _is_name(function.value, self.functions) or self._is_single(function.value)
@@ -165,7 +165,7 @@ class _Reader:
         return self.is_object(node) and not isinstance(node, ast.List | ast.Tuple | ast.Set)
 
     def is_method_answer(self, node: ast.AST) -> bool:
-        """What a method, not the tested function itself, answered about an argument; or a name for it."""
+        """Whether this is what a method, not the tested function itself, returned about an argument."""
         if isinstance(node, ast.Name):
             return node.id in self.answers
         if not isinstance(node, ast.Call) or not _arguments(node):
@@ -182,12 +182,12 @@ def _is_class_name(name: str) -> bool:
 
 
 def _arguments(call: ast.Call) -> list[ast.AST]:
-    given = [argument.value if isinstance(argument, ast.Starred) else argument for argument in call.args]
-    return [*given, *(keyword.value for keyword in call.keywords)]
+    positional = [argument.value if isinstance(argument, ast.Starred) else argument for argument in call.args]
+    return [*positional, *(keyword.value for keyword in call.keywords)]
 
 
 def _bindings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """Every name that is given a value, and the value."""
+    """Every name that is bound, and its value."""
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
@@ -205,14 +205,14 @@ def _pairs(target: ast.AST, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.List | ast.Tuple) and isinstance(value, ast.List | ast.Tuple):
-        for one, other in zip(target.elts, value.elts, strict=False):
-            yield from _pairs(one, other)
+        for inner_target, inner_value in zip(target.elts, value.elts, strict=False):
+            yield from _pairs(inner_target, inner_value)
 
 
 def _parameters(
     call: ast.Call, known: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
 ) -> Iterator[tuple[str, ast.AST]]:
-    """The parameters of a function of the test's own, and what this call gives for them."""
+    """The parameters of a function of the test's own, and the arguments of this call."""
     function = known.get(call.func.id) if isinstance(call.func, ast.Name) else None
     if function is None:
         return
@@ -226,8 +226,8 @@ def _parameters(
 
 def _asks_identity(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
-        given = (node.func, *node.args, *(keyword.value for keyword in node.keywords))
-        return any(_is_name(each, {"type"}) for each in given)
+        parts = (node.func, *node.args, *(keyword.value for keyword in node.keywords))
+        return any(_is_name(part, {"type"}) for part in parts)
     if not isinstance(node, ast.Compare) or not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         return False
     return not any(isinstance(operand, ast.Constant) for operand in (node.left, *node.comparators))
@@ -251,7 +251,7 @@ def _asked_for_truth(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _possible_exceptions(nodes: Sequence[ast.AST], names: Sequence[str]) -> tuple[str, ...]:
-    """A name that the test calls is a function to it, unless it also catches it."""
+    """The names that may be exception classes: a name that the test calls is a function, unless it also catches it."""
     raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
     called = {
         node.func.id

@@ -1,4 +1,4 @@
-"""The tiers: which layers a sandbox has, how it describes itself, and what is refused when layers are missing."""
+"""The tiers: which layers a sandbox has, its description, and the error when layers are missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SandboxRefusedError(UsageError):
 
 
 class Canary(Struct, frozen=True, kw_only=True):
-    """A harmless attack on targets of our own, or a control, run in the zygote before any candidate."""
+    """A harmless attack on a target of our own, or a control, run in the zygote before any candidate."""
 
     name: str
     expected: str
@@ -59,7 +59,7 @@ class RejectedPlan(Struct, frozen=True, kw_only=True):
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):
-    """What protection a run had: recorded with its results, and printed where it is not the full one."""
+    """The protection that a run had: recorded with its results, and printed where it is not the full one."""
 
     tier: str
     description: str
@@ -72,7 +72,7 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
     workers: int = 1
 
     def line(self) -> str:
-        """All of it on one line."""
+        """The report on one line."""
         layers = ", ".join(name for name, state in self.layers.items() if state.startswith("ok"))
         held = sum(canary.holds for canary in self.canaries)
         return (
@@ -81,7 +81,7 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
         )
 
     def warning(self) -> str | None:
-        """What a run prints before it starts, where a stronger tier exists."""
+        """What a run prints before it starts, if a stronger tier exists."""
         if self.tier == STRONGEST_FIRST[0]:
             return None
         return f"warning: {self.line()}; `assay doctor` lists what is missing and how to get it"
@@ -90,7 +90,7 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
 def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:
     """The plans worth trying, strongest first; `UsageError` where the system has none that is allowed."""
     if min_tier not in STRONGEST_FIRST:
-        raise UsageError(f"min_tier: unknown sandbox tier `{min_tier}`; known are {', '.join(STRONGEST_FIRST)}")
+        raise UsageError(f"min_tier: unknown sandbox tier `{min_tier}`; known: {', '.join(STRONGEST_FIRST)}")
     if min_tier == "U" and os.environ.get(ALLOW_UNSANDBOXED) != "1":
         raise SandboxRefusedError(
             "running model-written code without a sandbox needs min_tier U and also the environment variable "
@@ -116,8 +116,8 @@ def _plans() -> list[dict[str, Any]]:
         _plan("A", namespaces=True, landlock=True, seccomp=True),
         _plan("C", namespaces=True, seccomp=True),
         _plan("B", landlock=True, seccomp=True),
-        # a root whose interpreter lies in a private home cannot import after the uid drop: it keeps the number
-        # and loses the powers
+        # root with an interpreter in a private home cannot import after dropping the uid: it keeps the uid and drops
+        # its capabilities
         _plan("B", landlock=True, seccomp=True, uid="keep"),
         _plan("D", seccomp=True, opens="none"),
         _plan("U", uid="none"),
@@ -151,7 +151,7 @@ def empty_plan() -> dict[str, Any]:
 
 
 def refusal(min_tier: str, tried: list[RejectedPlan]) -> SandboxRefusedError:
-    """Which layer is missing and what would bring it."""
+    """The error that names the missing layers and how to get them."""
     reasons = "; ".join(f"tier {attempt.plan}: {attempt.reason}" for attempt in tried) or "nothing could be tried"
     if sys.platform == "darwin":
         return SandboxRefusedError(

@@ -1,4 +1,4 @@
-"""A loaded candidate: asked one thing at a time, and why it ended if it stops answering."""
+"""A loaded candidate: one request at a time, and why it ended if it stops answering."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ ProgramVerdict = tuple[OutcomeName, str]
 """An outcome and its detail."""
 
 MAX_WORK = 10_000_000
-"""What reading one candidate's values may cost the harness in all, in the units of `check_shape`: about a second."""
+"""The total cost of reading one candidate's values, in the units of `check_shape`: about a second."""
 REPLY_KEYS = {"value", "changed", "error", "limit", "values", "loaded", "syntax", "ran"}
 
 
 class BrokenUnderCandidateError(ZygoteError):
-    """The sandbox broke when a candidate had been given its source: perhaps the candidate's doing, perhaps not."""
+    """The sandbox broke after a candidate had received its source: the candidate may have caused it."""
 
 
 @contextlib.contextmanager
 def attributed(session: Session) -> Iterator[None]:
-    """Mark a break of the sandbox that a candidate may have caused; one before its first byte stays as it is."""
+    """Mark an error of the sandbox that a candidate may have caused; one before its source was sent is unchanged."""
     try:
         yield
     except SetupError:
@@ -46,11 +46,11 @@ def attributed(session: Session) -> Iterator[None]:
 
 
 class TooCostlyError(MalformedError):
-    """Well-formed, but reading all that a candidate sends would cost the harness more than it may."""
+    """Well-formed, but reading all that a candidate sends would cost the harness too much."""
 
 
 class Trial:
-    """A loaded candidate and what has been learned about it."""
+    """A loaded candidate, and the grade and cost so far."""
 
     def __init__(self, session: Session, limits: Limits, imports: tuple[str, ...] | None) -> None:
         self.session = session
@@ -60,7 +60,7 @@ class Trial:
         self.grade: Grade = "strong"
         self.wall_ms = 0.0
         self.work = 0
-        """What reading its values has cost so far."""
+        """The cost of reading its values so far."""
 
     def load(self, prelude: str, source: str) -> ProgramVerdict | None:
         """None when the source loaded, otherwise why no check can be made."""
@@ -73,27 +73,27 @@ class Trial:
         return self.trouble(reply) if "loaded" not in reply else None
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | ProgramVerdict:
-        """One request, one reply with the same fresh id; a verdict when there is no such reply."""
+        """Send one request and return the reply with the same new id; a verdict when there is no such reply."""
         identity = secrets.token_hex(8)
         self.session.send(self.candidate, {"id": identity, **request})
         reply = self.session.receive(self.candidate)
         if reply is None:
             return self.silence()
         if reply.pop("id", None) != identity or not reply.keys() <= REPLY_KEYS:
-            return "violation", "the reply pipe carried something that was not asked for"
+            return "violation", "the reply pipe carried something other than the reply"
         return reply
 
     def silence(self) -> ProgramVerdict:
         """Why the candidate gave no answer."""
         child = self.candidate
         if child.bad_frame or child.stopped == "frame":
-            return "violation", "the reply pipe carried something that is no frame"
+            return "violation", "the reply pipe carried an invalid frame"
         self.session.end(child)
         self.session.check_setup(child)
         return why_ended(child, self.limits)
 
     def trouble(self, reply: dict[str, Any]) -> ProgramVerdict:
-        """What a reply without a value amounts to."""
+        """The verdict on a reply without a value."""
         if "limit" in reply:
             return "output_limit", clean(text(reply["limit"]), 200)
         error = reply.get("error")
@@ -102,7 +102,7 @@ class Trial:
         return outcome_of(error), error_message(error)
 
     def read(self, tree: Any, *, objects: str = "ho") -> Any:
-        """A tree from the candidate, if it is one and its reading within bounds; `MalformedError` if not."""
+        """The tree, if it is well-formed and does not cost too much to read; `MalformedError` otherwise."""
         self.work += check_shape(tree, objects=objects)
         if self.work > MAX_WORK:
             raise TooCostlyError("the values it sends cost too much to read")
@@ -129,19 +129,19 @@ def why_ended(child: SandboxChild, limits: Limits) -> ProgramVerdict:  # noqa: P
     if child.stopped == "replies":
         return "output_limit", f"more than {MAX_REPLIES} bytes of replies"
     if child.ended is None:
-        raise ZygoteError("a candidate neither runs nor ended")
+        raise ZygoteError("a candidate is neither running nor ended")
     code = os.waitstatus_to_exitcode(child.ended.status)
     if code >= 0:
         return "runtime_error", f"exited with status {code} before it answered"
     if -code == signal.SIGSYS:
-        return "violation", "made a system call that no honest program makes"
+        return "violation", "made a system call that no legitimate program makes"
     if -code in (signal.SIGKILL, signal.SIGXCPU) and child.ended.cpu_seconds >= limits.cpu_seconds:
         return "timeout", f"more than {limits.cpu_seconds:g} s of CPU time"
     return "crash", f"ended by signal {-code}"
 
 
 def outcome_of(error: dict[str, Any]) -> OutcomeName:
-    """What an exception of the candidate's amounts to."""
+    """The outcome that an exception of the candidate means."""
     types = error.get("types")
     if isinstance(types, list) and "MemoryError" in types:
         return "memory"
@@ -149,7 +149,7 @@ def outcome_of(error: dict[str, Any]) -> OutcomeName:
 
 
 def error_message(error: Any) -> str:
-    """An exception of the candidate's, for a reader."""
+    """An exception of the candidate, for a reader."""
     if not isinstance(error, dict):
         return ""
     types = error.get("types")
@@ -160,24 +160,24 @@ def error_message(error: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Only a text is shown as one: spelling out whatever else a candidate sent could fail, or take long."""
+    """The value if it is a text, else "": converting anything else that a candidate sent could fail, or take long."""
     return value[:2_000] if isinstance(value, str) else ""
 
 
 def malformed(error: MalformedError) -> ProgramVerdict:
-    """A reply that could not be read is the candidate's outcome."""
+    """The verdict on a reply that could not be read."""
     if isinstance(error, TooCostlyError):
         return "output_limit", str(error)
-    return "violation", f"the reply holds no value: {clean(str(error), 100)}"
+    return "violation", f"the reply has no valid value: {clean(str(error), 100)}"
 
 
 def unreadable(error: Exception) -> ProgramVerdict:
-    """Data that our own code failed on: a gap in its checks, but not a way for a candidate to escape judgement."""
+    """The verdict on data that our own code failed on: a gap in its checks must not be a way to escape judgement."""
     return "violation", f"what it sent could not be judged: {type(error).__name__}: {clean(str(error), 200)}"
 
 
 def sendable(source: str) -> str:
-    """Lone surrogates cannot be encoded; no valid source holds one, and a marked one still fails to compile or run."""
+    """Escape lone surrogates, which cannot be encoded. No valid source has one; an escaped one still fails to run."""
     return source.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,4 +1,4 @@
-"""The harness's handle on one zygote: start it, have it fork children, learn how they ended, stop it."""
+"""The harness's side of one zygote: start it, have it fork children, receive how they ended, stop it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ZygoteError(Exception):
 
 
 class ForkRefusedError(ZygoteError):
-    """The zygote works, but the kernel refuses it another child."""
+    """The zygote works, but the kernel refuses to fork another child."""
 
 
 class SetupError(ZygoteError):
-    """A child broke before anything of a candidate had reached it: never the candidate's doing."""
+    """A child broke before it received anything of a candidate, which therefore cannot have caused it."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Zygote:
     """A running zygote. Not for use by two threads at once."""
 
     def __init__(self, plan: dict[str, Any], pretend: tuple[str, ...] = (), place: CgroupParent | str = "") -> None:
-        """`place` is where its cgroup is made, or why there is none."""
+        """`place` is where its cgroup is created, or why there is none."""
         self.plan = plan
         self.cgroup: Cgroup | None = None
         self.served = 0
@@ -60,10 +60,10 @@ class Zygote:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
         try:
             self._process = _start(theirs)
-            theirs.close()  # or we would never notice that the zygote has hung up
+            theirs.close()  # otherwise we would never notice that the zygote has closed its end
             limits = self._limit(place)  # before it has forked anything
             self.control.send(json.dumps({"plan": plan, "pretend": list(pretend)}).encode() + b"\n")
-            self.layers, self.python = self._first_word()
+            self.layers, self.python = self._wait_until_ready()
             self.layers |= {"cgroup": limits} if limits else {}
         except BaseException:
             self._abandon()
@@ -72,7 +72,7 @@ class Zygote:
             theirs.close()
 
     def _limit(self, place: CgroupParent | str) -> str:
-        """What the report says about the cgroup; a host that refuses one changes nothing else."""
+        """Create the cgroup and return its state for the report; the zygote also works without one."""
         if isinstance(place, str):
             return place and f"none: {place}"
         try:
@@ -81,7 +81,7 @@ class Zygote:
             return f"none: {error}"
         return "ok: memory and tasks"
 
-    def _first_word(self) -> tuple[dict[str, str], str]:
+    def _wait_until_ready(self) -> tuple[dict[str, str], str]:
         deadline = time.monotonic() + START_SECONDS
         message = self._next_message(deadline)
         if "ready" not in message:
@@ -89,7 +89,7 @@ class Zygote:
         return message["ready"], message["python"]
 
     def spawn(self, role: str, descriptors: list[int], *, cpu_seconds: float, memory_mb: int) -> tuple[int, int]:
-        """Fork a child with these descriptors; returns its pid as the zygote sees it, and a pidfd (-1 where none)."""
+        """Fork a child with these descriptors; return its pid in the zygote's namespace, and a pidfd (-1 if none)."""
         if self.cgroup is not None:
             self.cgroup.allow(memory_mb)
         request = json.dumps({"role": role, "cpu_seconds": cpu_seconds, "memory_mb": memory_mb}).encode()
@@ -109,7 +109,7 @@ class Zygote:
             self._note(message)
 
     def hear(self) -> None:
-        """Read what the zygote has to say; call when the control socket is readable."""
+        """Read the zygote's messages; call when the control socket is readable."""
         self._receive()
         while self._messages:
             self._note(self._messages.popleft())
@@ -121,12 +121,12 @@ class Zygote:
             else:
                 self.control.send(json.dumps({"kill": pid}).encode() + b"\n")
         except ProcessLookupError:
-            pass  # it ended by itself in the meantime
+            pass  # it has ended by itself
         except OSError as error:
             raise ZygoteError(f"a child cannot be ended: {error}") from None
 
     def close(self) -> None:
-        """Hang up; the zygote leaves, and its children with it."""
+        """Close the control socket, which ends the zygote and its children."""
         self.control.close()
         try:
             self._process.wait(timeout=10)
@@ -137,7 +137,7 @@ class Zygote:
             self.cgroup.remove()
 
     def ran_out_of_memory(self) -> bool:
-        """Whether something in it was killed for lack of memory since the last call."""
+        """Whether one of its processes was killed for lack of memory since the last call."""
         return self.cgroup is not None and self.cgroup.ran_out_of_memory()
 
     def alive(self) -> bool:
@@ -156,7 +156,7 @@ class Zygote:
         if "ended" in message:
             self.ended[message["ended"]] = Ended(status=message["status"], cpu_seconds=message["cpu_seconds"])
         else:
-            raise ZygoteError(f"the zygote said something unexpected: {str(message)[:200]}")
+            raise ZygoteError(f"the zygote sent an unexpected message: {str(message)[:200]}")
 
     def _next_message(self, deadline: float) -> dict[str, Any]:
         waiting = select.poll()
@@ -185,7 +185,7 @@ class Zygote:
             self._descriptors += received
 
     def _split(self, data: bytes) -> None:
-        """Lines of JSON; a record of how a child ended always comes by itself."""
+        """Split data into lines of JSON; a record of how a child ended always comes alone."""
         if data[0] == endings.MARK:
             pid, status, seconds = endings.read(data)
             self._messages.append({"ended": pid, "status": status, "cpu_seconds": seconds})
@@ -195,7 +195,7 @@ class Zygote:
 
 
 def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    """Exec, not fork: the interpreter starts with a few variables and one descriptor, and none of our memory."""
+    """Exec, not fork: the interpreter starts with a few variables, one descriptor and none of our memory."""
     command = [interpreter(), "-s", "-S", "-B", "-P", MAIN, str(theirs.fileno())]
     return subprocess.Popen(
         command,
@@ -210,5 +210,5 @@ def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def interpreter() -> str:
-    """The real interpreter: a virtual environment's link would be of no use where its folder is hidden."""
+    """The real interpreter: a virtual environment's link is useless where its folder is hidden."""
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)

@@ -63,7 +63,7 @@ BAD: list[tuple[str | dict[str, Any], str, str]] = [
     (code(io_pairs=[[1, 2]], imports="all"), "extras.imports", "is the string 'all'; must be \"any\" or a list"),
     (code(io_pairs=[[1, 2]], imports=None), "extras.imports", 'is null; must be "any" or a list'),
     (code(tests="assert f(1)", imports={"os": 1}), "extras.imports", "is an object; must be"),
-    (code(stdout=True, imports=["os", 5]), "extras.imports", "holds '5', which is not a module name"),
+    (code(stdout=True, imports=["os", 5]), "extras.imports", "has '5', which is not a module name"),
     (code(stdout=True, imports=["os\n"]), "extras.imports", "which is not a module name"),
     ({**code(stdout=True), "targets": []}, "targets", "expected outputs"),
 ]

@@ -1,5 +1,5 @@
-"""What runs inside the confined processes: standard library only, and never any task data of its own.
+"""The code inside the confined processes: standard library only, and no task data.
 
-The zygote loads this folder under the name `_assay_inside`, without the rest of assay and without site-packages,
-so its modules import each other relatively and nothing else of the project. `values.py` is also read by the harness.
+The zygote loads this folder as `_assay_inside`, without the rest of assay and without site-packages, so its modules
+import each other relatively and nothing else of the project. The harness also imports `values.py`.
 """

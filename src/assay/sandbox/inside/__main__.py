@@ -6,7 +6,7 @@ import sys
 
 
 def load_package() -> None:
-    """Load this folder as `_assay_inside`: neither assay nor its folder ever gets onto the path."""
+    """Load this folder as `_assay_inside`: neither assay nor its folder is ever on the path."""
     folder = os.path.dirname(os.path.abspath(__file__))
     spec = importlib.util.spec_from_file_location(
         "_assay_inside", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]

@@ -1,7 +1,7 @@
 """The candidate's side: load untrusted source, then answer one request at a time with plain data.
 
 Nothing here is trusted: the code shares its process with the candidate, which may rewrite all of it.
-It can only state values, and it is never told the right ones.
+It can only return values, and never receives the right ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_HANDLES = 20_000
 
 
 class Candidate:
-    """One loaded program and the objects of its own that the verifier holds handles to."""
+    """One loaded program, and those of its objects that the verifier has handles to."""
 
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class Candidate:
         return {"loaded": True}
 
     def run_tests(self, source: str) -> None:
-        """The author's own code, which may import what it likes; the candidate's functions keep their builtins."""
+        """Run the author's tests, which may import anything; the candidate's functions keep their builtins."""
         code = compile(source, "<tests>", "exec", dont_inherit=True)
         theirs, self.namespace["__builtins__"] = self.namespace.get("__builtins__"), __builtins__
         try:
@@ -105,7 +105,7 @@ class Candidate:
         return {"tree": values.encode(value, keep)}
 
     def keep(self, value: Any) -> values.Tree:
-        """A handle: the object stays here, the verifier gets its number."""
+        """The handle of an object, which stays here: the verifier gets its number."""
         identity = id(value)
         number = self.number_by_identity.get(identity)
         if number is None:
@@ -121,13 +121,13 @@ class Candidate:
 
 
 def changed(before: Any, arguments: list[Any], keep: values.KeepTree) -> list[Any]:
-    """Arguments a call changed in place, as trees; None where nothing changed."""
+    """The arguments that a call changed in place, as trees; None for those that did not change."""
     after = [values.encode(argument, keep) for argument in arguments]
     return [new if new != old else None for old, new in zip(before, after, strict=True)]
 
 
 def _contents_of(target: Any, count: int) -> list[Any]:
-    """Up to `count` next items of an iterator, so that a loop in a test costs few journeys."""
+    """Up to `count` next items of an iterator, so that a loop in a test needs few requests."""
     items = []
     for item in target:
         items.append(item)
@@ -158,7 +158,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
 
 
 def compile_with_prelude(prelude: str, source: str) -> types.CodeType:
-    """The source after its prelude, as text, so that a bare continuation works; alone where that does not compile."""
+    """The source after its prelude, as text, so that a bare continuation works; alone if that does not compile."""
     if prelude:
         joined = prelude + source if prelude.endswith("\n") else f"{prelude}\n{source}"
         try:
@@ -175,9 +175,9 @@ def compile_source(source: str) -> types.CodeType:
 
 
 def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
-    """A registered module: dataclasses, enum and typing look their class's module up by name.
+    """The namespace of a registered module: dataclasses, enum and typing look up a class's module by name.
 
-    Its code may import pure modules and those in `besides`; anything where that is None.
+    Its code may import pure modules and those in `besides`; anything if that is None.
     """
     module = types.ModuleType(name)
     sys.modules[name] = module
@@ -187,7 +187,7 @@ def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
 
 
 def run_script(source: str, besides: list[str] | None) -> None:
-    """Run the source as a program: to its end, with its threads and exit handlers, then leave with its status."""
+    """Run the source as a program to its end, with its threads and exit handlers, and exit with its status."""
     status = 0
     try:
         code = compile_source(source)
@@ -243,7 +243,7 @@ def flush_streams() -> None:
 
 
 STREAMS: dict[str, Any] = {}
-"""The streams as the child was given them, should the candidate replace its own."""
+"""The child's original streams, in case the candidate replaces `sys.stdout` or `sys.stderr`."""
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         described["args"] = _plain_arguments(error)
         described["line"] = _candidate_line(error)
     except BaseException:  # noqa: S110
-        pass  # the candidate's own __str__ may raise; what was read so far is enough
+        pass  # the candidate's own __str__ may raise; what is known so far is enough
     if not isinstance(described["message"], str):
         described["message"] = ""
     return described

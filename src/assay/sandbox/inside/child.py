@@ -1,6 +1,6 @@
-"""A child between fork and its first request: descriptors, limits, the last layers, fresh streams.
+"""Sets up a child between fork and its first request: descriptors, limits, the last layers, fresh streams.
 
-Every step must work: an exception here ends the child with a reserved status before any candidate code has run.
+Every step must succeed: an exception here ends the child with a reserved status before any candidate code runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSettings:
-    """What every child of this zygote gets, prepared once."""
+    """The settings of every child of this zygote, prepared once."""
 
     program: bytes
     """The system call filter with a placeholder for the pid; empty in tiers that have none."""
@@ -47,7 +47,7 @@ def run(request: dict[str, Any], descriptors: list[int], settings: ChildSettings
 
 
 def serve_role(role: str) -> NoReturn:
-    """Whatever is raised here ends the process: a child must never return into the zygote's loop."""
+    """Any exception ends the process: a child must never return into the zygote's loop."""
     status = 1
     try:
         if role == "candidate":
@@ -87,10 +87,10 @@ def prepare(request: dict[str, Any], descriptors: list[int], settings: ChildSett
 
 
 def place_descriptors(descriptors: list[int]) -> None:
-    """Standard input, output, error, requests, replies at 0 to 4; whatever else is open is closed.
+    """Place standard input, output, error, requests and replies at 0 to 4, and close all other descriptors.
 
-    A child without standard input opens the null device for itself: flags and position of a descriptor that it had
-    inherited would be common to all children.
+    A child without standard input opens the null device itself: an inherited descriptor would share its flags and
+    position with all children.
     """
     wanted = descriptors if len(descriptors) == 5 else [os.open(os.devnull, os.O_RDONLY), *descriptors]
     high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in wanted]
@@ -126,12 +126,12 @@ def set_limit(which: int, value: int, optional: bool) -> None:
             value = min(value, hard)
         resource.setrlimit(which, (value, value))
     except (OSError, ValueError):
-        if not optional:  # macOS refuses the memory limits: its watchdog polls instead
+        if not optional:  # macOS rejects the memory limits: the harness polls instead
             raise
 
 
 def fresh_interpreter() -> None:
-    """What a program expects at its start, and nothing of the zygote's own."""
+    """Set up what a program expects at its start, without anything of the zygote's own."""
     sys.stdin = stream(0, "r", "surrogateescape")
     sys.stdout = stream(1, "w", "surrogateescape")
     sys.stderr = stream(2, "w", "backslashreplace", buffering=1)
@@ -154,7 +154,7 @@ def leave(code: object = None) -> NoReturn:
 
 
 def try_filter(settings: ChildSettings) -> None:
-    """Install the filter in a throw-away child, so that a kernel that refuses it is known before any candidate."""
+    """Install the filter in a temporary child, so that a kernel that rejects it is known before any candidate."""
     if not settings.program:
         return
     pid = os.fork()

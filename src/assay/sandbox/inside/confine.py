@@ -1,4 +1,4 @@
-"""How the zygote confines itself, step by step; the order is that of `apply`, and it matters."""
+"""The layers with which the zygote confines itself; their order in `apply` matters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ZONEINFO = "/usr/share/zoneinfo"
 LOADER_CACHE = "/etc/ld.so.cache"
 INSIDE_UID = 65534
 PACKAGES = ("site-packages", "dist-packages")
-"""Installed packages may hold benchmarks with their answers: never shown to a candidate."""
+"""Installed packages may contain benchmarks with their answers, so they are hidden from candidates."""
 
 _SET_RDONLY_NOSUID = kernel.MS_RDONLY | kernel.MS_NOSUID
 _NAMESPACES = (
@@ -29,7 +29,7 @@ _NAMESPACES = (
 
 
 class Host:
-    """What has to be looked up before confinement: paths and numbers of the host."""
+    """Paths and numbers of the host, looked up before confinement."""
 
     def __init__(self) -> None:
         self.stdlib = _stdlib_folders()
@@ -40,7 +40,7 @@ class Host:
 
 
 def apply(plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], failing: str | None) -> dict[str, str]:
-    """Apply the layers of a plan; returns the result of each. An OSError ends the attempt; tests set `failing`."""
+    """Apply the layers of a plan and return the result of each. An OSError ends the attempt; tests set `failing`."""
     layers: dict[str, str] = {}
     if plan["namespaces"]:
         _enter_namespaces(host.was_root, leave_outer, failing)
@@ -65,7 +65,7 @@ def apply(plan: dict[str, Any], host: Host, leave_outer: Callable[[int], None], 
 
 
 def _enter_namespaces(was_root: bool, leave_outer: Callable[[int], None], failing: str | None) -> None:
-    """New namespaces, then one fork: the child is pid 1 of its own world, the outer half only waits."""
+    """Enter new namespaces and fork once: the child is pid 1 in them, the outer process only waits."""
     uid, gid = os.getuid(), os.getgid()
     if was_root:
         kernel.unshare(_NAMESPACES)
@@ -90,7 +90,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _make_private_root(host: Host) -> None:
-    """A root of our own: the stdlib, the shared libraries, four devices, all read-only, and nothing else."""
+    """Make a private root with the stdlib, the shared libraries and four devices, all read-only."""
     sources = [*host.stdlib, *host.libraries, LOADER_CACHE, ZONEINFO]
     sources = [path for path in sources if os.path.exists(path)]
     stage = _empty_stage(sources)
@@ -114,7 +114,7 @@ def _make_private_root(host: Host) -> None:
 
 
 def _empty_stage(sources: list[str]) -> str:
-    """A directory to build the root on that hides nothing we still need to bind."""
+    """A directory to build the root on that contains nothing we still need to bind."""
     for folder in ("/mnt", "/media", "/srv", "/tmp", "/var/tmp", "/run", "/opt", "/home"):  # noqa: S108 -- covered by a private tmpfs
         inside = any(path == folder or path.startswith(folder + "/") for path in sources)
         if os.path.isdir(folder) and not os.path.islink(folder) and not inside:
@@ -123,7 +123,7 @@ def _empty_stage(sources: list[str]) -> str:
 
 
 def _bind(source: str, target: str) -> None:
-    """Bind a file or folder at the same address below the stage, making the way to it."""
+    """Bind a file or folder at the same path below the stage, creating its parents."""
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     else:
@@ -142,7 +142,7 @@ def _hide_packages(host: Host, stage: str) -> None:
 
 
 def _copy_root_links(stage: str) -> None:
-    """`/lib` and the like are links on most systems, and the loader's cache goes through them."""
+    """Copy links such as `/lib`, which most systems have and the loader's cache uses."""
     for entry in os.scandir("/"):
         if entry.is_symlink() and entry.name.startswith("lib"):
             target = os.readlink(entry.path)
@@ -161,11 +161,11 @@ def _drop_root(manner: str, unique: int) -> str:
     try:
         return _become(1_900_000_000 + unique)
     except OSError:
-        return _become(60_000 + unique % 5_000)  # inside a container only low numbers may be mapped
+        return _become(60_000 + unique % 5_000)  # in a container only low uids may be mapped
 
 
 def _become(uid: int) -> str:
-    """Group before user: the other way round the right to change the group is already gone."""
+    """Switch the group before the user: afterwards the right to change the group is gone."""
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
@@ -196,7 +196,7 @@ def _stdlib_folders() -> list[str]:
 
 
 def _library_paths(stdlib: list[str]) -> Iterator[str]:
-    """Folders of the shared objects we map; the file alone where its folder also holds the stdlib."""
+    """Folders of the shared objects that are mapped; the file alone if its folder also contains the stdlib."""
     for path in _mapped_objects():
         folder = os.path.dirname(path)
         if any(path.startswith(root + "/") for root in stdlib):
@@ -217,7 +217,7 @@ def _mapped_objects() -> Iterator[str]:
 
 
 def _tasks_of(uid: int) -> int:
-    """How many threads the user already has: the kernel counts them all against one limit."""
+    """How many threads the user has: the kernel counts all of them against one limit."""
     count = 0
     try:
         for name in os.listdir("/proc"):

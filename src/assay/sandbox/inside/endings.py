@@ -1,8 +1,8 @@
-"""How a child ended, handed on without ever becoming a Python object.
+"""Reports how a child ended without creating Python objects for it.
 
-A number that was an object once stays readable in the zygote's freed memory, of which every later child is a copy:
-exit status and CPU time would be a message from one candidate to the next. So the kernel writes them into one
-buffer, the buffer is sent as it is, and wiped.
+A number that was once an object stays readable in the zygote's freed memory, of which every later child is a copy:
+exit status and CPU time would be a message from one candidate to the next. So the kernel writes them into one buffer,
+which is sent unchanged and then wiped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Endings:
         self._pid, self._status, self._usage = start + 8, ctypes.c_void_p(start + 12), ctypes.c_void_p(start + 16)
 
     def next(self) -> int:
-        """Reap a child that has ended and report it; its pid, 0 when none has ended, -1 when there is no child."""
+        """Reap and report a child that has ended; return its pid, 0 when none has ended, -1 when there is no child."""
         try:
             pid = int(kernel.libc.wait4(-1, self._status, os.WNOHANG, self._usage))
             if pid > 0:

@@ -9,10 +9,10 @@ from typing import Any
 
 MAX_FRAME = 1 << 20
 SETUP_FAILED = 211
-"""Exit status of a child that could not be confined; it only counts before the child's first word."""
+"""Exit status of a child that could not be confined; it counts only until the child is ready."""
 REQUESTS = 3
 REPLIES = 4
-"""The descriptors every child talks to the harness through."""
+"""The descriptors over which every child communicates with the harness."""
 
 
 class FrameTooLargeError(Exception):
@@ -20,7 +20,7 @@ class FrameTooLargeError(Exception):
 
 
 def send(message: dict[str, Any]) -> None:
-    # half a character, as in the text of an exception, would make the whole frame unreadable for the harness
+    # a lone surrogate, as in the text of an exception, would make the whole frame unreadable for the harness
     data = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     if len(data) > MAX_FRAME:
         raise FrameTooLargeError
@@ -30,7 +30,7 @@ def send(message: dict[str, Any]) -> None:
 
 
 def receive() -> dict[str, Any]:
-    """The next request; EOFError when the harness has hung up."""
+    """The next request; EOFError when the harness has closed the pipe."""
     (length,) = struct.unpack("<I", _read(4))
     message: dict[str, Any] = json.loads(_read(length))
     return message

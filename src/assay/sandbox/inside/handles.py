@@ -1,7 +1,7 @@
-"""The candidate's objects and exceptions as the dataset's tests see them: handles and proxies that carry plain data.
+"""The candidate's objects and exceptions as the dataset's tests see them: handles that exchange plain data.
 
-What comes from the candidate is a value, a handle to an object that stays where it is, or an exception rebuilt from its
-name. `==`, ordering and arithmetic never ask the candidate.
+What comes from the candidate is a value, a handle to an object that stays there, or an exception rebuilt from its name.
+`==`, ordering and arithmetic never call the candidate.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ NEVER_REBUILT = {"StopIteration", "StopAsyncIteration", "GeneratorExit", "System
 
 
 class CandidateError(Exception):
-    """An exception of the candidate that has no builtin name, or must not keep it."""
+    """An exception of the candidate that has no builtin name, or one that must not be rebuilt."""
 
 
 class CannotTravelError(Exception):
-    """The test hands the candidate something that is not plain data, such as a function of its own."""
+    """The test passes the candidate something that is not plain data, such as a function of its own."""
 
 
 class KindOfHandle(type):
-    """The type of every handle, so it says nothing about the candidate's object, only about us."""
+    """The type of every handle, which says nothing about the candidate's object."""
 
     def __getattribute__(cls, name: str) -> Any:
         OWN.note_weak(NOT_ASKED)
@@ -43,7 +43,7 @@ class KindOfHandle(type):
 
 
 class Handle(metaclass=KindOfHandle):
-    """An object that stays in the candidate's process. Its number says which; only `is` and `id` go by it."""
+    """An object that stays in the candidate's process, by its number, which only `is` and `id` use."""
 
     __slots__ = ("_is_name", "_number", "_type_name")
 
@@ -138,12 +138,12 @@ class Handle(metaclass=KindOfHandle):
         return _of_type(bool, act("instance", self, instance))
 
     def __eq__(self, other: object) -> bool:
-        """Two answers are never equal by their numbers, which the candidate gives as it likes."""
+        """Two answers are never equal by their numbers, which the candidate chooses."""
         if self is other:
             return True
         if isinstance(other, Handle):
             OWN.note("==")
-        elif other is not None:  # which tests ask in the sense of `is`
+        elif other is not None:  # tests compare with None in the sense of `is`
             OWN.note_weak(NOT_ASKED)
         return False
 
@@ -152,7 +152,7 @@ class Handle(metaclass=KindOfHandle):
         return hash(("handle", self._number))
 
     def _refuse(self, other: object) -> Any:
-        """Ordering and arithmetic would have to ask the candidate about an operand of the test's."""
+        """Ordering and arithmetic would have to ask the candidate about an operand of the test."""
         if isinstance(other, Handle):
             OWN.note("an operator")
         OWN.note_weak(NOT_ASKED)
@@ -178,7 +178,7 @@ def _of_type(kind: type[T], value: Any) -> T:
 
 
 class OwnWord:
-    """What the current check takes on the candidate's word about its own objects: a pass then proves little."""
+    """Whether the current check relies on what the candidate says about its own objects: a pass then proves little."""
 
     def __init__(self) -> None:
         self.clear()
@@ -188,7 +188,7 @@ class OwnWord:
         self.operator = ""
 
     def note(self, operator: str) -> None:
-        """An operator between two objects of the candidate's, which only the candidate could answer."""
+        """Note an operator between two objects of the candidate, which only the candidate could evaluate."""
         self.operator = self.operator or operator
         self.note_weak(f"uses {operator} between two objects of the candidate's own classes")
 
@@ -197,29 +197,29 @@ class OwnWord:
 
 
 OWN = OwnWord()
-NOT_ASKED = "goes by what an object of the candidate's is to us, for it is not asked"
+NOT_ASKED = "inspects an object of the candidate without asking the candidate"
 ASKED_BY_NAME = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 ASKED_BY_METHOD = frozenset(name for name, value in vars(Handle).items() if callable(value))
-"""What a handle passes on, or records, with a method of its own."""
+"""What a handle forwards, or notes, with a method of its own."""
 
 SIZES: dict[int, int] = {}
-"""How large each of the candidate's objects has shown itself to be, since it was last given a chance to change."""
+"""The size that each of the candidate's objects has shown since it last had a chance to change."""
 CHANGES_NOTHING = {"getattr", "getitem", "len", "iter", "next", "bool", "str", "repr", "int", "float", "instance"}
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
 """The candidate's own exception classes, rebuilt here so that a test can catch them by name."""
 CLASSES: dict[type, values.Tree] = {}
-"""Those classes, and the handles of what they stand for."""
+"""Those classes, and the handles of the candidate's classes they stand for."""
 
 CLOSED: list[str] = []
-"""Why the candidate is not to be asked now; empty while it may."""
+"""Why the candidate must not be asked now; empty while it may be."""
 
 
 def note_size(handle: Handle, size: int, used_up: bool = False) -> None:
-    """An object that claims three items and then shows none makes a loop over it prove nothing."""
+    """Note an object that claims three items and then yields none: a loop over it proves nothing."""
     known = SIZES.get(handle._number)
     if known is not None and known != size:
-        OWN.note_weak("goes by an object of the candidate's that is now of one size and now of another")
+        OWN.note_weak("uses an object of the candidate that reports different sizes")
     if not used_up:  # an iterator is empty the second time, and has no length to contradict
         SIZES[handle._number] = size
 
@@ -259,7 +259,7 @@ def outgoing(value: Any) -> values.Tree:
         if isinstance(other, type) and other in CLASSES:
             return CLASSES[other]
         if isinstance(other, BaseException):
-            raise TypeError("an exception cannot be handed to the candidate")
+            raise TypeError("an exception cannot be passed to the candidate")
         raise CannotTravelError(f"the test passes an object of type {type(other).__name__} to the candidate")
 
     return values.encode(value, handle_or_refuse, Handle)
@@ -270,7 +270,7 @@ def incoming(tree: values.Tree) -> Any:
 
 
 def write_back(original: Any, changed: Any) -> None:
-    """What a call that returned None did to its arguments: sorting in place, filling a dict."""
+    """Apply what a call that returned None did to its arguments: sorting in place, filling a dict."""
     if type(original) is not type(changed):
         return
     if isinstance(original, list | bytearray):
@@ -281,7 +281,7 @@ def write_back(original: Any, changed: Any) -> None:
 
 
 def rebuilt(error: dict[str, Any]) -> Exception:
-    """The candidate's exception as the nearest builtin class by name, marked as not ours."""
+    """The candidate's exception as the nearest builtin class by name, marked as the candidate's."""
     message = str(error.get("message", ""))
     exception = _nearest(error, message)
     exception.__dict__["from_candidate"] = True
@@ -292,12 +292,12 @@ def _nearest(error: dict[str, Any], message: str) -> Exception:
     for name in error.get("types", ()):
         if name in NEVER_REBUILT:
             return CandidateError(f"{name}: {message}")
-        found = EXCEPTIONS.get(name) or getattr(builtins, name, None)
-        if isinstance(found, type) and issubclass(found, Exception):
+        kind = EXCEPTIONS.get(name) or getattr(builtins, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
             for trees in (error.get("args"), None):
                 try:
-                    return made_for_candidate(found, (message,) if trees is None else map(incoming, trees))
-                except Exception:  # noqa: S112 -- some classes want other arguments: try the next form
+                    return made_for_candidate(kind, (message,) if trees is None else map(incoming, trees))
+                except Exception:  # noqa: S112 -- some classes need other arguments: try the next form
                     continue
     return CandidateError(message)
 
@@ -323,11 +323,11 @@ def own_exception(name: str, ancestry: list[str]) -> type[Exception]:
 
 
 def started_here(base: type[Exception]) -> Callable[..., None]:
-    """An instance that the test makes itself is nothing that the candidate did."""
+    """An `__init__` that notes when the test itself creates an instance, which proves nothing about the candidate."""
 
     def start(self: Exception, *args: Any, **kwargs: Any) -> None:
         if not MAKING:
-            OWN.note_weak("makes an object of what the candidate says is an exception class")
+            OWN.note_weak("creates an object of what the candidate says is an exception class")
         base.__init__(self, *args, **kwargs)
 
     return start

@@ -1,7 +1,7 @@
-"""What a program may import where its task has not lifted the rule: modules that compute, and a part of `sys`.
+"""What a program may import unless its task lifts the rule: modules that only compute, and a part of `sys`.
 
 This is a rule of the task, reported to the program as an ImportError. It is not the security boundary: a program
-that means to get round it finds a way inside Python, and is then confined like every other program.
+that tries can get around it inside Python, and is then confined like every other program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ math numbers operator pprint queue random re reprlib statistics string struct sy
 urllib.parse warnings weakref zlib
 """
 PURE = frozenset(_PURE.split())
-"""With their submodules. Of `sys` there is what `OF_SYS` names."""
+"""With their submodules. Of `sys`, only what `OF_SYS` lists."""
 
 OF_SYS = """
 api_version argv byteorder copyright exc_info exception exit flags float_info float_repr_style get_int_max_str_digits
@@ -31,7 +31,7 @@ STREAMS = ("stdin", "stdout", "stderr")
 REFUSAL = "is not available to this task's programs"
 
 _FETCHED_IN_C = frozenset({"copyreg", "encodings", "linecache", "locale", "tokenize", "traceback", "zoneinfo"})
-"""In addition to private modules, what the interpreter itself imports on behalf of the running program."""
+"""What the interpreter itself imports for the running program, in addition to private modules."""
 _LEFT_OUT = frozenset({"__builtins__", "__cached__", "__loader__", "__spec__"})
 _import = builtins.__import__
 _views: dict[str, types.ModuleType] = {}
@@ -47,7 +47,7 @@ def restricted_builtins(besides: Iterable[str]) -> dict[str, Any]:
 
 
 def prepare() -> None:
-    """Make the views of what is loaded, in the zygote: no child has to."""
+    """Create the views of all loaded modules in the zygote, so that no child has to."""
     for name in PURE & sys.modules.keys():
         _view(name)
 
@@ -78,7 +78,7 @@ class _Importer:
         return module if _covers(self._besides, name) else self._seen(name, parts)
 
     def _check_way(self, package: str, parts: Sequence[str]) -> None:
-        """A package that is not allowed itself may be the way to a module that is: `from urllib import parse`."""
+        """A package that is not allowed may contain a module that is: `from urllib import parse`."""
         allowed = PURE | self._besides
         if not any(name.startswith(package + ".") for name in allowed):
             raise _refused(package)
@@ -87,7 +87,7 @@ class _Importer:
                 raise _refused(f"{package}.{part}")
 
     def _seen(self, name: str, parts: Sequence[str]) -> types.ModuleType:
-        """What an import statement binds: the outermost package, or the module itself when parts of it are taken."""
+        """What an import statement binds: the outermost package, or the module itself with a `from` import."""
         for part in parts:
             if (whole := f"{name}.{part}") in sys.modules:
                 _view(name).__dict__[part] = self._module(whole)
@@ -108,7 +108,7 @@ def _by_interpreter(name: str, fromlist: Sequence[str] | None) -> bool:
 
 
 def _covers(names: frozenset[str], name: str) -> bool:
-    """The module or a package around it is one of these."""
+    """Whether the module, or a package that contains it, is one of these."""
     while name not in names:
         name, dot, _ = name.rpartition(".")
         if not dot:
@@ -123,7 +123,7 @@ def _refused(name: str) -> ImportError:
 
 
 def _view(name: str) -> types.ModuleType:
-    """A module without the modules it has imported for itself: a program must not reach `random._os`."""
+    """A module without the modules that it imports itself: a program must not reach `random._os`."""
     if name in _views:
         return _views[name]
     module = sys.modules[name]

@@ -1,4 +1,4 @@
-"""The few system calls Python has no function for, called through ctypes, each raising OSError with its name."""
+"""System calls that Python has no function for, through ctypes; each raises an OSError with its name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NUMBERS: dict[str, dict[str, int]] = {
     "x86_64": {"pivot_root": 155, "seccomp": 317, "capset": 126},
     "aarch64": {"pivot_root": 41, "seccomp": 277, "capset": 91},
 }
-"""Calls whose number differs; those younger than 2019 share one number everywhere."""
+"""Calls whose number differs between machines; those newer than 2019 have the same number everywhere."""
 MOUNT_SETATTR = 442
 LANDLOCK_CREATE_RULESET = 444
 LANDLOCK_ADD_RULE = 445
@@ -52,7 +52,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def version() -> tuple[int, int]:
-    """Of the running kernel; (0, 0) where it cannot be read."""
+    """The version of the running kernel; (0, 0) if it cannot be read."""
     try:
         major, minor = os.uname().release.split(".")[:2]
         return int(major), int("".join(itertools.takewhile(str.isdigit, minor)))
@@ -69,13 +69,13 @@ def number_of(name: str) -> int:
 
 
 def syscall(what: str, number: int, *arguments: Any) -> int:
-    """A raw system call; -1 becomes an OSError that says which call it was."""
+    """A raw system call; -1 becomes an OSError that names the call."""
     wide = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _checked(what, int(libc.syscall(ctypes.c_long(number), *wide)))
 
 
 def prctl(what: str, option: int, *arguments: Any) -> int:
-    """prctl(2), with the four trailing arguments the kernel insists on."""
+    """prctl(2), with the four trailing arguments that the kernel requires."""
     values = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments]
     values += [ctypes.c_ulong(0)] * (4 - len(values))
     return _checked(what, int(libc.prctl(ctypes.c_int(option), *values)))
@@ -127,8 +127,8 @@ def restrict_mount(path: str, flags: int) -> None:
     except OSError as error:
         if error.errno != 38:
             raise
-        found = os.statvfs(path).f_flag & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
-        mount("none", path, None, MS_REMOUNT | MS_BIND | flags | found)
+        current = os.statvfs(path).f_flag & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        mount("none", path, None, MS_REMOUNT | MS_BIND | flags | current)
 
 
 def drop_capabilities() -> None:
@@ -137,7 +137,7 @@ def drop_capabilities() -> None:
         try:
             prctl("capbset_drop", PR_CAPBSET_DROP, capability)
         except OSError:
-            break  # past the last capability, or no right to drop: the sets below are what counts
+            break  # past the last capability, or no right to drop it: the sets below are what counts
     try:
         prctl("cap_ambient", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     except OSError:

@@ -21,12 +21,12 @@ _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
 
 def abi() -> int:
-    """The version the kernel speaks; OSError where it speaks none."""
+    """The Landlock version of the kernel; OSError if it has none."""
     return kernel.syscall("landlock", kernel.LANDLOCK_CREATE_RULESET, None, 0, 1)
 
 
 def restrict(grants: Mapping[str, int]) -> int:
-    """Handle every right this kernel knows and grant only these; returns the ABI. Missing paths are skipped."""
+    """Restrict every right that this kernel knows, grant only these, and return the ABI. Missing paths are skipped."""
     version = abi()
     file_rights = (1 << _FS_BITS_BY_ABI.get(version, 16)) - 1
     ruleset = _create(version, file_rights, _TCP_BIND_AND_CONNECT, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
@@ -40,7 +40,7 @@ def restrict(grants: Mapping[str, int]) -> int:
 
 
 def isolate_domain(version: int) -> None:
-    """A layer of its own for one child, so that signals reach neither the zygote nor the verifier (ABI 6)."""
+    """Add a layer for one child, so that its signals reach neither the zygote nor the verifier (ABI 6)."""
     if version < 6:
         return
     ruleset = _create(version, 0, 0, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)

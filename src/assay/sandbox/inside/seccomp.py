@@ -1,8 +1,9 @@
 """The system call filter: an allow-list in raw BPF, built here and installed in every child.
 
-Numbers are written as `name x86_64/aarch64`, `-` where a call does not exist. What is listed is allowed; what is known
-and unwanted answers EPERM, so that an honest program sees PermissionError and continues; what has no honest use kills
-the process, which the harness reads as a violation; everything else answers ENOSYS, so that libc falls back.
+Numbers are written as `name x86_64/aarch64`, `-` where a call does not exist. A call in ALLOWED is allowed; one in
+REFUSED fails with EPERM, so that a legitimate program sees PermissionError and continues; one in DEADLY, which no
+legitimate program makes, kills the process, and the harness reports a violation; any other call fails with ENOSYS, so
+that libc falls back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 
 PID_HERE = 0x7EED1E57
-"""Stands in the program where the child's own pid goes; patched after the fork."""
+"""A placeholder in the program for the child's own pid; patched after the fork."""
 
 ALLOWED = """
 read 0/63 write 1/64 close 3/57 stat 4/- fstat 5/80 lstat 6/- poll 7/- lseek 8/62 mmap 9/222 mprotect 10/226
@@ -90,7 +91,7 @@ Block = list[Instruction]
 
 
 def build(machine: str, opens: str) -> bytes:
-    """The filter for one machine. `opens` is `any` (Landlock decides), `read` (no writing flags) or `none`."""
+    """The filter for one machine. `opens` is `any` (Landlock decides), `read` (no flags for writing) or `none`."""
     leaves: dict[int, Block] = {}
     leaves.update(dict.fromkeys(_numbers(ALLOWED, machine).values(), _answer(ALLOW)))
     leaves.update(dict.fromkeys(_numbers(REFUSED, machine).values(), _answer(_errno(EPERM))))
@@ -121,7 +122,7 @@ def install(program: bytes, own_pid: int | None = None) -> None:
 
 
 def refuse_calls(machine: str, names: Mapping[str, int]) -> bytes:
-    """A filter that answers the named calls with an errno and allows the rest: how tests simulate a limited host."""
+    """A filter that fails the named calls with an errno and allows the rest: tests simulate a limited host with it."""
     table = {**_young_numbers(), **_numbers(ALLOWED + REFUSED + DEADLY + CONDITIONAL, machine)}
     leaves = {table[name]: _answer(_errno(errno)) for name, errno in names.items() if name in table}
     namespaces = _test_bits(0, CLONE_FORBIDDEN & ~0xC080, _answer(_errno(EPERM)), _answer(ALLOW))
@@ -142,7 +143,7 @@ def _young_numbers() -> dict[str, int]:
 
 
 def _patch(program: bytes, own_pid: int) -> bytes:
-    """Put the pid where the placeholder stands; only whole instruction operands are looked at."""
+    """Replace the placeholder by the pid; only whole instruction operands are compared."""
     patched = bytearray(program)
     for at in range(4, len(patched), 8):
         if patched[at : at + 4] == _PLACEHOLDER:
@@ -181,7 +182,7 @@ def _conditions(opens: str) -> dict[str, Block]:
 
 
 def _open_rule(opens: str, flags: int) -> Block:
-    """`flags` says which argument holds the flags."""
+    """`flags` is the position of the argument with the flags."""
     refuse, allow = _answer(_errno(EPERM)), _answer(ALLOW)
     if opens == "any":
         return allow
@@ -211,7 +212,7 @@ def _one_of(argument: int, values: Sequence[int], otherwise: Block, then: Block 
 
 
 def _is_null(argument: int, otherwise: Block) -> Block:
-    """Both halves of a pointer are zero; a filter sees 32 bits at a time."""
+    """Whether both halves of a pointer are zero: a filter sees 32 bits at a time."""
     size = len(otherwise)
     return [
         _load(argument),
@@ -224,7 +225,7 @@ def _is_null(argument: int, otherwise: Block) -> Block:
 
 
 def _ranges(leaves: Mapping[int, Block], default: int | None = None) -> list[tuple[int, Block]]:
-    """Neighbouring numbers with the same answer as one range: (first number, block), the gaps filled in."""
+    """Adjacent numbers with the same answer as one range (first number, block), with the gaps filled in."""
     gap = _answer(_errno(ENOSYS) if default is None else default)
     ranges: list[tuple[int, Block]] = []
 

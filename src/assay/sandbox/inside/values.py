@@ -1,8 +1,8 @@
-"""Values as typed trees: the only form in which data crosses between the harness, a candidate and a verifier.
+"""Values as typed trees: the only form in which data passes between the harness, a candidate and a verifier.
 
-A tree is JSON: `null`, booleans, strings and small integers stand for themselves, everything else is a list that begins
-with a one-word tag. Nothing is ever unpickled, evaluated or hashed on the way. What is not plain data becomes
-`["o", type name]`, which equals nothing, or a handle `["h", number, type name]` where the caller keeps the object.
+A tree is JSON: `null`, booleans, strings and small integers are themselves, everything else is a list that begins with
+a tag. Nothing is unpickled, evaluated or hashed on the way. What is not plain data becomes `["o", type name]`, which
+equals nothing, or a handle `["h", number, type name]` where the caller keeps the object.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 MAX_DEPTH = 60
 MAX_NODES = 200_000
 MAX_EXPONENT = 1_000
-"""Of a Decimal, and its digits: written out as fractions, many long ones would fill the harness's memory."""
+"""For the exponent and the digits of a Decimal: as fractions, many long ones would fill the harness's memory."""
 MAX_BITS = 10_000
-"""Of the integers inside a Fraction or range, which are slow to reduce or to print when long."""
+"""For the integers inside a Fraction or range, which are slow to reduce or to print when long."""
 SMALL = 1 << 53
 """Integers below this survive every JSON reader unchanged; larger ones travel as hexadecimal text."""
 
@@ -29,15 +29,15 @@ KeepTree = Callable[[Any], Tree]
 
 
 class ValueTooLargeError(Exception):
-    """A value has more nodes, depth or digits than may travel."""
+    """A value has too many nodes, levels or digits to be sent."""
 
 
 class MalformedError(Exception):
-    """A tree that no encoder of ours wrote."""
+    """A tree that our encoder cannot have written."""
 
 
 class Encoder:
-    """Turns a value into its tree. Subclasses are read through their base class's own methods, never their own."""
+    """Turns a value into its tree. Subclasses are read through the methods of their base class, never their own."""
 
     def __init__(self, keep: KeepTree | None = None, handle: type | None = None) -> None:
         self._keep = keep
@@ -91,7 +91,7 @@ def _encode_str(_encoder: Encoder, value: str, _depth: int) -> Tree:
     try:
         if not text.isascii():
             text.encode()
-    except UnicodeEncodeError:  # lone surrogates, which JSON readers refuse
+    except UnicodeEncodeError:  # lone surrogates, which JSON readers reject
         return ["S", base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()]
     return text
 
@@ -186,15 +186,15 @@ _TYPES_BY_NAME = {plain.__name__: plain for plain in _PLAIN_TYPES}
 
 
 def encode(value: Any, keep: KeepTree | None = None, handle: type | None = None) -> Tree:
-    """The tree of one value. `keep` makes the tree of what is not plain data, such as objects of type `handle`."""
+    """The tree of a value. `keep` returns the tree of what is not plain data, such as objects of type `handle`."""
     return Encoder(keep, handle).encode(value)
 
 
 class Opaque:
-    """Stands for a value that could not travel; equal to nothing, not even itself."""
+    """Stands for a value that could not be sent; equal to nothing, not even itself."""
 
     __slots__ = ("type_name",)
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up either
+    __hash__ = None  # type: ignore[assignment]  # it must not be found in a set or dict either
 
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
@@ -213,8 +213,8 @@ class Opaque:
 
 
 def decode(tree: Tree, handle: Callable[[int, str], Any] | None = None) -> Any:
-    """The value of a tree; `MalformedError` for anything no encoder wrote. Only ever run where the sender is no danger,
-    or inside a confined process."""
+    """The value of a tree; `MalformedError` for anything our encoder cannot have written. Only called where the sender
+    is trusted, or inside a confined process."""
     try:
         return _decode(tree, handle, 0)
     except MalformedError:
@@ -260,7 +260,7 @@ def _decode_range(tree: list[Any]) -> range:
 
 
 def _moderate_int(tree: Tree) -> int:
-    """An integer inside another number: long ones would make reducing or printing it slow."""
+    """An integer inside another number: a long one would be slow to reduce or to print."""
     number = _decode_int(tree) if type(tree) is list and tree[0] == "i" else tree
     if type(number) is not int or number.bit_length() > MAX_BITS:
         raise MalformedError("not an integer of moderate size")

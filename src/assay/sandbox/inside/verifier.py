@@ -1,8 +1,8 @@
-"""The verifier's side: run the dataset's tests, with the candidate's names behind handles.
+"""The verifier's side: run the dataset's tests, with handles in place of the candidate's objects.
 
-No candidate code is ever in this process. Tests are rewritten where Python would ask a handle about itself: what they
-mean is the candidate's object. Whatever that one sends, this process reports a verdict for every check: to break here
-must not be a way out of being judged.
+No candidate code ever runs in this process. Tests are rewritten where Python would ask a handle about itself and the
+test means the candidate's object. Whatever the candidate sends, this process reports a verdict for every check:
+breaking it must not be a way to escape judgement.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PROGRAM = "<tests>"
 
 
 def serve() -> None:
-    """Receive the tests, judge, leave."""
+    """Receive the tests, run them, and exit."""
     conduct(frames.receive())
     os._exit(0)
 
 
 def conduct(request: dict[str, Any]) -> None:
-    """Bind the candidate's names, run the checks in order, report the result of each."""
+    """Bind the candidate's names, run the checks in order, and report the result of each."""
     namespace = new_namespace()
     compiled = compile_with_identities if request["identities"] else compile_plainly
     try:
@@ -68,21 +68,21 @@ def new_namespace() -> dict[str, Any]:
 
 
 def is_callable(value: Any) -> bool:
-    """The test's `callable`: of an object that stays with the candidate it proves nothing."""
+    """The test's `callable`, which proves nothing about an object of the candidate."""
     if isinstance(value, Handle) and not value._is_name:
-        OWN.note_weak("asks whether an object of the candidate's can be called")
+        OWN.note_weak("checks whether an object of the candidate is callable")
     return callable(value)
 
 
 def has_attribute(value: Any, name: str) -> bool:
-    """The test's `hasattr`: the candidate may say yes to any name."""
+    """The test's `hasattr`: the candidate may claim any attribute."""
     if isinstance(value, Handle):
-        OWN.note_weak("asks an object of the candidate's for the names it has")
+        OWN.note_weak("checks which attributes an object of the candidate has")
     return hasattr(value, name)
 
 
 def identity(value: Any) -> int:
-    """The test's `id`, which goes by the same numbers as `is`."""
+    """The test's `id`, which uses the same numbers as `is`."""
     return -1 - int(value._number) if isinstance(value, Handle) else id(value)
 
 
@@ -90,7 +90,7 @@ SAME_OBJECT, TYPE_OF = "__assay_same_object__", "__assay_type_of__"
 
 
 def same_object(left: Any, right: Any) -> bool:
-    """`is`, as the test asked: the one comparison that goes by the candidate's own numbering of its objects."""
+    """The test's `is`: the one comparison that uses the candidate's own numbering of its objects."""
     if isinstance(left, Handle) and isinstance(right, Handle):
         return bool(left._number == right._number)
     if Handle is left or Handle is right:
@@ -99,7 +99,7 @@ def same_object(left: Any, right: Any) -> bool:
 
 
 def type_of(meant: Any) -> Any:
-    """What a test calls `type`: Python's own notes that it looked at a handle, whose type is that of all of them."""
+    """The test's `type`: Python's own, which notes when it is called on a handle, because all handles have one type."""
     if meant is not type:
         return meant
 
@@ -112,7 +112,7 @@ def type_of(meant: Any) -> Any:
 
 
 class Identities(ast.NodeTransformer):
-    """Two answers that name one object are two handles here: `a is b` has to look at what they stand for."""
+    """Two answers with the same object are two handles here: `a is b` has to compare the objects they stand for."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -122,12 +122,12 @@ class Identities(ast.NodeTransformer):
         return call if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), call)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`type(a) in [type(b)]` compares nothing that could be noted: asking for the type is."""
+        """In `type(a) in [type(b)]` the comparison cannot be noted, but asking for the type can."""
         self.generic_visit(node)
         if is_type(node.func):
             node.func = noted(node.func)
         elif not isinstance(node.func, ast.Name) or node.func.id not in ("isinstance", "issubclass"):
-            node.args = [noted(each) if is_type(each) else each for each in node.args]
+            node.args = [noted(argument) if is_type(argument) else argument for argument in node.args]
             for keyword in node.keywords:
                 keyword.value = noted(keyword.value) if is_type(keyword.value) else keyword.value
         return node
@@ -153,7 +153,7 @@ def compile_with_identities(source: str, name: str, mode: str) -> types.CodeType
 
 
 def trouble_with_names(names: list[str], namespace: dict[str, Any]) -> dict[str, Any] | None:
-    """Bind the names; a verdict for every check when what the candidate says about them cannot be bound."""
+    """Bind the names; return a verdict for every check if they cannot be bound to what the candidate sent."""
     try:
         bind_names(names, namespace)
     except BaseException as error:
@@ -163,16 +163,16 @@ def trouble_with_names(names: list[str], namespace: dict[str, Any]) -> dict[str,
 
 def bind_names(names: list[str], namespace: dict[str, Any]) -> None:
     reply = ask({"op": "names", "args": names}) if names else {"values": []}
-    for name, found in zip(names, reply["values"], strict=True):
-        if found.get("missing"):
+    for name, entry in zip(names, reply["values"], strict=True):
+        if entry.get("missing"):
             namespace.pop(name, None)
             continue
-        namespace[name] = incoming(found["tree"])
+        namespace[name] = incoming(entry["tree"])
         if isinstance(namespace[name], Handle):
             object.__setattr__(namespace[name], "_is_name", True)
-        if "exception" in found:
-            EXCEPTIONS[name] = namespace[name] = own_exception(name, found["exception"])
-            CLASSES[EXCEPTIONS[name]] = found["tree"]
+        if "exception" in entry:
+            EXCEPTIONS[name] = namespace[name] = own_exception(name, entry["exception"])
+            CLASSES[EXCEPTIONS[name]] = entry["tree"]
 
 
 def run_check(source: str, mode: str, namespace: dict[str, Any], compiled: Compile) -> dict[str, Any]:
@@ -202,12 +202,12 @@ def explain(error: BaseException, source: str) -> dict[str, Any]:
 
 
 def message_of(error: BaseException) -> str:
-    """The error in words. It may contain the candidate's objects: they are named, without calling the candidate."""
+    """The error's message. It may contain the candidate's objects: they are named, without calling the candidate."""
     CLOSED.append("the candidate is not asked what its objects look like")
     try:
         return f"{type(error).__name__}: {error}"[:1_000]
     except BaseException:
-        return f"{type(error).__name__}, whose text cannot be made"
+        return f"{type(error).__name__}, whose message cannot be read"
     finally:
         CLOSED.clear()
 

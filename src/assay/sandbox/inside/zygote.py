@@ -1,7 +1,7 @@
 """The zygote: preload, confine, then fork a child for every request; it never sees source, tests or answers.
 
-It talks to the harness over one socket: a line of JSON each way, descriptors beside it. When that socket closes the
-harness is gone, and so is the zygote; its children die with it.
+It communicates with the harness over one socket: lines of JSON, with descriptors attached. When that socket closes, the
+harness is gone, and the zygote ends with its children.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ForkServer:
         tell(self.control, {"ready": layers, "python": sys.version.split()[0]})
 
     def wait_outside(self, inner: int) -> NoReturn:
-        """The half that stays outside the new namespaces: it only waits for pid 1 and leaves as it did."""
+        """The process outside the new namespaces: it only waits for pid 1, and exits with its status."""
         self.control.close()
         while True:
             try:
@@ -104,7 +104,7 @@ class ForkServer:
         return seccomp.build(kernel.MACHINE, "none" if self.plan["opens"] == "none" else opens)
 
     def max_tasks(self, host: confine.Host) -> int:
-        """With a uid or user namespace of its own a small limit; otherwise room above what the user runs already."""
+        """A small limit with a uid or user namespace of its own; otherwise some more than the user's current tasks."""
         own_uid = host.was_root and self.plan["uid"] == "drop"
         own_count = self.plan["namespaces"] and kernel.version() >= (5, 14)  # before, all namespaces shared one count
         return 128 if own_uid or own_count else host.tasks_of_user + 256
@@ -124,7 +124,7 @@ class ForkServer:
     def hear(self) -> None:
         data, beside, _, _ = self.control.recvmsg(1 << 16, socket.CMSG_SPACE(5 * 4))
         if not data:
-            os._exit(0)  # the harness is gone; pid 1 takes its namespace along, PDEATHSIG does it elsewhere
+            os._exit(0)  # the harness is gone; the children end with pid 1 of the namespace, or by PDEATHSIG
         descriptors = array.array("i")
         for _, _, packed in beside:
             descriptors.frombytes(packed[: len(packed) - len(packed) % 4])
@@ -152,7 +152,7 @@ class ForkServer:
         tell(self.control, {"spawned": pid}, [pidfd] if pidfd >= 0 else None)
 
     def kill(self, pid: int) -> None:
-        """Only for systems without pidfds: a pid we have not reaped cannot have been reused."""
+        """Only for systems without pidfds. A pid that we have not reaped cannot have been reused."""
         if pid in self.running:
             os.kill(pid, signal.SIGKILL)
 
@@ -167,7 +167,7 @@ class ForkServer:
                 os.close(pidfd)
 
     def reap_in_python(self) -> int:
-        """Where the layout of the kernel's records is another one."""
+        """For systems where the kernel's records have another layout."""
         try:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
@@ -184,7 +184,7 @@ def close(descriptors: list[int]) -> None:
 
 
 def open_pidfd(pid: int) -> int:
-    """-1 where the system has none (macOS, Linux before 5.3): then the zygote itself does the killing."""
+    """-1 where the system has no pidfds (macOS, Linux before 5.3): the zygote itself then kills children."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
@@ -196,7 +196,7 @@ def preload() -> None:
         try:
             importlib.import_module(name)
         except ImportError:
-            continue  # an interpreter built without it: its candidates lack it, too
+            continue  # the interpreter was built without it, so its candidates lack it too
     imports.prepare()
 
 
@@ -205,7 +205,7 @@ def abi_of(layers: dict[str, str]) -> int:
 
 
 def impoverish(pretend: list[str]) -> None:
-    """Take abilities away from this process before anything is tried: how tests simulate a limited host."""
+    """Remove features from this process before anything is tried: tests simulate a limited host with it."""
     refused: dict[str, int] = {}
     if "container" in pretend:
         refused |= dict.fromkeys(NAMESPACE_CALLS, seccomp.EPERM) | {"clone3": seccomp.ENOSYS}
