@@ -25,7 +25,7 @@ class AssayError(Exception):
 
 
 class UsageError(AssayError):
-    """Bad input. The message says in a sentence what is wrong, where, and how to fix it."""
+    """Bad input, with a message that says what is wrong, where, and how to fix it."""
 
 
 class UnwritableError(UsageError):

@@ -90,14 +90,14 @@ class BuildContext:
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None
     """The cost of answers of the evaluated model, if it is known."""
 
-    def model_behind(self, key: str, spec: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
-        """The model of a key: the one that the task's `spec` describes, else the model with that name.
+    def model_behind(self, key: str, found: Mapping[str, Any] | None = None, **limits: Any) -> Model | None:
+        """The model of a key: the one that the task describes in `found`, else the model with that name.
 
         None where the task is only built and displayed. `limits` are passed to `model_for`.
         """
         if self.model_for is None:
             return None
-        spec = spec or {"model": key}
+        spec = found or {"model": key}
         generation = {"generation": spec["generation"]} if spec.get("generation") else {}
         limits = {**self.paces.get(key, {}), **generation, **limits}
         return self.model_for(spec["model"], spec.get("options") or {}, **limits)

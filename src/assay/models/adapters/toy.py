@@ -60,7 +60,7 @@ class ToyModel:
 
 
 def make(argument: str | None = None) -> ToyModel:
-    """The model `toy`."""
+    """The model `toy`: answers every starter task by simple rules, without a server or a key."""
     if argument:
         raise UsageError(f"`toy` takes no argument, got `toy:{argument}`; write `--model toy`")
     return ToyModel()
