@@ -293,7 +293,7 @@ SCORER = Tagged(
         ),
         "python_all_samples": _scorer(
             "python_all_samples",
-            "The author's `compute_scores` over all samples at once.",
+            "The author's `compute_scores(samples)`, over the whole dataset at once.",
             compute_scores_snippet=snippet("compute_scores", "Returns a list of such mappings, one per sample."),
         ),
         "rag_checker": _scorer(
