@@ -123,7 +123,7 @@ def _variants(
     models: Sequence[str],
     prompts: Sequence[_Prompt],
 ) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
-    """A task about models with each of the file's models, unless it names one, and with each of its prompts.
+    """A task about models with each of the file's models and each of its prompts, unless it names its own.
 
     Each comes with whether it is one of several.
     """
@@ -138,6 +138,8 @@ def _variants(
         yield spec, None, False
         return
     keys = [spec.model_key] if spec.model_key is not None or not models else list(models)
+    if "prompt" in spec.task_config:
+        prompts = ()
     matrix = bool(prompts) or len(keys) > 1
     asked_with: Sequence[_Prompt | None] = prompts or (None,)
     for key in keys:
