@@ -116,10 +116,7 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
 
 def _may_be_placeholder(shape: Shape) -> bool:
     """Whether an editor must accept `<< config.x >>` where its type would not fit."""
-    if isinstance(shape, Text):
-        return bool(shape.words)
-    never = Anything | TemplatedValue | ObjectOf | Tagged | ByField | TemplateText | ExpressionText | PythonText
-    return not isinstance(shape, never)
+    return bool(shape.words) if isinstance(shape, Text) else shape.may_be_placeholder
 
 
 def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:

@@ -9,7 +9,7 @@ size, its depth and what its aliases expand to are bounded, and it reads nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
@@ -160,6 +160,12 @@ class Document:
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.warnings.append(self.sentence(where, message))
+
+
+def inside(value: Plain, where: FieldPath = ()) -> Iterator[tuple[FieldPath, Plain]]:
+    """The fields of a mapping or the items of a list, each with its path; nothing for any other value."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return (((*where, step), item) for step, item in steps)
 
 
 def dotted(where: FieldPath) -> str:

@@ -133,7 +133,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         {"type": "assertions", "threshold": 1.5, "assertions": [{"type": "contains", "value": "x"}]},
         "must be at most 1, got 1.5",
     ),
-    ({"type": "code_exec"}, "needs one of `tests`, `io_pairs`, `expressions`, `expected_stdout`; got none of them"),
+    ({"type": "code_exec"}, "needs one of `tests`, `io_pairs`, `expressions` and `expected_stdout`; got none of them"),
     ({"type": "instructions", "instructions": [{"id": "punctuation:no_coma"}]}, "Did you mean `punctuation:no_comma`"),
     ({"type": "latency"}, "needs the field `max_seconds`"),
     ({"type": "similar", "value": "x", "treshold": 1}, "Did you mean `threshold`"),

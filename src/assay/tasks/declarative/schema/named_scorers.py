@@ -28,6 +28,7 @@ from assay.tasks.declarative.shape import (
     Text,
     TextOr,
     mappings,
+    require_one,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
@@ -49,10 +50,7 @@ ONE_TARGET = exactly_one(*_TARGETS)
 
 
 def _one_target(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in _TARGETS if result[name] is not None]
-    if len(given) != 1:
-        found = "got both" if given else "got neither"
-        report.wrong(where, f"the scorer {result['type']} needs one of `ground_truth` and `ground_truths`; {found}")
+    require_one(result, list(_TARGETS), where, report, f"the scorer {result['type']}")
 
 
 def _named_metric(result: Fields, where: FieldPath, report: Report) -> None:
@@ -177,10 +175,7 @@ ONE_CHECK = exactly_one(*_CHECKS)
 
 
 def code_exec_rule(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in _CHECKS if result[name] is not None]
-    if len(given) != 1:
-        found = f"got {' and '.join(given)}" if given else "got none of them"
-        report.wrong(where, f"a code_exec scorer needs one of {', '.join(f'`{name}`' for name in _CHECKS)}; {found}")
+    require_one(result, _CHECKS, where, report, "a code_exec scorer")
 
 
 INSTRUCTIONS = {

@@ -44,6 +44,7 @@ from assay.tasks.declarative.shape import (
     Text,
     mappings,
     refuse_repeated_keys,
+    require_one,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
@@ -178,10 +179,7 @@ def _label_sets(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 def _one_evaluator(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in ("command", "url", "model_key") if result[name] is not None]
-    if len(given) != 1:
-        found = f"got {' and '.join(given)}" if given else "got none of them"
-        report.wrong(where, f"an evaluator scorer needs one of `command`, `url` and `model_key`; {found}")
+    require_one(result, ("command", "url", "model_key"), where, report, "an evaluator scorer")
 
 
 _GROUND_TRUTH = template("Template of the expected text; may read `sample`.")
