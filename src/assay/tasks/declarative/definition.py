@@ -46,7 +46,7 @@ from assay.tasks.declarative.schema import check_definition, checked_definition,
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.tasks.declarative.shape import PLACEHOLDER, mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -205,15 +205,14 @@ def unresolved(document: Document, where: FieldPath, value: Plain, library: Libr
 
 def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tuple[FieldPath, Callable[[], object]]]:
     """Every key in a definition: where it stands, and how to look it up."""
-    for step, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
-        at = (*where, step)
-        if step in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
-            yield at, partial(_model_behind, step, item, library)
-        elif step == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
-            keys = item.get("keys")
-            for inside, key in [("key", item.get("key")), *enumerate(keys if isinstance(keys, list) else ())]:
+    for at, item in inside(value, where):
+        name = at[-1]
+        if name in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
+            yield at, partial(_model_behind, str(name), item, library)
+        elif name == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
+            for key_at, key in [((*at, "key"), item.get("key")), *inside(item.get("keys"), (*at, "keys"))]:
                 if isinstance(key, str) and not PLACEHOLDER.match(key):
-                    yield (*at, *((inside,) if inside == "key" else ("keys", inside))), partial(library.source, key)
+                    yield key_at, partial(library.source, key)
         else:
             yield from _names_in(item, at, library)
 
@@ -457,14 +456,10 @@ def _action(action: ActionEntry, has_solver: bool) -> PartSpec:
 
 def _snippets_in(value: Plain) -> list[str]:
     """The fields that hold Python."""
-    found: list[str] = []
-    if isinstance(value, dict):
-        for name, item in value.items():
-            found.extend([name] if name in SNIPPET_FIELDS and isinstance(item, str) else _snippets_in(item))
-    elif isinstance(value, list):
-        for item in value:
-            found.extend(_snippets_in(item))
-    return found
+    names: list[str] = []
+    for at, item in inside(value):
+        names += [str(at[-1])] if at[-1] in SNIPPET_FIELDS and isinstance(item, str) else _snippets_in(item)
+    return names
 
 
 def check_only(document: Document, where: FieldPath, value: Plain) -> None:

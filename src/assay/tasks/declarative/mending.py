@@ -14,7 +14,7 @@ from typing import TypeVar
 from assay.core.errors import UsageError
 from assay.tasks.declarative.config_spec import NoValueError
 from assay.tasks.declarative.shape import PLACEHOLDER_INSIDE, mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, dotted
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, dotted, inside
 
 MOST_ROUNDS = 50
 _BLANK = "-"
@@ -167,11 +167,10 @@ def without_parameters(document: Document, names: Collection[str]) -> Mending:
 
 
 def _texts_with(value: Plain, names: Collection[str], where: FieldPath) -> Iterator[FieldPath]:
-    if isinstance(value, str) and any(found[1] in names for found in PLACEHOLDER_INSIDE.finditer(value)):
+    if isinstance(value, str) and any(match[1] in names for match in PLACEHOLDER_INSIDE.finditer(value)):
         yield where
-    elif isinstance(value, dict | list):
-        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts_with(item, names, (*where, step))
+    for at, item in inside(value, where):
+        yield from _texts_with(item, names, at)
 
 
 def _follows(fault: FileFault, cut: FieldPath) -> bool:

@@ -14,11 +14,18 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, Position, dotted, read_yaml
+from assay.tasks.declarative.yaml_reader import (
+    Document,
+    FieldPath,
+    PlacedError,
+    Plain,
+    Position,
+    dotted,
+    inside,
+    read_yaml,
+)
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
 _QUOTED = re.compile(r"`([^`]+)`")
 
 
@@ -126,14 +133,10 @@ def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | No
 
 
 def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterator[FieldPath]:
-    if isinstance(value, dict):
-        if value.get("type") == use and option in value:
-            yield where
-        for name, item in value.items():
-            yield from _parts_with(item, use, option, (*where, name))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from _parts_with(item, use, option, (*where, at))
+    if isinstance(value, dict) and value.get("type") == use and option in value:
+        yield where
+    for at, item in inside(value, where):
+        yield from _parts_with(item, use, option, at)
 
 
 def _steps(field: str) -> FieldPath:

@@ -35,7 +35,7 @@ from assay.tasks.declarative.schema import (
     checked_task,
 )
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
 
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The key of no model, where answers that were recorded are scored."""
@@ -73,15 +73,11 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
 
 def _models_asked_by(value: Plain) -> Iterator[str]:
     """The keys of judges and other models in a definition."""
-    if isinstance(value, list):
-        for item in value:
+    for at, item in inside(value):
+        if at[-1] in OTHER_MODELS and isinstance(item, str):
+            yield item
+        else:
             yield from _models_asked_by(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in OTHER_MODELS and isinstance(item, str):
-                yield item
-            else:
-                yield from _models_asked_by(item)
 
 
 class _Prompt(NamedTuple):
