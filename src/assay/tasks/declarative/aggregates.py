@@ -10,7 +10,7 @@ from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.stats.score_table import as_text
 from assay.tasks.declarative.part_keys import scorer_keys, short_name
-from assay.tasks.declarative.records import MetricEntry, ScorerEntry
+from assay.tasks.declarative.records import MetricEntry, ScorerEntry, without_nulls
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.yaml_reader import Plain
 
@@ -54,7 +54,7 @@ def aggregates_of(scorers: Sequence[tuple[str, ScorerEntry]]) -> tuple[PartSpec,
         metrics = scorer.metrics if scorer.metrics is not None else default_metrics(scorer)
         names = metric_keys(metrics)
         for name, metric in zip(names, metrics, strict=True):
-            options = {field: value for field, value in metric.options.items() if value is not None}
+            options = without_nulls(metric.options)
             part = PartSpec(key=f"{key}.{name}", use=metric.type, options={"scorer": key, **options})
             parts.append(((scorer.purpose == "qa", part.use == "frequency" and "label" not in options), part))
     return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
