@@ -143,9 +143,9 @@ def load(document: Document) -> None:
             for at, dataset in enumerate(run.datasets):
                 checked_dataset(document, dataset, ("datasets", at))
             for at, task in enumerate(run.tasks):
-                check_only(document, ("tasks", at), task)
+                check_only(document, task, ("tasks", at))
         case _:
-            check_only(document, (), document.value)
+            check_only(document, document.value)
 
 
 def disagreement(one: Written, changed: str = "") -> str | None:

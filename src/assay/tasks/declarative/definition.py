@@ -455,7 +455,7 @@ def _snippets_in(value: Plain) -> list[str]:
     return names
 
 
-def check_only(document: Document, where: FieldPath, value: Plain) -> None:
+def check_only(document: Document, value: Plain, where: FieldPath = ()) -> None:
     """A task by itself, without datasets or models: with the parameters that have a default, the others left open."""
     task = checked_task(document, value, where)
     at = (*where, "definition")

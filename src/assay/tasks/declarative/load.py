@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -22,9 +22,7 @@ from assay.tasks.declarative.mending import Mending, read_with_all_faults
 from assay.tasks.declarative.model_specs import ModelSpec
 from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.tasks.declarative.places import LocatedTask, Places
-from assay.tasks.declarative.records import (
-    TaskEntry,
-)
+from assay.tasks.declarative.records import TaskEntry
 from assay.tasks.declarative.run_file import tasks_of_run
 from assay.tasks.declarative.schema import (
     checked_adapter,
@@ -123,10 +121,10 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
 
 def _with_asked(located: LocatedTask, library: Library, asked: Sequence[str]) -> LocatedTask:
     """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    found = {name: spec for name in asked if (spec := library.file_of_model(name)) is not None}
-    if not found:
+    specs = {name: spec for name in asked if (spec := library.file_of_model(name)) is not None}
+    if not specs:
         return located
-    asked_models = {name: {"key": name, **spec.plain()} for name, spec in found.items()}
+    asked_models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
     metadata = {**located.definition.metadata, "asked_models": asked_models}
     return located._replace(definition=msgspec.structs.replace(located.definition, metadata=metadata))
 
@@ -238,14 +236,14 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tu
         if document.faults:
             raise PlacedError("\n".join(fault.sentence for fault in document.faults))
         return f"file with {other}, which is not read by itself", 0, []
-    if kind == "task":
-        check_only(document, (), document.value)
-    elif kind == "dataset":
-        checked_dataset(document, document.value)
-    elif kind == "model":
-        checked_model(document, document.value)
-    elif kind == "model_adapter":
-        checked_adapter(document, document.value)
-    else:
-        checked_evaluation(document, document.value)
+    _CHECKS[kind](document, document.value)
     return f"{kind} file", int(kind == "task"), list(dict.fromkeys(document.warnings))
+
+
+_CHECKS: Mapping[str, Callable[[Document, Plain], object]] = {
+    "task": check_only,
+    "dataset": checked_dataset,
+    "model": checked_model,
+    "model_adapter": checked_adapter,
+    "evaluation": checked_evaluation,
+}

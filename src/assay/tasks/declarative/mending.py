@@ -88,20 +88,20 @@ class Mending:
     def leave_out(self, document: Document, names: Collection[str]) -> None:
         """Cut these parameters of a task, and blank every text that needs one of them."""
         declared = document.value.get("config_spec") if isinstance(document.value, dict) else None
-        found = {("config_spec", at) for at, each in enumerate(mappings(declared)) if each.get("key") in names}
-        self.cut.setdefault(document.path, set()).update(found)
+        entries = {("config_spec", at) for at, each in enumerate(mappings(declared)) if each.get("key") in names}
+        self.cut.setdefault(document.path, set()).update(entries)
         self.blank.setdefault(document.path, set()).update(_texts_with(document.value, names, ()))
-        self._causes |= {(document.path, where) for where in found}
+        self._causes |= {(document.path, where) for where in entries}
 
     def parts(self) -> set[str]:
         """The scorers, rules and solvers that something was removed from."""
-        found = set()
+        parts = set()
         for where in {where for taken in (self.cut, self.blank) for each in taken.values() for where in each}:
             for end, step in enumerate(where, 1):
                 is_solver = step == "solver" and where[end : end + 1] != ("input_builder",)
                 if is_solver or (end > 1 and where[end - 2] in ("scorers", "actions")):
-                    found.add(dotted(where[:end]))
-        return found
+                    parts.add(dotted(where[:end]))
+        return parts
 
     def keeps_numbers(self) -> bool:
         """Whether every task is still there, and has every number that its scorers and metrics give it."""
