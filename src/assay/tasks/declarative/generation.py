@@ -68,14 +68,14 @@ def generated_file(name: str, recipe: RowRecipe) -> Path:
 
 def is_generated(path: Path) -> bool:
     """Whether the rows are there, as they were written."""
-    beside = path.with_suffix(".json")
-    if not path.is_file() or not beside.is_file():
+    record = path.with_suffix(".json")
+    if not path.is_file() or not record.is_file():
         return False
     try:
-        written = msgspec.json.decode(read_regular(beside), type=_Provenance)
+        provenance = msgspec.json.decode(read_regular(record), type=_Provenance)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{beside}: cannot be read ({error}); delete it to have the rows generated again") from error
-    if written.sha256 != file_sha256(path):
+        raise UsageError(f"{record}: cannot be read ({error}); delete it to have the rows generated again") from error
+    if provenance.sha256 != file_sha256(path):
         raise UsageError(
             f"{path}: was changed after it was generated; delete it to have it generated again, "
             "or name a copy of it as a `local` source"
@@ -103,7 +103,7 @@ def asks_models(recipe: RowRecipe) -> bool:
 
 
 def estimate(recipe: RowRecipe, limits: SpendingLimits) -> str:
-    """What writing the rows takes, in words: how often each model is asked, with how many tokens at least."""
+    """How often each model is called to write the rows, and with how many tokens at least, in words."""
     prices = find_prices(Path(limits.prices) if limits.prices else None)
     sentences = []
     for step in recipe.steps:
@@ -136,9 +136,9 @@ def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
 
 
 def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -> list[Usage]:
-    """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are.
+    """Generate the missing rows, write all rows to `path`, and how they were made to the `.json` file beside it.
 
-    What its models used for all of them, those of earlier sessions included.
+    Returns what the models used for all of them, earlier sessions included.
     """
     partial = path.with_suffix(".partial")
     done, used = _finished_rows(partial)

@@ -37,7 +37,7 @@ class Mending:
     sentences: list[str] = field(default_factory=list)
     cut: dict[Path, set[FieldPath]] = field(default_factory=dict)
     blank: dict[Path, set[FieldPath]] = field(default_factory=dict)
-    """Texts that are not templates: another one stands in for them."""
+    """Texts that are not templates: a blank one takes their place."""
     filled: dict[Path, set[FieldPath]] = field(default_factory=dict)
     """Missing labels of whole files."""
     passed: dict[Path, set[FieldPath]] = field(default_factory=dict)

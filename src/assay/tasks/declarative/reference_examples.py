@@ -339,8 +339,8 @@ run_inference_snippet: |
   import json
 
   def run_inference(body, environment):
-      said = json.loads(body)["messages"][-1]["content"]
-      return json.dumps({"choices": [{"message": {"role": "assistant", "content": said.upper()}}]})
+      question = json.loads(body)["messages"][-1]["content"]
+      return json.dumps({"choices": [{"message": {"role": "assistant", "content": question.upper()}}]})
 """,
     ("connection", "provider_connection"): """\
 connection_type: provider_connection

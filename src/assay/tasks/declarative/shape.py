@@ -20,7 +20,7 @@ from assay.catalog import OWN_NAME, published
 from assay.tasks.declarative.own_options import own_option_faults
 from assay.tasks.declarative.yaml_reader import Document, FaultKind, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.tasks.project import is_of_this_project
-from assay.wording import in_yaml, nearest
+from assay.wording import count_of, in_yaml, nearest
 
 PLACEHOLDER = re.compile(r"\s*<<\s*(config|secrets)\.([A-Za-z0-9_\-]+)\s*>>\s*\Z")
 PLACEHOLDER_INSIDE = re.compile(r"<<\s*config\.([A-Za-z0-9_\-]+)\s*>>")
@@ -34,7 +34,7 @@ class Report:
     def __init__(self, document: Document, *, configured_at: FieldPath | None = None) -> None:
         self.document = document
         self.configured_at = configured_at
-        """The field in which placeholders stand for values that are not known yet; None for no field."""
+        """The field whose placeholders have no values yet; None for no field."""
         self.faults: list[FileFault] = list(document.faults)
         self._unread = {fault.where for fault in document.faults}
         self.misshapen = 0
@@ -200,7 +200,7 @@ class ListOf(Shape):
             report.wrong(where, f"expected a list, got {in_yaml(value)}")
             return value
         if len(value) < self.least:
-            report.wrong(where, f"needs at least {self.least} item")
+            report.wrong(where, f"needs at least {count_of(self.least, 'item')}")
         return [check(item, self.item, (*where, at), report) for at, item in enumerate(value)]
 
 
@@ -277,7 +277,7 @@ class Field:
     placeholder: bool = True
     """Whether a whole `<< config.x >>` may stand here until the configuration is known."""
     configured: bool = False
-    """Whether placeholders may stand inside at all: what parameters are for."""
+    """Whether it may hold placeholders at all: this is what parameters are for."""
 
 
 Fields = dict[str, Plain]

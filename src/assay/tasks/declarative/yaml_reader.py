@@ -333,7 +333,7 @@ class _File:
             inner: dict[FieldPath, Position] = {}
             mapping = self._mapping(part, where, inner) if isinstance(part, yaml.MappingNode) else None
             if not isinstance(mapping, dict):
-                raise _error(self._mark(part), where, "`<<` merges mappings, this is something else")
+                raise _error(self._mark(part), where, "`<<` merges mappings only")
             for name, value in mapping.items():
                 result.setdefault(name, value)
             for at, mark in inner.items():
@@ -377,7 +377,7 @@ class _File:
         inner: dict[FieldPath, Position] = {}
         content = self.reading.file(target, where, inner, self.above)
         if siblings and not isinstance(content, dict):
-            raise _error(mark, where, f"{named} is not a mapping, so nothing may stand beside its `$ref`")
+            raise _error(mark, where, f"{named} is not a mapping, so `$ref` must be the only key")
         marks.update(inner)
         return {**siblings, **content} if isinstance(content, dict) else content
 

@@ -125,7 +125,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"type": "contains_all", "value": ["a", "{{ sample.a "]}, "value[1]: line 1 of the template"),
     ({"type": "assertions", "assertions": [{"type": "contain", "value": "x"}]}, "Did you mean `contains`"),
     ({"type": "assertions", "assertions": []}, "needs at least 1 item"),
-    ({"type": "json_schema", "value": {"dependencies": {}}}, "`dependencies` is not checked here"),
+    ({"type": "json_schema", "value": {"dependencies": {}}}, "`dependencies` is not supported in a schema here"),
     ({"type": "word_count"}, "needs `min`, `max` or both"),
     ({"type": "word_count", "min": 5, "max": 2}, "no text has at least 5 and at most 2 words"),
     ({"type": "similar", "value": "x", "threshold": 7}, "must be at most 1, got 7"),

@@ -54,8 +54,8 @@ def other_kind(value: Plain) -> str | None:
         return None
     definition = value.get("definition")
     inner = definition if isinstance(definition, dict) else {}
-    found = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
-    return "an app" if found is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else found
+    kind = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
+    return "an app" if kind is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else kind
 
 
 def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields

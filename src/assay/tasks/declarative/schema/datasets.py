@@ -162,7 +162,7 @@ SOURCE = Tagged(
 def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     old = result.pop("file_path")
     if old is not None and result["source"] is not None:
-        report.wrong((*where, "file_path"), "given beside `source`; keep `source`")
+        report.wrong((*where, "file_path"), "`source` is given too; keep only that")
     elif old is not None:
         report.warn((*where, "file_path"), "`file_path` is deprecated; write `source: {type: local, file_path: …}`")
         result["source"] = {"type": "local", "file_path": old, "dtypes": None, "filters": [], "columns": None}

@@ -258,7 +258,7 @@ ASSERTION_TYPES = tuple(f"{prefix}{kind}" for prefix in ("", NEGATION) for kind 
 
 
 def assertion_fields(kind: str) -> tuple[str, dict[str, Field]]:
-    """What an assertion says, and its fields."""
+    """What an assertion checks, and its fields."""
     doc, fields = _OWN_FIELDS[kind.removeprefix(NEGATION)]
     return (f"Not: {doc}" if kind.startswith(NEGATION) else doc), fields
 
@@ -273,7 +273,7 @@ def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
     is_template = isinstance(value, str) and any(opening in value for opening in ("{{", "{%", "<<"))
     wants_schema = kind in OF_SCHEMAS and value is not None and not is_template
     if wants_schema and (problem := unsupported(value)):
-        report.wrong((*where, "value"), f"{problem} is not checked here")
+        report.wrong((*where, "value"), f"{problem} is not supported in a schema here")
     if kind == "word_count" and result["min"] is None and result["max"] is None:
         report.wrong(where, "a word_count needs `min`, `max` or both")
     low, high = result.get("min"), result.get("max")

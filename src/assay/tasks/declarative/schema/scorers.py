@@ -160,7 +160,7 @@ def _choice_fields(result: Fields, where: FieldPath, report: Report) -> None:
         elif result[name] is None:
             report.wrong(where, f"a string_equals_mcqa scorer needs the field `{name}`")
         elif old is not None:
-            report.wrong((*where, f"{name}_field"), f"given beside `{name}`; keep `{name}`")
+            report.wrong((*where, f"{name}_field"), f"`{name}` is given too; keep only that")
 
 
 def _score_range(result: Fields, where: FieldPath, report: Report) -> None:
