@@ -112,15 +112,6 @@ class Places:
         return value
 
 
-class LocatedTask(NamedTuple):
-    """A task, and the locations of its fields."""
-
-    definition: TaskDefinition
-    places: Places
-    takes_dataset: bool = False
-    """Whether the dataset that the caller named is its own."""
-
-
 def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | None:
     """The same with the first place in these YAML files that gives the option to the part; None where none does."""
     for path in files:

@@ -15,7 +15,7 @@ from assay.prompts.template import template_reads
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.tasks.declarative.definition import placed_at, task_definition
 from assay.tasks.declarative.library import Library
-from assay.tasks.declarative.places import LocatedTask, Places, PromptFile
+from assay.tasks.declarative.places import Places, PromptFile
 from assay.tasks.declarative.policies import check_scopes, policy_rules
 from assay.tasks.declarative.records import (
     EvaluationEntry,
@@ -37,13 +37,14 @@ from assay.tasks.declarative.schema import (
 )
 from assay.tasks.declarative.shape import mappings
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
+from assay.tasks.load import LoadedTask
 
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The key of no model, where answers that were recorded are scored."""
 _SPECIFICATIONS = ("evaluation", "task_specifications")
 
 
-def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LocatedTask]:
+def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LoadedTask]:
     """The tasks of a run file; `flags` are the parameters of the command line."""
     run = checked_run(document)
     keys = _collect(document, run, library)
@@ -247,7 +248,7 @@ def _specified(
     library: Library,
     trials: int | None,
     policies: Sequence[PolicyEntry],
-) -> LocatedTask:
+) -> LoadedTask:
     where = (*_SPECIFICATIONS, at)
     task_at, task = tasks[spec.task_key]
     if spec.model_key is not None or not (matrix or _leaves_model(task.definition, library)):
@@ -285,7 +286,7 @@ def _specified(
         metadata["policies"] = rules
     if evaluation.cache_policy != "reuse":
         metadata["cache"] = False
-    return LocatedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, prompt_file))
+    return LoadedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, prompt_file))
 
 
 def _with_prompt(
