@@ -62,13 +62,13 @@ def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[
     parts = options.get("parts") if use == "joined" else None
     if not isinstance(parts, Mapping):
         return [(use, options)]
-    found: list[tuple[str, Mapping[str, Any]]] = []
+    sources: list[tuple[str, Mapping[str, Any]]] = []
     for part in parts.values():
         if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping):
-            found.extend(sources_of(str(part.get("use")), part["options"]))
+            sources.extend(sources_of(str(part.get("use")), part["options"]))
         else:
-            found.append((use, options))  # malformed, which its reader reports
-    return found
+            sources.append((use, options))  # malformed, which its reader reports
+    return sources
 
 
 def content_hash(dataset: Dataset) -> str:
