@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from assay.core.errors import UsageError
-from assay.prompts.template import Reads, expression_reads, template_reads
+from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
 from assay.tasks.declarative.shape import Report, Shape, Text
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here, inside
 
@@ -61,7 +61,7 @@ def check_template(
         report.wrong_content(where, str(error))
         return
     for name in read.unknown_filters:
-        report.warn(where, f"there is no filter or test `{name}`: the template fails where it is used")
+        report.warn(where, f"the template fails where it uses `{name}`: {no_filter(name)}")
     for name in dict.fromkeys(path[0] for path in read.paths):
         if names is not None and name not in (*names, *read.guarded):
             report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")
