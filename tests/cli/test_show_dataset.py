@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
+from tests.reports.yaml_runs import EQUALS, write_task
+from tests.servers.file_server import file_server
 
 from assay.cli.main import main
 
@@ -54,3 +57,22 @@ def test_json_lines_without_prompts_are_a_dataset(capsys: pytest.CaptureFixture[
 def test_a_word_that_is_nothing_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "rouge_k"]) == 2
     assert "Did you mean `rouge_l`" in capsys.readouterr().err
+
+
+def test_a_pinned_address_is_shown_once_it_is_downloaded(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = b"q,a\nWhere?,here\n"
+    with file_server({"/rows.csv": rows}) as server:
+        source = f"{{type: url, url: {server.address}/rows.csv, sha256: {hashlib.sha256(rows).hexdigest()}}}"
+        Path("datasets/web.yaml").write_text(f"key: web\ndisplay_name: Web\nsource: {source}\n")
+        task = write_task(Path(), [{"q": "q", "a": "a"}], [EQUALS])
+        task.write_text(task.read_text().replace('"key": "rows"', '"key": "web"'))
+        assert main(["show", "web"]) == 0
+        assert "samples not on this machine" in capsys.readouterr().out
+        assert main(["show", str(task), "--sample", "1"]) == 2
+        assert "fetches no samples" in capsys.readouterr().err
+        assert server.asked == []
+        assert main(["check", str(task)]) == 0
+    assert main(["show", "web"]) == 0
+    assert '"Where?"' in capsys.readouterr().out
+    assert main(["show", str(task), "--sample", "1"]) == 0
+    assert "user: Where?" in capsys.readouterr().out

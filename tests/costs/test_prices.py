@@ -9,7 +9,8 @@ from tests.reports.runs import write_sums
 
 from assay.cli.main import main
 from assay.core.errors import UsageError
-from assay.costs.prices import Price, find_prices, read_price_file
+from assay.core.types import Completion
+from assay.costs.prices import Price, cost_of_answers, find_prices, read_price_file
 from assay.reports.board.build import read_leaderboard
 from assay.reports.view import View
 
@@ -23,6 +24,12 @@ def test_the_users_file_wins_over_the_one_that_comes_along(tmp_path: Path) -> No
     assert (mine.price.input, mine.date, mine.source) == (1, "2026-01-02", str(tmp_path / "prices.yaml"))
     assert bundled.source == "prices that come with assay"
     assert prices.quote("openai:nobody-knows-this") is None
+
+
+def test_answers_of_a_free_model_cost_nothing_even_if_it_counts_no_tokens() -> None:
+    answers = [Completion(text="x"), Completion(text="y", tokens_in=3, tokens_out=1)]
+    assert cost_of_answers(find_prices().quote("toy"), answers) == 0.0
+    assert cost_of_answers(find_prices().quote("openai:gpt-4o"), answers) is None
 
 
 def test_json_will_do_and_the_longest_pattern_wins(tmp_path: Path) -> None:

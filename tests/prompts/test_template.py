@@ -58,7 +58,7 @@ def test_rendering(source: str, text: str) -> None:
         ("{{ smaple.q }}", "unknown variable `smaple`. Did you mean `sample`?"),
         ("{{ smaple.q | upper }}", "unknown variable `smaple`"),
         ("{{ sample.n.x }}", "`sample.n` (int) has no `x`"),
-        ("{{ 'x' | to_json }}", "No filter named 'to_json'"),
+        ("{{ 'x' | to_json }}", "there is no filter or test `to_json`. Did you mean `tojson`?"),
         ("{{ 'x' | fromjson }}", "JSONDecodeError"),
         ("{{ 'x' | regex_replace('(', '') }}", "bad regular expression"),
         ("{{ 1 / 0 }}", "ZeroDivisionError"),

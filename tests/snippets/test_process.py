@@ -63,7 +63,7 @@ def test_plain_and_async_functions_are_called_with_data() -> None:
         ("def f(x): return object", "bad_output", "not JSON"),
         ("import os\ndef f(x): os._exit(3)", "exception", "ended by itself"),
         ("import sys\ndef f(x): sys.exit()", "exception", "SystemExit"),
-        (SCRIBBLES, "exception", "wrote to the pipe of its process"),
+        (SCRIBBLES, "exception", "wrote to its worker's pipe"),
     ],
 )
 def test_what_breaks_is_a_failure_with_a_sentence(source: str, kind: str, says: str) -> None:

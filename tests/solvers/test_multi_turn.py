@@ -141,7 +141,7 @@ def test_a_conversation_without_an_answer_is_a_failure() -> None:
 
 
 def test_a_conversation_that_begins_with_the_model_is_a_failure() -> None:
-    with pytest.raises(FailureError, match="nothing has been said when the model is asked"):
+    with pytest.raises(FailureError, match="there is no message to send yet"):
         converse(loop(GENERATE), answers=["hello"])
 
 

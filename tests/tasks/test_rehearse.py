@@ -87,7 +87,7 @@ def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
 
 def test_an_unknown_filter_fails_where_it_is_used(tmp_path: Path) -> None:
     [fault] = faults(tmp_path, [EQUALS], solver=says("{{ sample.q | to_json }}"))
-    assert "No filter named" in fault.message
+    assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault.message
 
 
 BROKEN_SNIPPETS = [
@@ -167,6 +167,17 @@ def test_required_calls_are_made_for_the_model(tmp_path: Path) -> None:
     scorer = {"type": "function_call_coverage", "function_calls": "{{ sample.calls | tojson }}", "mode": "in_order"}
     rows = [{"q": "q", "calls": ["a", {"name": "b", "arguments": {"x": 1}}]}]
     assert faults(tmp_path, [scorer], rows) == []
+
+
+def test_the_empty_answer_is_right_where_no_call_is_required(tmp_path: Path) -> None:
+    scorer = {"type": "function_call_coverage", "function_calls": "{{ sample.calls | tojson }}"}
+    assert faults(tmp_path, [scorer], [{"q": "q", "calls": []}]) == []
+
+
+def test_a_function_of_several_arguments_is_called_with_star(tmp_path: Path) -> None:
+    scorer = {"type": "code_exec", "function": "add", "io_pairs": "[[[1, 2], 3]]", "star": True}
+    rows = [{"q": "Write add.", "solution": "def add(a, b): return a + b"}]
+    assert faults(tmp_path, [{**scorer, "solution": "{{ sample.solution }}"}], rows) == []
 
 
 def test_an_empty_answer_that_scores_is_found(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
             rests = [(file, await check_rest(file, reading, means)) for file in refused]
     policies = means.try_policies(loaded)
     checks += [
-        TaskCheck(task=file, samples=0, gold_checked=0, findings=[each for each in policies if each.task == file])
+        TaskCheck(task=file, findings=[each for each in policies if each.task == file])
         for file in dict.fromkeys(each.task for each in policies)
     ]
     unread = [file for file, rest in rests if not rest]

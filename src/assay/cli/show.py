@@ -128,7 +128,7 @@ def show_dataset(options: argparse.Namespace) -> bool:
         print(msgspec.json.encode({"dataset": name, "spec": spec, "columns": columns}).decode())
         return True
     file = f", {spec.options['path']}" if "path" in spec.options else ""
-    size = "samples that are elsewhere" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
+    size = "samples not on this machine" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
     print(f"dataset {name}   ({spec.use}{file}; {size})\n")
     rows = [
         [
@@ -186,10 +186,15 @@ def show_tasks(options: argparse.Namespace) -> None:
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
     """One sample of a task, and exactly what a model is asked about it; nothing runs."""
+    from assay.datasets.content import is_elsewhere
     from assay.runs.assemble import preview_sample
 
     found = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
     if not found:
+        if unread := ", ".join(f"`{each.name}`" for each in definitions if is_elsewhere(each.dataset)):
+            raise UsageError(
+                f"`show` fetches no samples, and those of {unread} are not on this machine; `assay check` fetches them"
+            )
         sizes = ", ".join(f"{each.name} has {each.dataset.size:,}" for each in definitions)
         raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
     for sample, asked in found:

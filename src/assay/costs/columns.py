@@ -23,6 +23,6 @@ def costs_of(
         return np.full(len(paid_in), np.nan)
     tokens: list[Any] = [column.astype(np.float64) for column in (paid_in, paid_out, from_server_cache)]
     found = np.asarray(quote.price.of(*tokens), np.float64)
-    if quote.price.input or quote.price.output:
+    if not quote.price.is_free:
         found[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
     return found

@@ -33,6 +33,10 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cached_input: float | None = None
     """For prompt tokens that the server had in its cache; None charges them as any other."""
 
+    @property
+    def is_free(self) -> bool:
+        return not (self.input or self.output)
+
     def of(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
         cached = self.input if self.cached_input is None else self.cached_input
         fresh = (tokens_in - tokens_cached) * (tokens_in > tokens_cached)  # works for whole columns of them, too
@@ -68,6 +72,8 @@ def cost_at(quote: Quote | None, tokens_in: int, tokens_out: int, tokens_cached:
 
 def cost_of_answers(quote: Quote | None, completions: Sequence[Completion]) -> float | None:
     """Money for some answers, from the cache or not; None where no price is known, or a model counted no tokens."""
+    if quote is not None and quote.price.is_free:
+        return 0.0
     if any(each.tokens_in is None or each.tokens_out is None for each in completions):
         return None
     costs = [cost_at(quote, each.tokens_in or 0, each.tokens_out or 0, each.tokens_cached or 0) for each in completions]

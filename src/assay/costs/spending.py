@@ -237,11 +237,11 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
     if quote is None:
         return Cost(amount=None, reason=no_price([model]))
     price = quote.price
-    free = not (price.input or price.output)
-    if spent.unknown and not free and not (spent.paid_in or spent.paid_out):
+    uncounted = 0 if price.is_free else spent.unknown
+    if uncounted and not (spent.paid_in or spent.paid_out):
         unsaid = "the model does not say how many tokens it used"
         return Cost(amount=None, currency=quote.currency, reason=unsaid, source=quote.source, date=quote.date)
-    reason = f"a lower bound: {spent.unknown:,} answers came without a count" if spent.unknown and not free else None
+    reason = f"a lower bound: {uncounted:,} answers came without a count" if uncounted else None
     return Cost(
         amount=price.of(spent.paid_in, spent.paid_out, spent.paid_from_server_cache),
         currency=quote.currency,

@@ -32,9 +32,7 @@ class BuiltSamples:
         return self._size
 
     def __iter__(self) -> Iterator[Sample]:
-        with self._path.open("rb") as lines:
-            for line in lines:
-                yield _decode(line)
+        return self.walk_from(0)
 
     def walk_from(self, position: int) -> Iterator[Sample]:
         with self._path.open("rb") as lines:

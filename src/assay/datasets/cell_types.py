@@ -1,8 +1,8 @@
 """The types of a table's columns: what every cell of a column looks like, or what the dataset's file says.
 
 A column is `boolean`, `integer` or `float` when every cell that is not blank is one, else `string`. Numbers are written
-as people write numbers: `007`, `+1`, `1,000`, more digits than a number can hold, and a column in which `3.10` stands
-beside `3.9` are text. A blank cell is null among numbers and truth values, and the empty text among texts.
+as people write numbers: `007`, `+1`, `1,000`, more digits than a number can hold, and a column with both `3.10` and
+`3.9` are text. A blank cell is null among numbers and truth values, and the empty text among texts.
 """
 
 from __future__ import annotations
@@ -86,8 +86,6 @@ def _finite(number: float) -> float:
     return number
 
 
-def chosen_types(found: Mapping[str, str], said: Mapping[str, str] | str | None) -> dict[str, str]:
-    """The types that are used: those that the file says, else those that were found. An id is a text."""
-    if isinstance(said, str):
-        return dict.fromkeys(found, said)
-    return {name: (said or {}).get(name, "string" if name == "sample_id" else dtype) for name, dtype in found.items()}
+def chosen_types(guessed: Mapping[str, str], dtypes: Mapping[str, str] | None) -> dict[str, str]:
+    """The types that are used: those of the dataset's file, else the guessed ones. An id is a text."""
+    return {**guessed, **({"sample_id": "string"} if "sample_id" in guessed else {}), **(dtypes or {})}

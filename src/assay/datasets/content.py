@@ -46,10 +46,15 @@ class Pinnable(Protocol):
 
 def is_elsewhere(dataset: DatasetSpec) -> bool:
     """Whether reading its samples means calling a server, or running code that is not ours."""
-    return any(
-        use not in IN_FILES and not (use == "generated" and options.get("path"))
-        for use, options in sources_of(dataset.use, dataset.options)
-    )
+    return not all(_is_here(use, options) for use, options in sources_of(dataset.use, dataset.options))
+
+
+def _is_here(use: str, options: Mapping[str, Any]) -> bool:
+    if use == "url":
+        from assay.datasets.remote import is_downloaded  # which imports this module
+
+        return is_downloaded(**options)
+    return use in IN_FILES or (use == "generated" and bool(options.get("path")))
 
 
 def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -57,13 +62,13 @@ def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[
     parts = options.get("parts") if use == "joined" else None
     if not isinstance(parts, Mapping):
         return [(use, options)]
-    found: list[tuple[str, Mapping[str, Any]]] = []
+    sources: list[tuple[str, Mapping[str, Any]]] = []
     for part in parts.values():
         if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping):
-            found.extend(sources_of(str(part.get("use")), part["options"]))
+            sources.extend(sources_of(str(part.get("use")), part["options"]))
         else:
-            found.append((use, options))  # malformed, which its reader reports
-    return found
+            sources.append((use, options))  # malformed, which its reader reports
+    return sources
 
 
 def content_hash(dataset: Dataset) -> str:

@@ -49,24 +49,24 @@ class Hub(RowDataset):
         """The given revision, or the newest one on the hub."""
         if self._given_revision:
             return self._given_revision
-        with self._told_what_failed():
+        with self._explaining_errors():
             import huggingface_hub
 
-            found = huggingface_hub.HfApi().dataset_info(self.path).sha
-        if not found:
+            newest = huggingface_hub.HfApi().dataset_info(self.path).sha
+        if not newest:
             raise UsageError(f"dataset `{self.name}`: the hub names no revision of {self.path}; give one")
-        return str(found)
+        return str(newest)
 
     @cached_property
     def _loaded(self) -> Any:
-        with self._told_what_failed():
+        with self._explaining_errors():
             import datasets
 
             datasets.disable_progress_bars()
             return datasets.load_dataset(self.path, split=self.split, revision=self.revision, **self._kwargs)
 
     @contextmanager
-    def _told_what_failed(self) -> Iterator[None]:
+    def _explaining_errors(self) -> Iterator[None]:
         try:
             yield
         except UsageError:

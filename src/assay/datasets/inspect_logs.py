@@ -69,7 +69,7 @@ class LogPlan(Struct):
 
 
 class LogResult(Struct):
-    """Inspect's own metrics of one value of one scorer, by one way to make one of the epochs of a sample."""
+    """Inspect's own metrics of one value of one scorer, for one reducer of epochs."""
 
     name: str = ""
     scorer: str = ""
@@ -130,8 +130,8 @@ def log_header(path: Path) -> LogHeader:
         return next(header for _, header in headers)
     with closing(open_regular(path)) as file:
         archive = _Archive(file, path)
-        found = archive.decoded("header.json", LogHeader) or archive.decoded("_journal/start.json", LogHeader)
-        return found or LogHeader()
+        header = archive.decoded("header.json", LogHeader) or archive.decoded("_journal/start.json", LogHeader)
+        return header or LogHeader()
 
 
 def log_samples(path: Path) -> Iterator[LogSample]:
@@ -145,8 +145,7 @@ def log_samples(path: Path) -> Iterator[LogSample]:
     with closing(open_regular(path)) as file:
         archive = _Archive(file, path)
         for name in archive.samples:
-            sample = archive.decoded(name, LogSample)
-            if sample is not None:
+            if (sample := archive.decoded(name, LogSample)) is not None:
                 yield sample
 
 
@@ -257,12 +256,12 @@ def _without_zstandard(packed: bytes, path: Path) -> bytes:
         ) from error
     reading = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed, read_across_frames=True)
     try:
-        found: list[bytes] = []
+        pieces: list[bytes] = []
         left = MAX_CONVERSATION_BYTES + 1
         while left and (piece := reading.read(min(left, 1 << 20))):
-            found.append(piece)
+            pieces.append(piece)
             left -= len(piece)
-        return b"".join(found)
+        return b"".join(pieces)
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from error
 

@@ -30,12 +30,12 @@ class InspectSamples:
 
     @cached_property
     def _samples(self) -> list[Sample]:
-        found: dict[str, Sample] = {}
+        samples: dict[str, Sample] = {}
         for each in log_samples(self._path):
-            if str(each.id) not in found:
-                found[str(each.id)] = _sample(each)
+            if str(each.id) not in samples:
+                samples[str(each.id)] = _sample(each)
         order = {str(name): at for at, name in enumerate(log_header(self._path).eval.dataset.sample_ids or ())}
-        return sorted(found.values(), key=lambda sample: order.get(sample.id, len(order)))
+        return sorted(samples.values(), key=lambda sample: order.get(sample.id, len(order)))
 
 
 def _sample(sample: LogSample) -> Sample:

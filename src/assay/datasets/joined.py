@@ -33,12 +33,12 @@ class Joined(RowDataset):
 
     def rows(self) -> Iterator[Row]:
         for number, samples in enumerate(zip_longest(*self._parts.values()), 1):
-            found: dict[str, Sample | None] = dict(zip(self._parts, samples, strict=True))
-            if missing := [name for name, sample in found.items() if sample is None]:
+            parts: dict[str, Sample | None] = dict(zip(self._parts, samples, strict=True))
+            if missing := [name for name, sample in parts.items() if sample is None]:
                 raise UsageError(
                     f"{self.where}: the datasets do not have equally many rows: `{missing[0]}` has no row {number}"
                 )
-            row: Row = {name: sample.row for name, sample in found.items() if sample is not None}
+            row: Row = {name: sample.row for name, sample in parts.items() if sample is not None}
             ids = {str((each.row or {}).get("sample_id") or "") for each in samples}
             if len(ids) == 1 and (same := ids.pop()):
                 row["sample_id"] = same

@@ -49,10 +49,10 @@ class JsonLines(FileDataset):
 
 
 def existing_file(path: str, name: str) -> Path:
-    found = Path(path)
-    if not found.is_file():
-        raise UsageError(f"dataset `{name}`: there is no file {found}")
-    return found
+    file = Path(path)
+    if not file.is_file():
+        raise UsageError(f"dataset `{name}`: there is no file {file}")
+    return file
 
 
 def file_sha256(path: Path) -> str:

@@ -77,10 +77,10 @@ def span_rows(path: Path, operations: Sequence[str] | None = None) -> Iterator[R
 
 def _operation(attributes: dict[str, Any]) -> str:
     """The operation of the span; older instrumentations use another attribute, or leave it to be inferred."""
-    found = attributes.get("gen_ai.operation.name") or attributes.get("llm.request.type")
-    if found is None and any(_NUMBERED.fullmatch(name) for name in attributes):
+    operation = attributes.get("gen_ai.operation.name") or attributes.get("llm.request.type")
+    if operation is None and any(_NUMBERED.fullmatch(name) for name in attributes):
         return "chat"
-    return {"completion": "text_completion"}.get(str(found), str(found))
+    return "text_completion" if operation == "completion" else str(operation)
 
 
 def _row(span: _Span, attributes: dict[str, Any]) -> Row:
@@ -110,25 +110,22 @@ def _is_short(value: Any) -> bool:
 
 
 def _conversation(span: _Span, attributes: dict[str, Any]) -> list[dict[str, Any]]:
-    said = dict(attributes)
+    fields = dict(attributes)
     for event in span.events:
-        said |= {name: value for name, value in _attributes(event.attributes).items() if name not in said}
-    for found in (_of_messages(said), _of_events(span.events), _of_numbered(attributes), _of_texts(said)):
-        if is_conversation(found):
-            return found
+        fields = {**_attributes(event.attributes), **fields}
+    for messages in (_of_messages(fields), _of_events(span.events), _of_numbered(attributes), _of_texts(fields)):
+        if is_conversation(messages):
+            return messages
     return []
 
 
-def _of_messages(said: dict[str, Any]) -> list[dict[str, Any]]:
+def _of_messages(fields: dict[str, Any]) -> list[dict[str, Any]]:
     """The conventions' own messages: a role and parts."""
-    system = _json(said.get("gen_ai.system_instructions"))
+    system = _json(fields.get("gen_ai.system_instructions"))
     first = [{"role": "system", "parts": system}] if isinstance(system, list) and system else []
-    asked, answered = _json(said.get("gen_ai.input.messages")), _json(said.get("gen_ai.output.messages"))
-    found: list[dict[str, Any]] = []
-    for message in (*first, *(asked or ()), *(answered or ())):
-        if isinstance(message, dict):
-            found.extend(_of_parts(message))
-    return found
+    inputs, outputs = (_json(fields.get(f"gen_ai.{side}.messages")) or () for side in ("input", "output"))
+    written = [message for message in (*first, *inputs, *outputs) if isinstance(message, dict)]
+    return [message for each in written for message in _of_parts(each)]
 
 
 def _of_parts(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -159,57 +156,56 @@ def _call(part: dict[str, Any]) -> dict[str, Any]:
 
 def _of_events(events: Sequence[_Event]) -> list[dict[str, Any]]:
     """An event for each message, and one for each choice, of which the first is the answer."""
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for event in events:
-        said = _attributes(event.attributes)
+        fields = _attributes(event.attributes)
         if role := _MESSAGE_EVENTS.get(event.name):
-            found.append(_message(role, said))
-        elif event.name == "gen_ai.choice" and int(said.get("index", 0) or 0) == 0:
-            message = _json(said.get("message"))
-            found.append(_message("assistant", message if isinstance(message, dict) else said))
-    return found
+            messages.append(_message(role, fields))
+        elif event.name == "gen_ai.choice" and int(fields.get("index", 0) or 0) == 0:
+            message = _json(fields.get("message"))
+            messages.append(_message("assistant", message if isinstance(message, dict) else fields))
+    return messages
 
 
-def _message(role: str, said: dict[str, Any]) -> dict[str, Any]:
-    content = said.get("content")
-    made: dict[str, Any] = {"role": role, "content": "" if content is None else str(content)}
-    calls = _json(said.get("tool_calls"))
+def _message(role: str, fields: dict[str, Any]) -> dict[str, Any]:
+    content = fields.get("content")
+    message: dict[str, Any] = {"role": role, "content": "" if content is None else str(content)}
+    calls = _json(fields.get("tool_calls"))
     if isinstance(calls, list) and calls:
-        made["tool_calls"] = calls
+        message["tool_calls"] = calls
     if role == "tool":
-        made["tool_call_id"] = said.get("id")
-    return made
+        message["tool_call_id"] = fields.get("id")
+    return message
 
 
 def _of_numbered(attributes: dict[str, Any]) -> list[dict[str, Any]]:
-    """`gen_ai.prompt.0.content` and its kin."""
-    found: dict[tuple[bool, int], dict[str, Any]] = {}
+    """`gen_ai.prompt.0.content` and the like."""
+    messages: dict[tuple[bool, int], dict[str, Any]] = {}
     for name, value in attributes.items():
         if match := _NUMBERED.fullmatch(name):
             at = (match[1] == "completion", int(match[2]))
-            found.setdefault(at, {"role": "assistant" if at[0] else "user", "content": ""})[match[3]] = str(value)
+            messages.setdefault(at, {"role": "assistant" if at[0] else "user", "content": ""})[match[3]] = str(value)
     for name, value in attributes.items():
         if match := _NUMBERED_CALL.fullmatch(name):
             at = (".completion." in name, int(match[1]))
-            calls = found.setdefault(at, {"role": "assistant", "content": ""}).setdefault("tool_calls", {})
+            calls = messages.setdefault(at, {"role": "assistant", "content": ""}).setdefault("tool_calls", {})
             calls.setdefault(int(match[2]), {})[match[3]] = value
-    for message in found.values():
+    for message in messages.values():
         if "tool_calls" in message:
             message["tool_calls"] = [_call(call) for _, call in sorted(message["tool_calls"].items())]
-    return [message for _, message in sorted(found.items(), key=lambda each: each[0])]
+    return [messages[at] for at in sorted(messages)]
 
 
-def _of_texts(said: dict[str, Any]) -> list[dict[str, Any]]:
+def _of_texts(fields: dict[str, Any]) -> list[dict[str, Any]]:
     """`gen_ai.prompt` and `gen_ai.completion`: messages in JSON, or one text each."""
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for name, role in (("gen_ai.prompt", "user"), ("gen_ai.completion", "assistant")):
-        value = said.get(name)
-        messages = _json(value)
-        if isinstance(messages, list):
-            found.extend(_message(str(each.get("role", role)), each) for each in messages if isinstance(each, dict))
+        value = fields.get(name)
+        if isinstance(listed := _json(value), list):
+            messages += [_message(str(each.get("role", role)), each) for each in listed if isinstance(each, dict)]
         elif isinstance(value, str):
-            found.append({"role": role, "content": value})
-    return found
+            messages.append({"role": role, "content": value})
+    return messages
 
 
 def _json(value: Any) -> Any:

@@ -44,7 +44,7 @@ class Remote(RowDataset):
     ) -> None:
         super().__init__(name=name or _path(url).stem or "url", **options)
         self.url = _checked_url(url, self.name)
-        self._ending = _ending(url, file_format, self.name)
+        self._ending = _checked_ending(url, file_format, self.name)
         self._dtypes = dtypes
         if sha256 is not None and not _SHA256.fullmatch(sha256.lower()):
             raise UsageError(f"dataset `{self.name}`: `sha256` is 64 hexadecimal digits, got `{sha256}`")
@@ -80,10 +80,8 @@ class Remote(RowDataset):
     @cached_property
     def _fetched(self) -> tuple[Path, str]:
         """The file on the disk, and its sha256."""
-        if self._wanted is not None:
-            kept = DOWNLOADS / f"{self._wanted}{self._ending}"
-            if kept.is_file() and irregular(kept) is None and file_sha256(kept) == self._wanted:
-                return kept, self._wanted
+        if self._wanted is not None and (kept := _kept(self._wanted, self._ending)) is not None:
+            return kept, self._wanted
         arrived = DOWNLOADS / f"{short_fingerprint([self.url, os.getpid()])}.arrived"
         try:
             sha256 = download(self.url, arrived)
@@ -96,6 +94,18 @@ class Remote(RowDataset):
         finally:
             arrived.unlink(missing_ok=True)
         return path, sha256
+
+
+def is_downloaded(*, url: str, sha256: str | None = None, file_format: str | None = None, **_: Any) -> bool:
+    """Whether the file is pinned, and an earlier download of it can be read."""
+    return sha256 is not None and _kept(sha256.lower(), _ending(url, file_format)) is not None
+
+
+def _kept(sha256: str, ending: str) -> Path | None:
+    if not _SHA256.fullmatch(sha256):
+        return None
+    path = DOWNLOADS / f"{sha256}{ending}"
+    return path if path.is_file() and irregular(path) is None and file_sha256(path) == sha256 else None
 
 
 def _checked_url(url: str, name: str) -> str:
@@ -111,15 +121,19 @@ def _checked_url(url: str, name: str) -> str:
     return url
 
 
-def _ending(url: str, file_format: str | None, name: str) -> str:
+def _checked_ending(url: str, file_format: str | None, name: str) -> str:
     if file_format is not None and file_format not in FORMATS:
         raise UsageError(f"dataset `{name}`: `format` is one of {', '.join(FORMATS)}, got `{file_format}`")
-    ending = f".{file_format}" if file_format is not None else _path(url).suffix.lower()
+    ending = _ending(url, file_format)
     if ending not in READERS:
         raise UsageError(
             f"dataset `{name}`: the address ends in none of {', '.join(READERS)}; say with `format` what the file is"
         )
     return ending
+
+
+def _ending(url: str, file_format: str | None) -> str:
+    return f".{file_format}" if file_format is not None else _path(url).suffix.lower()
 
 
 def _path(url: str) -> PurePosixPath:

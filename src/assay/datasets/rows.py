@@ -80,10 +80,10 @@ class RowDataset(ABC):
 
     def _sample(self, index: int, row: Row, seen: KeySet) -> Sample:
         """The row as a sample; a `sample_id` column names it, else its position in the source."""
-        named = row.get("sample_id")
-        if named is None or named == "":
+        name = row.get("sample_id")
+        if name is None or name == "":
             return Sample(id=str(index), row=row)
-        name = str(named)
+        name = str(name)
         key = int(short_fingerprint(name), 16)
         if key in seen and self._renames_repeated:
             return Sample(id=f"{name} (row {index + 1})", row=row)
@@ -165,9 +165,8 @@ def _all_repeated(repeated: Sequence[_RepeatedIdError], where: str) -> str:
 
 def check_rows(rows: Iterable[Any], name: str) -> list[Row]:
     """A list of mappings, or a sentence saying which item is something else."""
-    checked = []
-    for at, row in enumerate(rows):
+    rows = list(rows)
+    for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise UsageError(f"dataset `{name}`: row {at + 1} is not a mapping of columns")
-        checked.append(row)
-    return checked
+            raise UsageError(f"dataset `{name}`: row {number} is not a mapping of columns")
+    return rows

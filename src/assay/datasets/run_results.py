@@ -50,19 +50,19 @@ class RunResults(RowDataset):
     @cached_property
     def _places(self) -> list[int]:
         """Where the line of each attempt begins, in the order of samples and repetitions."""
-        found = sorted(
+        attempts = sorted(
             (record.index, record.attempt, place)
             for place, record in counting_lines(self._journal, Record)
             if record.task == self._task
         )
         definition = next(each for each in self._run.definitions if each.name == self._task)
         planned = self._run.config.attempts_of(definition)
-        if len(found) < planned:
+        if len(attempts) < planned:
             raise UsageError(
                 f"{self.where}: the run is not finished: task `{self._task}` has "
-                f"{len(found):,} of {planned:,} attempts. Resume it first"
+                f"{len(attempts):,} of {planned:,} attempts. Resume it first"
             )
-        return [place for _, _, place in found]
+        return [place for _, _, place in attempts]
 
 
 def _task_of(run: RunFile, wanted: str | None, name: str) -> str:

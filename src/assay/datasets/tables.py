@@ -54,8 +54,8 @@ class Csv(FileDataset):
         try:
             return typed_cell(cell, dtype)
         except ValueError:
-            said = f"dtypes says that the column `{name}` holds {dtype} values"
-            raise UsageError(f"{self.path}:{number}: {said}, got `{cell[:40]}`") from None
+            declared = f"dtypes says that the column `{name}` holds {dtype} values"
+            raise UsageError(f"{self.path}:{number}: {declared}, got `{cell[:40]}`") from None
 
     @cached_property
     def _columns_given(self) -> list[str]:
@@ -126,5 +126,5 @@ def table(*, path: str, **options: Any) -> RowDataset:
     if reader is None:
         raise UsageError(f"{path}: a dataset file ends in {', '.join(READERS)}")
     if options.get("dtypes") is not None and reader is not Csv:
-        raise UsageError(f"{path}: `dtypes` is for .csv and .tsv; a file of this kind says itself what its values are")
+        raise UsageError(f"{path}: `dtypes` is for .csv and .tsv; the values of this file have types already")
     return reader(path=path, **options)

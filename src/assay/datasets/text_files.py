@@ -39,7 +39,7 @@ class TextFiles(RowDataset):
     def rows(self) -> Iterator[Row]:
         for path in self._files:
             inside = path.relative_to(self.path)
-            fields, content = _taken_apart(_text(path), path)
+            fields, content = _split(_text(path), path)
             own = {"file_name": path.name, "content": content}
             yield {"sample_id": inside.with_suffix("").as_posix(), **fields, **own}
 
@@ -53,18 +53,15 @@ class TextFiles(RowDataset):
 
     @cached_property
     def _files(self) -> list[Path]:
-        found: list[Path] = []
+        files: list[Path] = []
         for folder, inner, names in os.walk(self.path):
-            inner[:] = [each for each in inner if not each.startswith(".")]
-            for each in names:
-                path = Path(folder) / each
-                if each.startswith(".") or not each.endswith(self._extension):
-                    continue
-                if not path.is_symlink() and path.is_file():
-                    found.append(path)
-            if len(found) > MAX_FILES:
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            wanted = [name for name in names if name.endswith(self._extension) and not name.startswith(".")]
+            paths = [Path(folder) / name for name in wanted]
+            files += [path for path in paths if not path.is_symlink() and path.is_file()]
+            if len(files) > MAX_FILES:
                 raise UsageError(f"{self.where}: more than {MAX_FILES:,} files")
-        return sorted(found, key=lambda path: path.relative_to(self.path).as_posix())
+        return sorted(files, key=lambda path: path.relative_to(self.path).as_posix())
 
 
 def _text(path: Path) -> str:
@@ -76,7 +73,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _taken_apart(text: str, path: Path) -> tuple[Row, str]:
+def _split(text: str, path: Path) -> tuple[Row, str]:
     """The fields of the front matter, between two lines of `---`, and the text after it."""
     lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
@@ -85,8 +82,6 @@ def _taken_apart(text: str, path: Path) -> tuple[Row, str]:
     if end is None:
         return {}, text  # a rule, not front matter
     fields = load_yaml("\n".join(lines[1:end]), str(path), Yaml12Loader)
-    if fields is None:
-        return {}, "\n".join(lines[end + 1 :])
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict | None):
         raise UsageError(f"{path}:1: the front matter is not a mapping of columns")
-    return {str(name): value for name, value in fields.items()}, "\n".join(lines[end + 1 :])
+    return {str(name): value for name, value in (fields or {}).items()}, "\n".join(lines[end + 1 :])

@@ -1,7 +1,7 @@
 """Datasets of recorded conversations: logs of Inspect, GenAI spans of OpenTelemetry, and chats in JSON Lines.
 
 Whatever wrote them, the rows have the same columns, so that one pass-through task scores them all: `sample_id`, `input`
-(the first thing the user said), `output` (the last thing the assistant said), `trace` (the whole conversation), and
+(the first user message), `output` (the last text of the assistant), `trace` (the whole conversation), and
 `model`, `target`, `scores`, `metadata` and `error` where the format knows them. A conversation that ended in an error
 has the error and no trace: it cannot be mistaken for an answer.
 """
@@ -63,10 +63,10 @@ class TraceFile(FileDataset):
 def conversation_columns(messages: list[dict[str, Any]]) -> Row:
     """`input`, `output` and `trace` of chat messages."""
     trace = SolverTrace(trace_items(messages))
-    asked = trace.user_messages
+    questions = trace.user_messages
     answer = trace.get_last_assistant_text()
     return {
-        **({"input": str(asked[0].content)} if asked else {}),
+        **({"input": str(questions[0].content)} if questions else {}),
         **({"output": answer} if answer is not None else {}),
         "trace": {"items": trace.to_json()["items"]},
     }

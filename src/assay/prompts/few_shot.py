@@ -69,31 +69,31 @@ def _label_given_twice(prompt: str, examples: Sequence[Any]) -> str | None:
     if prompt.count(":") < 2:
         return None
     first_places: dict[str, int] = {}
-    for found in _label_pattern(_labels_of(examples) if examples else _QUESTION_LABELS).finditer(prompt):
-        label, start = found[1].casefold(), found.start(1)
+    for match in _label_pattern(_labels_of(examples) if examples else _QUESTION_LABELS).finditer(prompt):
+        label, start = match[1].casefold(), match.start(1)
         first = first_places.setdefault(label, start)
         if first != start:
-            return f"{_place(prompt, first)} and {_place(prompt, start)} both begin with the label `{found[1]}:`"
+            return f"{_place(prompt, first)} and {_place(prompt, start)} both begin with the label `{match[1]}:`"
     return None
 
 
 def _answered_before(prompt: str) -> str | None:
     if not prompt.endswith(":"):
         return None
-    labels = [(found[1].casefold(), found.start(1), found.end()) for found in _LINE_LABEL.finditer(prompt)]
+    labels = [(match[1].casefold(), match.start(1), match.end()) for match in _LINE_LABEL.finditer(prompt)]
     if len(labels) < 4 or labels[-1][2] != len(prompt):
         return None
-    asked, waits = labels[-2][0], labels[-1][0]
+    question, waiting = labels[-2][0], labels[-1][0]
     for (label, start, _), (following, _, end) in pairwise(labels[:-2]):
         answer = prompt[end : labels[-2][1]].lstrip(" \t").partition("\n")[0]
-        if asked != waits and (label, following) == (asked, waits) and answer:
+        if question != waiting and (label, following) == (question, waiting) and answer:
             return f"{_place(prompt, start)} and {_place(prompt, labels[-2][1])} are a question and its answer each"
     return None
 
 
 def _labels_of(examples: Sequence[Any]) -> tuple[str, ...]:
-    found = (_LABEL.match(_pair(example)[0]) for example in examples)
-    return tuple(sorted({label[1].casefold() for label in found if label}))
+    matches = (_LABEL.match(_pair(example)[0]) for example in examples)
+    return tuple(sorted({match[1].casefold() for match in matches if match}))
 
 
 @lru_cache(maxsize=256)

@@ -62,8 +62,8 @@ def _compiled(template: str) -> ForgivingTemplate:
 def _check_environment(template: str, known: Any) -> None:
     """Only variables that the configuration itself sets: a prompt is sent to a model, and kept in every journal."""
     for tag in _TAGS.finditer(template):
-        for found in _ENVIRONMENT.finditer(tag[1] or tag[2] or ""):
-            name = found[1] or found[2]
+        for match in _ENVIRONMENT.finditer(tag[1] or tag[2] or ""):
+            name = match[1] or match[2]
             if not isinstance(known, Mapping) or name not in known:
                 raise TemplateError(f"reads the variable `{name}` of the environment; set it in the section `env`")
 

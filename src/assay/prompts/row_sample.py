@@ -43,20 +43,20 @@ class RowSample:
         if not self._fields:
             return sample
         row = {"sample": sample.row or {}}
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for fills, template in self._fields.items():
             text = template.render(row, sample)
-            found[fills] = self._listed(fills, text, sample) if fills in self._lists else text
-        prompt, target, targets = (found.pop(name, None) for name in ("prompt", "target", "targets"))
-        if "choices" in found:
-            found["choices"] = [str(choice) for choice in found["choices"]]
+            fields[fills] = self._listed(fills, text, sample) if fills in self._lists else text
+        prompt, target, targets = (fields.pop(name, None) for name in ("prompt", "target", "targets"))
+        if "choices" in fields:
+            fields["choices"] = [str(choice) for choice in fields["choices"]]
         if target is not None:
             targets = [target]
         return msgspec.structs.replace(
             sample,
             prompt=sample.prompt if prompt is None else prompt,
             targets=sample.targets if targets is None else tuple(map(str, targets)),
-            extras={**sample.extras, **found},
+            extras={**sample.extras, **fields},
         )
 
     def _listed(self, fills: str, text: str, sample: Sample) -> list[Any]:
@@ -68,15 +68,15 @@ class RowSample:
 
 
 _WRITTEN = {"target": "ground_truth", "targets": "ground_truths", "system": "system_prompt"}
-"""The fields whose names in a task file are others."""
+"""The fields that have another name in a task file."""
 
 
 def parse_list(text: str) -> list[Any]:
     """A rendered list: JSON, or the Python form that printing a list gives."""
-    found = parse_printed(text)
-    if not isinstance(found, (list, tuple)):
+    value = parse_printed(text)
+    if not isinstance(value, (list, tuple)):
         raise ValueError("not a list")
-    return list(found)
+    return list(value)
 
 
 def parse_printed(text: str) -> Any:

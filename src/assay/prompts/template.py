@@ -22,10 +22,12 @@ from assay.core.errors import UsageError
 from assay.patterns.matching import BadPatternError, PatternTimeoutError
 from assay.prompts.jinja_filters import FORGIVING, NATIVE, TEXT
 from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined, is_method
+from assay.wording import nearest
 
 MAX_TAGS = 20_000
 _MAX_LITERAL = 20_000
 _PLAIN_EXPRESSION = re.compile(r"\{\{|\{%|\{#")
+_UNKNOWN_FILTER = re.compile(r"No (?:filter|test) named '(.*)'")
 
 
 class Template:
@@ -104,6 +106,12 @@ def _reads(tree: nodes.Template) -> Reads:
     return Reads(tuple(paths), guarded, tuple(unknown))
 
 
+def no_filter(name: str) -> str:
+    """The sentence about a filter or test that does not exist."""
+    near = nearest(name, [known for known in (*TEXT.filters, *TEXT.tests) if known[0].isalpha()])
+    return f"there is no filter or test `{name}`" + (f". Did you mean `{near}`?" if near else "")
+
+
 def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
     """Where a template asks whether a name is there."""
     for test in tree.find_all(nodes.Test):
@@ -162,10 +170,8 @@ def _compiled_expression(source: str, where: str) -> Callable[[Mapping[str, Any]
 
     def evaluate(variables: Mapping[str, Any]) -> Any:
         try:
-            found = list(template.root_render_func(template.new_context(dict(variables))))
-            if len(found) == 1:
-                return _literal(defined(found[0]))
-            return _literal("".join(str(part) for part in found))
+            parts = list(template.root_render_func(template.new_context(dict(variables))))
+            return _literal(defined(parts[0]) if len(parts) == 1 else "".join(map(str, parts)))
         except RenderError:
             raise
         except Exception as error:
@@ -187,8 +193,8 @@ def _guarded(make: Callable[[], Any], where: str) -> Any:
         return make()
     except TemplateSyntaxError as error:
         message = error.message or "syntax error"
-        if "No filter named" in message or "No test named" in message:
-            return _FailsOnUse(message)
+        if unknown := _UNKNOWN_FILTER.match(message):
+            return _FailsOnUse(no_filter(unknown[1]))
         raise UsageError(f"{_at(where)}line {error.lineno} of the template: {message}") from error
     except (RecursionError, MemoryError) as error:
         raise UsageError(f"{_at(where)}the template is nested too deep") from error
@@ -274,13 +280,13 @@ def _follow(path: Path, variables: Mapping[str, Any]) -> Any:
             except KeyError:
                 pass
         holder, value = value, TEXT.getattr(value, name)
-        # a method that is not called: nobody means `<built-in method …>`
+        # a method that is not called would print as `<built-in method …>`
         if isinstance(value, StrictUndefined) or (at == len(path) - 1 and is_method(value)):
-            known = [str(key) for key in holder] if isinstance(holder, Mapping) else []
-            said = ".".join(path[:at])
-            if known or isinstance(holder, Mapping):
-                raise UnknownNameError(f"`{said}.{name}`: " + unknown_name(f"field of `{said}`", name, known))
-            raise UnknownNameError(f"`{said}.{name}`: `{said}` ({type(holder).__name__}) has no `{name}`")
+            parent = ".".join(path[:at])
+            problem = f"`{parent}` ({type(holder).__name__}) has no `{name}`"
+            if isinstance(holder, Mapping):
+                problem = unknown_name(f"field of `{parent}`", name, [str(key) for key in holder])
+            raise UnknownNameError(f"`{parent}.{name}`: {problem}")
     return value
 
 

@@ -53,8 +53,10 @@ class CodeExec:
         unsplittable: Literal["refuse", "weak"],
         all_or_nothing: bool = False,
         imports: Imports = (),
+        star: bool = False,
     ) -> None:
         self.name = name
+        self._star = star
         self._all_or_nothing = all_or_nothing
         self._rule = rule
         self._shape = shape
@@ -144,7 +146,7 @@ class CodeExec:
             code=_of_class(f"{extras.get('prelude', '')}{code}", extras.get("class_name"), function),
             pairs=tuple((given, expected) for given, expected in extras["io_pairs"]),
             function=function,
-            star=bool(extras.get("star", False)),
+            star=bool(extras.get("star", self._star)),
             tolerance=None if tolerance is None else float(tolerance),
             imports=self._imports_of(sample),
         )
@@ -206,6 +208,7 @@ def code_exec(
     prelude: str | None = None,
     io_pairs: str | None = None,
     function: str | None = None,
+    star: bool = False,
     expressions: str | None = None,
     expected_stdout: str | None = None,
     stdin: str | None = None,
@@ -223,8 +226,8 @@ def code_exec(
     the class whose method `extras.function` is, and `extras.lenient_output` compares numbers in an output by value.
 
     For samples that are rows, templates say what is checked: `tests` (with `entry_point` and `prelude`), `io_pairs` (a
-    list of [arguments, result], with `function`), `expressions` (a list), or `expected_stdout` (with `stdin`).
-    `solution` is a program that passes, which `assay check` tries.
+    list of [input, result], with `function`; with `star` each input is a list of arguments), `expressions` (a list), or
+    `expected_stdout` (with `stdin`). `solution` is a program that passes, which `assay check` tries.
     """
     _refuse_unknown(post_process, shape, unsplittable)
     templates = {
@@ -246,6 +249,7 @@ def code_exec(
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,
         imports=_allowed(imports),
+        star=star,
     )
     return over_row(
         scorer, templates, context=context, value=value, lists=("io_pairs",), has_solver=has_solver, solution=solution

@@ -83,7 +83,7 @@ class FunctionCallCoverage:
             }
             for at, (name, arguments) in enumerate(self._wanted(sample))
         ]
-        return Completion(text="", finish_reason="tool_calls" if calls else "stop", tool_calls=calls or None)
+        return Completion(text="", finish_reason="tool_calls", tool_calls=calls) if calls else Completion(text="")
 
     def _wanted(self, sample: Sample) -> list[NamedCall]:
         text = self._required.render({"sample": sample.row or {}}, sample)

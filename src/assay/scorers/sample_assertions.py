@@ -194,7 +194,7 @@ class SampleAssertions:
     def _cost(self, trace: Trace, most: float) -> Graded:
         cost = None if self._cost_of is None else self._cost_of(trace.completions)
         if cost is None:
-            raise self._failure("unsupported", "no price is known for this model; add it to prices.yaml")
+            raise self._failure("unsupported", "no price is known for this model, or it counts no tokens")
         return _yes(cost <= most, f"{cost:g}")
 
     def _failure(self, kind: str, message: str) -> FailureError:

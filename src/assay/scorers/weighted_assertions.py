@@ -95,7 +95,7 @@ class WeightedAssertions:
         schema = data.get("value")
         rendered = isinstance(schema, str)  # into a schema, of every row its own
         if kind in OF_SCHEMAS and not rendered and (problem := schema and unsupported(schema)):
-            raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not checked here")
+            raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not supported in a schema here")
         made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
         lone = _ALSO.get(kind, ()) if isinstance(schema, str) and _LONE.fullmatch(schema) else ()
         embeds = self._embedding_model(given, context)
@@ -220,7 +220,7 @@ class WeightedAssertions:
     def _cost(self, trace: Trace, most: float) -> Held:
         cost = None if self._cost_of is None else self._cost_of(trace.completions)
         if cost is None:
-            raise self._failure("unsupported", "no price is known for this model; add it to prices.yaml")
+            raise self._failure("unsupported", "no price is known for this model, or it counts no tokens")
         return Held(cost <= most, f"{cost:g}")
 
     def _failure(self, kind: str, message: str) -> FailureError:

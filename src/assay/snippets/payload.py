@@ -31,24 +31,24 @@ def payload_of(trace: Trace) -> dict[str, Any]:
 
 
 def full_conversation(trace: Trace) -> list[dict[str, Any]]:
-    """Every message as it was, whoever spoke last; of a plain prompt, the two messages it amounts to."""
+    """Every message, whatever the last one is; of a plain prompt, the question and its answer."""
     if trace.messages:
         return [plain_message(message) for message in trace.messages]
-    asked = [] if trace.prompt is None else [{"role": "user", "content": trace.prompt}]
+    question = [] if trace.prompt is None else [{"role": "user", "content": trace.prompt}]
     answer: dict[str, Any] = {"role": "assistant", "content": trace.prediction}
     if trace.completions and trace.completions[-1].tool_calls:
         answer["tool_calls"] = trace.completions[-1].tool_calls
-    return [*asked, answer]
+    return [*question, answer]
 
 
 def plain_message(message: Message) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(message)
-    made.setdefault("content", "")
-    return made
+    fields: dict[str, Any] = msgspec.to_builtins(message)
+    fields.setdefault("content", "")
+    return fields
 
 
 def output_of(completion: Completion) -> dict[str, Any]:
-    """A completion in the shape of a chat answer, with what else the server said."""
+    """A completion in the shape of a chat answer, with the rest of the server's response."""
     data = chat_answer(completion.text)
     for name, value in (completion.raw or {}).items():
         if name == "references":

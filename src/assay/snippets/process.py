@@ -97,7 +97,7 @@ class Snippet:
             raise self._failure(
                 "untrusted", "the task's Python lies outside this project; run with --trust to allow it"
             )
-        await self._service.running()  # loaded, it has said how many calls it takes at once
+        await self._service.running()  # once loaded, it is known how many calls it takes at once
         async with self._turn:
             call = _Call(await self._service.running(), predict, time_limit_seconds or self._time_limit)
             try:
@@ -143,28 +143,28 @@ class Snippet:
                 {"call": number, "function": self._function, "arguments": arguments, "fit": fit, "name": _NAME}
             )
 
-        self._allow(call, call.time_limit)
+        self._set_deadline(call, call.time_limit)
         try:
             return await self._service.ask_of(call.child, line)
         finally:
-            self._over(call)
+            self._finish(call)
             for task in call.tasks:
                 task.cancel()
 
-    def _allow(self, call: _Call, seconds: float) -> None:
+    def _set_deadline(self, call: _Call, seconds: float) -> None:
         call.deadline = asyncio.get_running_loop().call_later(seconds, self._overdue, call)
 
     def _overdue(self, call: _Call) -> None:
-        """Ask the worker to give the call up; then make it."""
-        if call.reported:
+        """Ask the worker to give the call up; kill it if it does not."""
+        if call.cancelled:
             call.killed = True
             self._service.drop(call.child)
         else:
-            call.reported = True
+            call.cancelled = True
             call.child.write(_line({"cancel": call.number}))
-            self._allow(call, _GRACE_SECONDS)
+            self._set_deadline(call, _GRACE_SECONDS)
 
-    def _over(self, call: _Call) -> None:
+    def _finish(self, call: _Call) -> None:
         self._calls.pop(call.number, None)
         if call.deadline is not None:
             call.deadline.cancel()
@@ -173,13 +173,13 @@ class Snippet:
         try:
             message = _decode(line)
         except msgspec.DecodeError as error:
-            raise self._failure("exception", "the snippet wrote to the pipe of its process") from error
+            raise self._failure("exception", "the snippet wrote to its worker's pipe") from error
         if "predict" in message:
             self._ask_model(message)
             return None
         number = message.get("done", message.get("failed", 0))
         if (call := self._calls.get(number)) is not None:
-            self._over(call)
+            self._finish(call)
         return number, message
 
     def _ask_model(self, message: dict[str, Any]) -> None:
@@ -189,7 +189,7 @@ class Snippet:
             task.add_done_callback(call.tasks.discard)
 
     async def _answer_question(self, call: _Call, message: dict[str, Any]) -> None:
-        """While it waits for a model, its time stands still."""
+        """The call's clock stops while it waits for a model."""
         loop = asyncio.get_running_loop()
         if not call.waiting_for_model and call.deadline is not None:
             call.seconds_left = call.deadline.when() - loop.time()
@@ -205,7 +205,7 @@ class Snippet:
             answer = _failed(call, failure_of(error, "model", ""))
         call.waiting_for_model -= 1
         if not call.waiting_for_model and call.number in self._calls:
-            self._allow(call, call.seconds_left)
+            self._set_deadline(call, call.seconds_left)
         try:
             line = _line({"answer": message["predict"], **answer})
         except UnicodeEncodeError:
@@ -224,7 +224,7 @@ class _Call:
     seconds_left: float = 0.0
     """At the moment it began to wait for a model."""
     waiting_for_model: int = 0
-    reported: bool = False
+    cancelled: bool = False
     killed: bool = False
     model_failure: Failure | None = None
     """The first; kept here, because the author's code may catch whatever is raised in it."""

@@ -39,10 +39,10 @@ def run(order):
     if order.get("file"):
         if not order.get("name"):
             return _script(order["file"], order["arguments"][0])
-        found = _of_file(order["file"])
+        function = _of_file(order["file"])
         for step in order["name"].split("."):
-            found = found[step] if isinstance(found, dict) else getattr(found, step)
-        return found(*order["arguments"])
+            function = function[step] if isinstance(function, dict) else getattr(function, step)
+        return function(*order["arguments"])
     code = order["code"]
     body = "\\n".join("    " + line for line in code.split("\\n")) if "\\n" in code else "    return " + code.strip()
     names = {"json": json}
@@ -51,15 +51,15 @@ def run(order):
 
 
 def _script(path, context):
-    """What a script prints that is given its context as JSON."""
-    before, said = sys.argv, io.StringIO()
+    """The output of a script, which is given its context as JSON."""
+    before, printed = sys.argv, io.StringIO()
     sys.argv = [path, json.dumps(context)]
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(printed):
             runpy.run_path(path, run_name="__main__")
     finally:
         sys.argv = before
-    return said.getvalue().rstrip("\\n")
+    return printed.getvalue().rstrip("\\n")
 
 
 def _of_file(path):

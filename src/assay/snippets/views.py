@@ -34,7 +34,7 @@ class Node(dict[str, Any]):
 
 
 class MadeUpValues(Node):
-    """Values of a score that nobody gave; `missing` answers for a name that was not made up."""
+    """Made-up values of a score; `missing` answers for a name that was not made up."""
 
     def __init__(self, values: dict[str, Any], missing: Callable[[str], Any]) -> None:
         super().__init__(values)
@@ -55,7 +55,7 @@ class Content(list[Any]):
 
 
 class ModelOutput(str):
-    """The last answer of a model: its text, and what the server said around it (`choices[0].message.content`)."""
+    """The last answer of a model: its text, and the server's response around it (`choices[0].message.content`)."""
 
     data: Node
 
@@ -89,7 +89,7 @@ class SolverTrace:
         trace: SolverTrace | None = None,
         raw_outputs: Iterable[Any] = (),
     ) -> None:
-        """`trace` and `raw_outputs` are what snippets of elsewhere make one of."""
+        """`trace` and `raw_outputs` are for snippets written for other programs."""
         self.items: list[Any] = [as_item(item) for item in (items if trace is None else trace.items)]
         self.metadata = metadata or {}
         self.raw_outputs: list[Any] = list(raw_outputs)
@@ -199,15 +199,14 @@ class SolverTrace:
         return as_node(json.loads(arguments)) if isinstance(arguments, str) and arguments.strip() else arguments or {}
 
     def get_function_output_text(self, output: Any) -> str:
-        said = output.get("output")
-        return said if isinstance(said, str) else str(Content(said or []))
+        value = output.get("output")
+        return value if isinstance(value, str) else str(Content(value or []))
 
     def _first_user(self) -> int:
         return next((at for at, item in enumerate(self.items) if is_message(item, "user")), len(self.items))
 
     def _last_text(self, role: str) -> str | None:
-        found = [item for item in self.items if is_message(item, role)]
-        return str(found[-1]["content"]) if found else None
+        return next((str(item["content"]) for item in reversed(self.items) if is_message(item, role)), None)
 
 
 class SolverOutput:
@@ -331,34 +330,34 @@ def plain(value: Any) -> Any:
 
 def chat_messages(items: Iterable[Any]) -> list[dict[str, Any]]:
     """Trace items as the messages a chat server takes."""
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for item in items:
         kind = item.get("type", "message")
         if kind == "message":
             kept = {name: plain(item[name]) for name in ("name", "tool_calls", "tool_call_id") if item.get(name)}
-            found.append({"role": item.get("role"), "content": _chat_content(item.get("content")), **kept})
+            messages.append({"role": item.get("role"), "content": _chat_content(item.get("content")), **kept})
         elif kind == "function_call":
             call = {
                 "id": item.get("call_id"),
                 "type": "function",
                 "function": {"name": item.get("name"), "arguments": item.get("arguments", "{}")},
             }
-            if item.get("extra_content"):  # what its vendor wants back with it
+            if item.get("extra_content"):  # its vendor expects it back
                 call["extra_content"] = plain(item["extra_content"])
-            if found and found[-1]["role"] == "assistant":
-                found[-1].setdefault("tool_calls", []).append(call)
+            if messages and messages[-1]["role"] == "assistant":
+                messages[-1].setdefault("tool_calls", []).append(call)
             else:
-                found.append({"role": "assistant", "content": "", "tool_calls": [call]})
+                messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         elif kind == "function_call_output":
             text = item.get("output")
             text = text if isinstance(text, str) else str(Content(text or []))
-            found.append({"role": "tool", "content": text, "tool_call_id": item.get("call_id")})
+            messages.append({"role": "tool", "content": text, "tool_call_id": item.get("call_id")})
         elif kind in ("custom_task_input_message", "custom_task_output_message"):
             content = item.get("content")
             role = "user" if kind == "custom_task_input_message" else "assistant"
             text = content if isinstance(content, str) else json.dumps(plain(content), ensure_ascii=False)
-            found.append({"role": role, "content": text})
-    return found
+            messages.append({"role": role, "content": text})
+    return messages
 
 
 def _chat_content(content: Any) -> Any:
@@ -371,18 +370,18 @@ def _chat_content(content: Any) -> Any:
 
 def trace_items(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Chat messages as trace items."""
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     for each in messages:
         role, content = str(each.get("role")), each.get("content")
         if role == "tool":
-            found.append({"type": "function_call_output", "call_id": each.get("tool_call_id"), "output": content})
+            items.append({"type": "function_call_output", "call_id": each.get("tool_call_id"), "output": content})
             continue
         if content or not each.get("tool_calls"):
             parts = {"content": content} if isinstance(content, list) else {}
-            found.append({**message(role, content if content is not None else ""), **parts})
+            items.append({**message(role, content if content is not None else ""), **parts})
         for call in each.get("tool_calls") or ():
             function = call.get("function", {})
-            found.append(
+            items.append(
                 {
                     "type": "function_call",
                     "call_id": call.get("id"),
@@ -392,7 +391,7 @@ def trace_items(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
                     **({"extra_content": call["extra_content"]} if call.get("extra_content") else {}),
                 }
             )
-    return found
+    return items
 
 
 def _pairs(calls: Iterable[Any], outputs: Iterable[Any]) -> list[tuple[Any, Any]]:

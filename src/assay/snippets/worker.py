@@ -50,7 +50,8 @@ class SnippetWorker:
         self._namespace: dict[str, Any] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._trials: dict[int, _Trial] = {}
-        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        """The answers of models that are waited for."""
         self._questions = 0
 
     async def serve(self) -> None:
@@ -59,14 +60,14 @@ class SnippetWorker:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         self._watch(loop)
         while line := await reader.readline():
-            self._take(json.loads(line))
+            self._handle(json.loads(line))
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """As long as the loop turns, the alarm is put off; a step that blocks it too long is interrupted."""
+        """Reset the alarm as long as the loop runs; a step that blocks it too long is interrupted."""
         signal.setitimer(signal.ITIMER_REAL, self._time_limit)
         loop.call_later(self._time_limit / 4, self._watch, loop)
 
-    def _take(self, order: dict[str, Any]) -> None:
+    def _handle(self, order: dict[str, Any]) -> None:
         if "load" in order:
             self._load(order)
         elif "call" in order:
@@ -75,9 +76,9 @@ class SnippetWorker:
             self._calls[number] = task
             task.add_done_callback(lambda _: self._forget(number))
         elif "answer" in order:
-            asked = self._asked.pop(order["answer"], None)
-            if asked is not None and not asked.done():
-                asked.set_result(order)
+            pending = self._pending.pop(order["answer"], None)
+            if pending is not None and not pending.done():
+                pending.set_result(order)
         elif "cancel" in order and order["cancel"] in self._calls:
             self._calls[order["cancel"]].cancel()
 
@@ -101,7 +102,7 @@ class SnippetWorker:
         except (Exception, _TimeUp, SystemExit) as error:
             self._raised(order["number"], error, order["name"])
         else:
-            self._say({"done": order["number"], "result": {"concurrent": inspect.iscoroutinefunction(function)}})
+            self._send({"done": order["number"], "result": {"concurrent": inspect.iscoroutinefunction(function)}})
 
     async def _call(self, number: int, order: dict[str, Any]) -> None:
         try:
@@ -109,9 +110,7 @@ class SnippetWorker:
             trial = self._trials.get(number)
             answer = {"done": number, "result": result} | ({} if trial is None else {"trial": trial.report()})
             line = json.dumps(answer, default=_json_form, allow_nan=False)
-        except asyncio.CancelledError:
-            self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
-        except _TimeUp:
+        except (asyncio.CancelledError, _TimeUp):
             self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
         except _ModelFailed as error:
             self._fail(number, "model", str(error))
@@ -129,7 +128,7 @@ class SnippetWorker:
         function = self._namespace[order["function"]]
         arguments = [self._argument(argument, number) for argument in order["arguments"]]
         if order.get("fit"):
-            arguments = arguments[: _places(function, len(arguments))]
+            arguments = arguments[: _positional_count(function, len(arguments))]
         result = function(*arguments)
         if inspect.isawaitable(result):
             result = await result
@@ -160,12 +159,12 @@ class SnippetWorker:
         self._questions += 1
         question = self._questions
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[question] = answer
-        self._say({"predict": question, "for": number, **request})
+        self._pending[question] = answer
+        self._send({"predict": question, "for": number, **request})
         return await answer
 
     def _raised(self, number: int, error: BaseException, name: str) -> None:
-        self._fail(number, "exception", _error_message(error, name), error, traceback=_way_to(error, name))
+        self._fail(number, "exception", _error_message(error, name), error, traceback=_traceback_of(error, name))
 
     def _fail(
         self, number: int, kind: str, message: str, error: BaseException | None = None, *, traceback: str = ""
@@ -175,9 +174,9 @@ class SnippetWorker:
             answer["traceback"] = traceback
         if (trial := self._trials.get(number)) is not None:
             answer["trial"] = trial.report(error)
-        self._say(answer)
+        self._send(answer)
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         self._write(json.dumps(message, default=_json_form))
 
     def _write(self, line: str) -> None:
@@ -264,7 +263,7 @@ def _one_part(sample: Any, output: Any) -> dict[str, Any]:
     }
 
 
-def _places(function: Any, most: int) -> int:
+def _positional_count(function: Any, most: int) -> int:
     """How many positional arguments a function takes, so that `compute_scores(sample)` works in a model task too."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind is each.VAR_POSITIONAL for each in parameters):
@@ -273,7 +272,7 @@ def _places(function: Any, most: int) -> int:
 
 
 def _error_message(error: BaseException, name: str) -> str:
-    """What the error says, and the snippet's line it came from."""
+    """The error's message, and the line of the snippet that raised it."""
     if isinstance(error, _TimeUp):
         return "loading the snippet took too long"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
@@ -283,14 +282,14 @@ def _error_message(error: BaseException, name: str) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def _way_to(error: BaseException, name: str) -> str:
+def _traceback_of(error: BaseException, name: str) -> str:
     """The traceback from the snippet's first line on; its reader shortens it and removes keys."""
     if isinstance(error, _TimeUp):
         return ""
-    found = traceback.TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
-    first = next((place for place, frame in enumerate(found.stack) if frame.filename == name), len(found.stack))
-    del found.stack[:first]
-    return "".join(found.format(chain=False)).rstrip()[-LONGEST_TRACEBACK:]
+    report = traceback.TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
+    first = next((place for place, frame in enumerate(report.stack) if frame.filename == name), len(report.stack))
+    del report.stack[:first]
+    return "".join(report.format(chain=False)).rstrip()[-LONGEST_TRACEBACK:]
 
 
 def _json_form(value: Any) -> Any:
@@ -325,7 +324,7 @@ class _SampleScore:
 
 
 class _Trial:
-    """Made-up scores, and what a snippet does with them: what it does without a look at any depends on none."""
+    """Made-up scores, and what a snippet does with them: an error before it reads any does not depend on them."""
 
     def __init__(self, values: list[dict[str, Any]], count: int, known: bool) -> None:
         self.looked = False
@@ -364,8 +363,7 @@ class _MadeUpScore(_SampleScore):
 
 
 def _install_shim() -> None:
-    """The module names that existing snippets import their types from."""
-    text_part = _part("output_text")
+    """Provide the modules that existing snippets import their types from."""
     names = {
         "SampleScore": _SampleScore,
         "SolverOutput": views.SolverOutput,
@@ -382,7 +380,7 @@ def _install_shim() -> None:
         "FunctionCallStatus": _Words("in_progress", "completed", "incomplete"),
         "FunctionCallOutputStatusEnum": _Words("in_progress", "completed", "incomplete"),
         "SYNTHETIC_MESSAGE_STATUS": "completed",
-        "OutputTextContent": text_part,
+        "OutputTextContent": _part("output_text"),
         "InputTextContent": _part("input_text"),
         "FunctionCall": _item("function_call"),
         "FunctionCallOutput": _item("function_call_output"),
@@ -393,14 +391,12 @@ def _install_shim() -> None:
         "SystemTaskOutput": views.Node,
         "SystemTaskMetricEntry": views.Node,
     }
-    for name in ("latticeflow", "latticeflow.core", "latticeflow.core.dtypes"):
-        sys.modules.setdefault(name, types.ModuleType(name))
-    for name in ("latticeflow.assessment", "latticeflow.assessment.dtypes"):
-        sys.modules.setdefault(name, types.ModuleType(name))
-    for name in ("latticeflow.core.dtypes", "latticeflow.assessment.dtypes"):
-        sys.modules[name].__dict__.update(names)
+    sys.modules.setdefault("latticeflow", types.ModuleType("latticeflow"))
+    for package in ("latticeflow.core", "latticeflow.assessment"):
+        sys.modules.setdefault(package, types.ModuleType(package))
+        module = sys.modules.setdefault(f"{package}.dtypes", types.ModuleType(f"{package}.dtypes"))
         # names that only annotate, or build plain items, need no more than a mapping with attributes
-        sys.modules[name].__dict__["__getattr__"] = _annotation
+        module.__dict__.update(names, __getattr__=_annotation)
 
 
 def _annotation(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Solvers that ask how likely given texts are, instead of letting the model write: choices, and whole texts.
 
-What the model said is kept in `Trace.items`, one entry per text, so that a run can be scored again under another
-normalisation without asking the model again.
+The log-likelihoods are kept in `Trace.items`, one entry per text, so that a run can be scored again under another
+normalisation without calling the model again.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class ChoiceLikelihood:
         separator = str(sample.extras.get("separator", self._separator))
         system = sample.extras.get("system")
         texts = _continuations(sample, choices)
-        asked = [
+        requests = [
             _request(prompt, separator + text, system)
             for prompt, text in zip(_contexts(sample, choices), texts, strict=True)
         ]
         if self._unconditional:
-            asked += [_request(self._unconditional_prompt, separator + text, None) for text in texts]
-        completions = await asyncio.gather(*(model.generate(request) for request in asked))
+            requests += [_request(self._unconditional_prompt, separator + text, None) for text in texts]
+        completions = await asyncio.gather(*map(model.generate, requests))
         logprobs = [_logprob(completion, model) for completion in completions]
         items: list[dict[str, Any]] = []
         for place, choice in enumerate(choices):
@@ -127,7 +127,7 @@ class TextLikelihood:
         prompt, text = (sample.prompt, sample.targets[0]) if sample.targets else ("", sample.prompt)
         rolling = (sample.extras.get("window", self._window), sample.extras.get("stride", self._stride))
         if wrong := _wrong_window(*rolling):
-            raise FailureError(Failure(stage="solver", part="text_likelihood", kind="bad_request", message=wrong))
+            raise _bad_request(wrong, "text_likelihood")
         completion = await model.generate(Request(prompt=prompt, continuation=text, rolling=rolling))
         item: dict[str, Any] = {"text": text, "logprob": _logprob(completion, model)}
         for name, field in (("tokens", "continuation_tokens"), ("windows", "windows")):
@@ -187,8 +187,7 @@ def _request(prompt: str, continuation: str, system: Any) -> Request:
 def _choices(sample: Sample) -> list[str]:
     choices = sample.extras.get("choices")
     if not isinstance(choices, list) or len(choices) < 2 or not all(isinstance(choice, str) for choice in choices):
-        message = "extras.choices must be a list of at least two texts"
-        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+        raise _bad_request("extras.choices must be a list of at least two texts")
     return choices
 
 
@@ -197,8 +196,7 @@ def _contexts(sample: Sample, choices: list[str]) -> list[str]:
     if contexts is None:
         return [sample.prompt] * len(choices)
     if not isinstance(contexts, list) or len(contexts) != len(choices) or not all(isinstance(c, str) for c in contexts):
-        message = "extras.contexts must be a list of texts, one for each choice"
-        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+        raise _bad_request("extras.contexts must be a list of texts, one for each choice")
     return contexts
 
 
@@ -208,9 +206,12 @@ def _continuations(sample: Sample, choices: list[str]) -> list[str]:
         return choices
     text = sample.extras.get("continuation")
     if not isinstance(text, str) or not text.strip():
-        message = "extras.contexts needs extras.continuation, the text that is scored after each of them"
-        raise FailureError(Failure(stage="solver", part="choice_likelihood", kind="bad_request", message=message))
+        raise _bad_request("extras.contexts needs extras.continuation, the text that is scored after each of them")
     return [text] * len(choices)
+
+
+def _bad_request(message: str, part: str = "choice_likelihood") -> FailureError:
+    return FailureError(Failure(stage="solver", part=part, kind="bad_request", message=message))
 
 
 def _logprob(completion: Completion, model: Model) -> float:

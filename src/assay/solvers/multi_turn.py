@@ -19,7 +19,7 @@ from assay.solvers.templated import settings_of
 
 @dataclass(slots=True)
 class _Conversation:
-    """What has been said so far in one attempt."""
+    """The messages of one attempt so far."""
 
     sample: Sample
     model: Model
@@ -27,7 +27,7 @@ class _Conversation:
     messages: list[Message] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
     answers: list[Message] = field(default_factory=list)
-    """What the evaluated model itself said: scripted lines and other models speak as `assistant` too."""
+    """The evaluated model's own messages: scripted ones and those of other models are `assistant` messages too."""
     loop_index: int | None = None
 
     def variables(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class _Generate(_Terminating):
 
     async def run(self, conversation: _Conversation) -> _Stop | None:
         if not conversation.messages:
-            problem = "nothing has been said when the model is asked; a `chat_message` belongs before `generate`"
+            problem = "there is no message to send yet; a `chat_message` belongs before `generate`"
             raise _failure("bad_input", f"sample `{conversation.sample.id}`: {problem}")
         request = Request(messages=tuple(conversation.messages), **conversation.settings)
         completion = await conversation.model.generate(request)

@@ -36,13 +36,13 @@ class PromptTemplate:
         """What the model is asked about this sample; a test may put texts before and after the prompt."""
         before, after = sample.extras.get("around") or ("", "")
         try:
-            asked = ask(f"{before}{self._prompt}{after}", {**(sample.row or {}), "env": self._environment})
+            rendered = ask(f"{before}{self._prompt}{after}", {**(sample.row or {}), "env": self._environment})
         except TemplateError as error:
             failure = Failure(stage="prompt", part="prompt_template", kind="template", message=str(error))
             raise FailureError(failure) from error
-        if asked.messages is None:
-            return Request(prompt=asked.prompt, **self._settings)
-        return Request(messages=tuple(msgspec.convert(asked.messages, list[Message])), **self._settings)
+        if rendered.messages is None:
+            return Request(prompt=rendered.prompt, **self._settings)
+        return Request(messages=tuple(msgspec.convert(rendered.messages, list[Message])), **self._settings)
 
 
 class PromptProgram:
@@ -62,13 +62,13 @@ class PromptProgram:
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         given = {"vars": sample.row or {}, "provider": {"id": model.name}, "config": self._program.get("config") or {}}
-        made = await self._programs.run(self._program, given)
-        if isinstance(made, dict) and "prompt" in made:
-            made = made["prompt"]
-        if made is None:
-            failure = Failure(stage="prompt", part="prompt_template", kind="bad_output", message="it made no prompt")
-            raise FailureError(failure)
-        text = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False)
+        prompt = await self._programs.run(self._program, given)
+        if isinstance(prompt, dict) and "prompt" in prompt:
+            prompt = prompt["prompt"]
+        if prompt is None:
+            message = "the program returned no prompt"
+            raise FailureError(Failure(stage="prompt", part="prompt_template", kind="bad_output", message=message))
+        text = prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False)
         request = PromptTemplate(text, self._environment, self._settings).request(sample)
         return answered(request, await model.generate(request))
 

@@ -13,7 +13,7 @@ from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.snippets.views import SolverTrace, chat_messages, trace_items
 from assay.solvers.single_turn import reply
-from assay.solvers.templated import refuse_other_model
+from assay.solvers.templated import request_fields
 
 
 class PythonSolver:
@@ -41,8 +41,8 @@ class PythonSolver:
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         completions: list[Completion] = []
 
-        async def predict(asked: dict[str, Any]) -> dict[str, Any]:
-            completion = await model.generate(_request(asked))
+        async def predict(message: dict[str, Any]) -> dict[str, Any]:
+            completion = await model.generate(_request(message))
             completions.append(completion)
             return {**output_of(completion), "items": trace_items([plain_message(reply(completion))])}
 
@@ -50,14 +50,7 @@ class PythonSolver:
             {"value": sample.row or {}}, {"model": model.name}, {"trace": None}, predict=predict
         )
         if solved["text"] is None and not completions:
-            raise FailureError(
-                Failure(
-                    stage="solver",
-                    part="python",
-                    kind="bad_output",
-                    message=f"sample `{sample.id}`: run_solver returned a trace without an answer",
-                )
-            )
+            raise _failure("bad_output", f"sample `{sample.id}`: run_solver returned a trace without an answer")
         text = solved["text"] if solved["text"] is not None else completions[-1].text
         return _trace(text, solved["items"], completions)
 
@@ -65,22 +58,15 @@ class PythonSolver:
         await self._snippet.aclose()
 
 
-def _request(asked: dict[str, Any]) -> Request:
-    extra = dict(asked.get("extra") or {})
+def _request(message: dict[str, Any]) -> Request:
+    """The request that a snippet sends over its pipe."""
     try:
-        refuse_other_model(extra)
+        fields = request_fields(message.get("extra") or {})
     except ValueError as error:
-        raise FailureError(Failure(stage="solver", part="python", kind="bad_input", message=str(error))) from error
-    known = {name: extra.pop(name) for name in ("temperature", "top_p", "max_tokens", "seed") if name in extra}
-    for name in ("tools", "response_format"):
-        if name in extra:
-            known[name] = extra.pop(name)
-    if "stop" in extra:
-        stop = extra.pop("stop")
-        known["stop"] = (stop,) if isinstance(stop, str) else tuple(stop or ())
-    if "prompt" in asked:
-        return Request(prompt=asked["prompt"], extra=extra or None, **known)
-    return Request(messages=msgspec.convert(asked["messages"], tuple[Message, ...]), extra=extra or None, **known)
+        raise _failure("bad_input", str(error)) from error
+    if "prompt" in message:
+        return Request(prompt=message["prompt"], **fields)
+    return Request(messages=msgspec.convert(message["messages"], tuple[Message, ...]), **fields)
 
 
 def _trace(text: str, items: list[dict[str, Any]] | None, completions: list[Completion]) -> Trace:
@@ -88,3 +74,7 @@ def _trace(text: str, items: list[dict[str, Any]] | None, completions: list[Comp
         return Trace(prediction=text, completions=tuple(completions))
     messages = tuple(Message(**message) for message in chat_messages(SolverTrace(items).items))
     return Trace(prediction=text, messages=messages, completions=tuple(completions), items=items)
+
+
+def _failure(kind: str, message: str) -> FailureError:
+    return FailureError(Failure(stage="solver", part="python", kind=kind, message=message))

@@ -50,11 +50,11 @@ def _with_media(sample: Sample) -> str | list[dict[str, Any]]:
 
 def generation_of(sample: Sample) -> dict[str, Any]:
     """`extras.generation`: the task's own stop sequences, length and temperature, passed on unchanged."""
-    said = sample.extras.get("generation")
-    if not isinstance(said, dict):
+    given = sample.extras.get("generation")
+    if not isinstance(given, dict):
         return {}
-    settings = {name: said[name] for name in GENERATION if name in said}
-    return settings | ({"stop": tuple(map(str, said["stop"]))} if said.get("stop") else {})
+    settings = {name: given[name] for name in GENERATION if name in given}
+    return settings | ({"stop": tuple(map(str, given["stop"]))} if given.get("stop") else {})
 
 
 def answered(request: Request, completion: Completion) -> Trace:
@@ -66,9 +66,7 @@ def answered(request: Request, completion: Completion) -> Trace:
 
 
 def reply(completion: Completion) -> Message:
-    if completion.tool_calls:
-        return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls)
-    return Message(role="assistant", content=completion.text)
+    return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls or None)
 
 
 def single_turn(*, system: str | None = None, context: BuildContext = NO_CONTEXT) -> SingleTurn:

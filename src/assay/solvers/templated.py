@@ -108,15 +108,15 @@ class GenericInput:
         """What the model is asked about this sample."""
         text = self._template.render({"sample": sample.row or {}}, sample)
         try:
-            asked = request_of(msgspec.json.decode(text))
+            request = request_of(msgspec.json.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:
             hint = " (write `{{ … | tojson }}` without quotes around it for text with quotes or newlines)"
-            wanted = f"the template must render to JSON: {error}{hint}"
+            problem = f"the template must render to JSON: {error}{hint}"
             if type(error) is ValueError:
-                wanted = f"the template's input cannot be asked: {error}"
-            raise self._template.failure("bad_input", f"{wanted}; it rendered {text[:200]!r}", sample) from error
-        missing = {name: value for name, value in self._settings.items() if getattr(asked, name) is None}
-        return msgspec.structs.replace(asked, **missing) if missing else asked
+                problem = f"the template's input cannot be sent: {error}"
+            raise self._template.failure("bad_input", f"{problem}; it rendered {text[:200]!r}", sample) from error
+        missing = {name: value for name, value in self._settings.items() if getattr(request, name) is None}
+        return msgspec.structs.replace(request, **missing) if missing else request
 
 
 def request_of(data: Any) -> Request:
@@ -125,17 +125,20 @@ def request_of(data: Any) -> Request:
         return Request(prompt=data)
     if not isinstance(data, dict) or "messages" not in data:
         return Request(prompt=msgspec.json.encode(data).decode())
-    settings = dict(data)
-    refuse_other_model(settings)
-    messages = msgspec.convert(settings.pop("messages"), tuple[Message, ...])
-    fields = {name: settings.pop(name) for name in _REQUEST_FIELDS if name in settings}
-    stop = settings.pop("stop", None)
+    fields = request_fields({name: value for name, value in data.items() if name != "messages"})
+    return Request(messages=msgspec.convert(data["messages"], tuple[Message, ...]), **fields)
+
+
+def request_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a chat as fields of a request, those it has no field for as `extra`; `ValueError` for a `model`.
+
+    Requests go to the evaluated model only: another model's answer would be recorded under its name.
+    """
+    extra = dict(settings)
+    if "model" in extra:
+        raise ValueError(f"`model` is chosen by the run, and the input names `{extra['model']}`; leave it out")
+    fields = {name: extra.pop(name) for name in _REQUEST_FIELDS if name in extra}
+    stop = extra.pop("stop", None)
     if stop is not None:
         fields["stop"] = (stop,) if isinstance(stop, str) else tuple(stop)
-    return Request(messages=messages, extra=settings or None, **fields)
-
-
-def refuse_other_model(settings: Mapping[str, Any]) -> None:
-    """Requests go to the evaluated model only: another model's answer would be recorded under its name."""
-    if "model" in settings:
-        raise ValueError(f"`model` is chosen by the run, and the input names `{settings['model']}`; leave it out")
+    return {**fields, "extra": extra or None}

@@ -83,27 +83,27 @@ def _make_scorer(
     """The scorer, wrapped by the task's postprocessor where it has one: a single one for all its scorers."""
     options = dict(part.options)
     source = options.pop(POSTPROCESS, None)
-    made: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=options), definition, context)
+    scorer: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=options), definition, context)
     if source is None:
-        return made
+        return scorer
     from assay.scorers.over_parts import Postprocessor, over_parts
 
-    return over_parts(made, postprocessors.setdefault(source, Postprocessor(source, context)))
+    return over_parts(scorer, postprocessors.setdefault(source, Postprocessor(source, context)))
 
 
 def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Dataset:
     """The samples alone, for callers that only read."""
     use, options = definition.dataset.use, definition.dataset.options
-    with _told_where(definition):
-        found: Dataset = _fitting("dataset", use, catalog.make("dataset", use, options, own_code=own_code))
-        return found
+    with _located(definition):
+        dataset: Dataset = _fitting("dataset", use, catalog.make("dataset", use, options, own_code=own_code))
+        return dataset
 
 
 def build_solver(definition: TaskDefinition, model_for: Callable[..., Model] | None = None) -> Solver:
     """The solver alone, to show what would be asked; the author's Python is not run."""
     context = BuildContext(task=definition.name, model_for=model_for)
-    found: Solver = _make_part("solver", definition.solver, definition, context)
-    return found
+    solver: Solver = _make_part("solver", definition.solver, definition, context)
+    return solver
 
 
 def start_scorers(task: Task) -> list[SandboxReport]:
@@ -113,14 +113,14 @@ def start_scorers(task: Task) -> list[SandboxReport]:
 
 def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:
     """The keys of all attempts; None where the samples would have to be fetched."""
-    found = KeySet()
+    keys = KeySet()
     for definition in definitions:
         if is_elsewhere(definition.dataset):
             return None
         for sample in chosen_samples(build_dataset(definition), definition, config):
             for attempt in range(1, config.repeat + 1):
-                found.add(int(attempt_key(definition.name, sample, attempt), 16))
-    return found
+                keys.add(int(attempt_key(definition.name, sample, attempt), 16))
+    return keys
 
 
 def chosen_samples(dataset: Dataset, definition: TaskDefinition, config: RunConfig) -> Dataset:
@@ -162,7 +162,7 @@ class FirstSamples:
 
 
 def _make_part(kind: str, part: PartSpec, definition: TaskDefinition, context: BuildContext) -> Any:
-    with _told_where(definition, f"{kind} `{part.use}`"):
+    with _located(definition, f"{kind} `{part.use}`"):
         offered = {"context": context, **({"key": part.key} if kind == "scorer" else {})}
         made = _fitting(
             kind, part.use, catalog.make(kind, part.use, part.options, own_code=context.own_code, **offered)
@@ -192,14 +192,15 @@ def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
     """Third-party aggregates are computed when the run ends, too late to report an unknown option."""
     if part.use in catalog.CATALOG["aggregate"]:
         return
-    with _told_where(definition):
+    with _located(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)
         options = {name: value for name, value in part.options.items() if name != "scorer"}
         catalog.arguments_for("aggregate", part.use, aggregate, options, dict.fromkeys(catalog.OFFERED["aggregate"]))
 
 
 @contextmanager
-def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
+def _located(definition: TaskDefinition, what: str = "dataset") -> Iterator[None]:
+    """Errors that say which task they are about, and where its file has the option at fault."""
     where = f"{definition.source or definition.format}: task `{definition.name}`"
     try:
         yield
@@ -210,4 +211,4 @@ def _told_where(definition: TaskDefinition, what: str = "") -> Iterator[None]:
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     except TypeError as error:
-        raise UsageError(f"{where}: {what or 'dataset'}: {error}") from error
+        raise UsageError(f"{where}: {what}: {error}") from error

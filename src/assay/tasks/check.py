@@ -6,6 +6,7 @@ The tasks of YAML files are rehearsed as in a run, with a script in place of eve
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -70,8 +71,8 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     """What was proved about one task."""
 
     task: str
-    samples: int
-    gold_checked: int
+    samples: int = 0
+    gold_checked: int = 0
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]
     without_gold: dict[str, int] = {}
@@ -106,16 +107,15 @@ async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
         task = means.build(definition)
         checked = await check_task(task, script=means.script, places=loaded.places)
     except UsageError as error:
-        found = _faults_of(definition.name, error)
-        return TaskCheck(task=definition.name, samples=0, gold_checked=0, findings=found)
+        return TaskCheck(task=definition.name, findings=_faults_of(definition.name, error))
     if not definition.aggregates and loaded.places is not None:
         message = "no scorer has metrics, so the task has no score"
         none = Fault(problem="no_score", field="definition.scorers", sample="", message=message, error=False)
         checked = msgspec.structs.replace(checked, findings=[*checked.findings, _located(task, none, loaded.places)])
     if (fault := await means.try_metrics(definition)) is not None:
-        told = _located(task, fault, loaded.places)
-        others = [each for each in checked.findings if (each.problem, each.field) != (told.problem, told.field)]
-        checked = msgspec.structs.replace(checked, findings=[told, *others])
+        finding = _located(task, fault, loaded.places)
+        others = [each for each in checked.findings if (each.problem, each.field) != (finding.problem, finding.field)]
+        checked = msgspec.structs.replace(checked, findings=[finding, *others])
     missing = definition.metadata.get("missing_models", ())
     remarks = [
         _of_file(
@@ -158,16 +158,15 @@ async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means
     if needs is not None and not tasks:
         return []  # nothing can be rehearsed without the values
     if not tasks:
-        return [TaskCheck(task=str(file.path), samples=0, gold_checked=0, findings=known)]
-    loaded = [LoadedTask(*task) for task in tasks]
-    checks = [await check_built(task, means) for task in loaded]
-    known += means.try_policies(loaded) if mending.keeps_numbers() else []
+        return [TaskCheck(task=str(file.path), findings=known)]
+    checks = [await check_built(task, means) for task in tasks]
+    known += means.try_policies(tasks) if mending.keeps_numbers() else []
     checks = [_without_consequences(check, mending.parts()) for check in checks]
     if needs is not None:
         remark = _of_file(str(file.path), str(needs), problem=NEEDS_VALUES, error=False)
         return [_without_values(check, [*known, remark]) for check in checks]
     if len(checks) > 1:
-        return [TaskCheck(task=str(file.path), samples=0, gold_checked=0, findings=known), *checks]
+        return [TaskCheck(task=str(file.path), findings=known), *checks]
     return [msgspec.structs.replace(checks[0], findings=[*known, *checks[0].findings])]
 
 
@@ -200,18 +199,19 @@ def check_files(
 
     checks = []
     for path, error, in_folder in refused:
-        found = _faults_of(str(path), error)
-        if in_folder and isinstance(error, NoValueError):
-            needs = _of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)
-            found = _file_findings(path) or [needs]
+        needs = [_of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)]
         if _is_unwritten(error):
-            found = [_of_file(str(path), str(error), problem=NEEDS_VALUES, error=False)]
-        checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
+            findings = needs
+        elif in_folder and isinstance(error, NoValueError):
+            findings = _file_findings(path) or needs
+        else:
+            findings = _faults_of(str(path), error)
+        checks.append(TaskCheck(task=str(path), findings=findings))
     for folder in [Path(source) for source in sources if Path(source).is_dir()]:
         for path in files_named_by_key(folder):
-            said = {str(finding) for check in [*checks, *known] for finding in check.findings}
-            if found := [finding for finding in _file_findings(path) if str(finding) not in said]:
-                checks.append(TaskCheck(task=str(path), samples=0, gold_checked=0, findings=found))
+            reported = {str(finding) for check in [*checks, *known] for finding in check.findings}
+            if findings := [finding for finding in _file_findings(path) if str(finding) not in reported]:
+                checks.append(TaskCheck(task=str(path), findings=findings))
     return checks
 
 
@@ -252,7 +252,7 @@ def _of_file(task: str, line: str, *, problem: str = "bad_file", error: bool = T
 async def check_task(task: Task, *, script: Script | None = None, places: Places | None = None) -> TaskCheck:
     """Try the gold and the empty answer of every sample, and look at every prompt.
 
-    `script` is what the task's other models were built from, `places` where its fields stand; both are for YAML tasks.
+    `script` stands for the task's other models, `places` are the locations of its fields; both are for YAML tasks.
     """
     unusable = task.unusable or _cannot_start(task)
     if unusable is not None:
@@ -271,8 +271,7 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         gold = gold_answer(task, sample)
         if isinstance(task.solver, Rehearsable):
             gold_checked += 1
-            found = await _try_choices(task, task.solver, sample)
-            findings.extend(_located(task, fault, places) for fault in found)
+            findings.extend(_located(task, fault, places) for fault in await _try_choices(task, task.solver, sample))
             continue
         if gold is not None:
             gold_checked += 1
@@ -338,17 +337,13 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
     scores, failures, _ = await score_trace(task, sample, Trace(prediction=gold, prompt=sample.prompt))
     if failures:
         return [_finding(task, sample, "gold_failed", f"{failures[0].kind}: {failures[0].message}")]
-    low = [score for score in scores if not _full(score)]
-    return [
-        _finding(
-            task,
-            sample,
-            "gold_not_full_marks",
-            f"{score.name} gives the gold answer {shortened(gold)!r} {_value(score)}"
-            + (f": {score.reason}" if score.reason else ""),
-        )
-        for score in low
-    ]
+    findings = []
+    for score in scores:
+        if not _full(score):
+            reason = f": {score.reason}" if score.reason else ""
+            detail = f"{score.name} gives the gold answer {shortened(gold)!r} {_value(score)}{reason}"
+            findings.append(_finding(task, sample, "gold_not_full_marks", detail))
+    return findings
 
 
 async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Fault]:
@@ -388,23 +383,21 @@ async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
 
 
 def _look_at(task: Task, sample: Sample, seen: dict[bytes, tuple[str, tuple[str, ...]]]) -> list[Finding]:
-    found = []
+    findings = []
     messages = sample.extras.get("messages")
     if len(sample.prompt.strip()) < SHORTEST_PROMPT and sample.row is None and not messages:
-        found.append(
-            _finding(task, sample, "near_empty_prompt", f"the prompt is {shortened(sample.prompt)!r}", error=False)
-        )
+        detail = f"the prompt is {shortened(sample.prompt)!r}"
+        findings.append(_finding(task, sample, "near_empty_prompt", detail, error=False))
     # the prompt of a sample with messages of its own is not sent
-    asked = repr(messages or sample.prompt) if sample.row is None else repr(sorted(sample.row.items(), key=str))
-    digest = blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-    earlier = seen.setdefault(digest, (sample.id, sample.targets))
-    if earlier[0] != sample.id:
-        if earlier[1] == sample.targets:
-            found.append(_finding(task, sample, "duplicate", f"asks the same as {earlier[0]}", error=False))
-        else:
-            detail = f"asks the same as {earlier[0]} but wants another answer"
-            found.append(_finding(task, sample, "contradiction", detail, error=False))
-    return found
+    question = repr(messages or sample.prompt) if sample.row is None else repr(sorted(sample.row.items(), key=str))
+    digest = blake2b(question.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+    earlier, targets = seen.setdefault(digest, (sample.id, sample.targets))
+    if earlier != sample.id and targets == sample.targets:
+        findings.append(_finding(task, sample, "duplicate", f"asks the same as {earlier}", error=False))
+    elif earlier != sample.id:
+        detail = f"asks the same as {earlier} but wants another answer"
+        findings.append(_finding(task, sample, "contradiction", detail, error=False))
+    return findings
 
 
 def _finding(task: Task, sample: Sample, problem: str, detail: str, *, error: bool = True) -> Finding:
@@ -426,12 +419,12 @@ def most_severe_first(findings: Sequence[Finding]) -> list[Finding]:
 
 def some_of_each(findings: Sequence[Finding]) -> list[Finding]:
     """The first few of each problem at each place, so that a template that fails on every row hides nothing else."""
-    counted: dict[tuple[str, str], int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     shown = []
     for finding in findings:
         alike = finding.problem, finding.place
-        counted[alike] = counted.get(alike, 0) + 1
-        if counted[alike] <= (ALIKE_SHOWN if finding.place else SHOWN):
+        counts[alike] += 1
+        if counts[alike] <= (ALIKE_SHOWN if finding.place else SHOWN):
             shown.append(finding)
     return shown
 

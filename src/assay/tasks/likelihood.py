@@ -77,17 +77,17 @@ def generative_variant(definition: TaskDefinition) -> TaskDefinition:
 
 def _generative_declarative(definition: TaskDefinition) -> TaskDefinition:
     """The templates stay; the scorers that looked at likelihoods become one that reads the letter."""
-    asked = {name: definition.solver.options.get(name) for name in ("prompt", "choices", "system_prompt")}
+    templates = {name: definition.solver.options.get(name) for name in ("prompt", "choices", "system_prompt")}
     first = next(each for each in definition.scorers if each.use == "choice_likelihood")
     key = "lettered_choice"
-    target = {"ground_truth_choice": first.options["ground_truth_choice"], "choices": asked["choices"]}
+    target = {"ground_truth_choice": first.options["ground_truth_choice"], "choices": templates["choices"]}
     others = tuple(each for each in definition.scorers if each.use != "choice_likelihood")
     kept = {each.key for each in others}
     aggregates = tuple(each for each in definition.aggregates if each.options.get("scorer") in kept)
     mean = PartSpec(key=f"{key}.mean", use="mean", options={"scorer": key, "field": "score", "name": key})
     return msgspec.structs.replace(
         definition,
-        solver=PartSpec(key=definition.solver.key, use=key, options=asked),
+        solver=PartSpec(key=definition.solver.key, use=key, options=templates),
         scorers=(PartSpec(key=key, use=key, options=target), *others),
         aggregates=(mean, *aggregates),
         metric=key,

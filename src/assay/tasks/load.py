@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.tasks.declarative.places import Places
     from assay.tasks.lm_eval.source import LmEvalOptions
 
-YAML = (".yaml", ".yml")  # repeated here, because the reader of YAML files is imported only for one
+YAML = (".yaml", ".yml")
 OTHER_FILES = {
     ".csv": "; a table is the dataset of a YAML task: see docs/declarative.md",
     ".json": ": one JSON object per line, each an example",
@@ -141,8 +141,7 @@ def read_sources(
                     from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
 
                     options = ReadingOptions(replaces_dataset=not in_folder, shots=shots, **how)
-                    found_here = read_located_tasks(path, options)
-                    loaded.extend(LoadedTask(*task) for task in found_here)
+                    loaded.extend(read_located_tasks(path, options))
                 else:
                     loaded.extend(LoadedTask(definition) for definition in _read(path, shots, allow_bad=allow_bad))
             except UsageError as error:
@@ -233,13 +232,13 @@ def files_of(source: str) -> list[Path]:
         return built_in_files(source)
     path = Path(source)
     if path.is_dir():
-        found = files = _task_like(path)
+        candidates = files = _task_like(path)
         if any(file.suffix in YAML for file in files):
             from assay.tasks.declarative.load import only_tasks
 
             files = only_tasks(files)
         if not files:
-            raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder{_others_in(path, found)}")
+            raise UsageError(f"{path}: no task files (.jsonl, .yaml) in this folder{_instead_of(path, candidates)}")
         return [_nameable(file) for file in files]
     if path.is_file():
         return [_nameable(path)]
@@ -253,14 +252,15 @@ def files_of(source: str) -> list[Path]:
 
 
 def _task_like(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.suffix in (".jsonl", *YAML) and p.is_file() and p.name[0] != ".")
+    files = (path for path in folder.iterdir() if path.suffix in (".jsonl", *YAML) and path.name[0] != ".")
+    return sorted(filter(Path.is_file, files))
 
 
-def _others_in(folder: Path, found: Sequence[Path]) -> str:
-    """What to name instead of a folder without tasks: files of other kinds in it, or its `tasks`."""
+def _instead_of(folder: Path, files: Sequence[Path]) -> str:
+    """What to name instead of a folder without tasks: YAML files of other kinds in it, or its `tasks`."""
     inner = folder / "tasks"
     instead = [f"{inner}/"] if inner.is_dir() and _task_like(inner) else []
-    instead += [str(path) for path in found if path.suffix in YAML]
+    instead += [str(path) for path in files if path.suffix in YAML]
     return f"; name {' or '.join(instead[:5])} instead" if instead else ""
 
 
@@ -275,11 +275,11 @@ def _nameable(path: Path) -> Path:
 
 
 def _near(path: Path) -> Path | None:
-    """What lies beside a path that does not exist and is spelt much like it."""
+    """The task file or folder whose name is spelt most like that of a missing one."""
     if not path.parent.is_dir():
         return None
-    beside = [each.name for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
-    near = nearest(path.name, beside)
+    siblings = [each.name for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
+    near = nearest(path.name, siblings)
     return path.parent / near if near else None
 
 

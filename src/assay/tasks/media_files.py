@@ -75,7 +75,7 @@ class MediaFiles:
         """The trace with the content in the place of names, as the model was asked."""
         try:
             messages = self.messages(trace.messages)
-        except UsageError:  # of a message that was never sent: a solver of one's own may keep what it likes
+        except UsageError:  # of a message that was never sent: custom solvers may keep what they like
             return trace
         return trace if messages is trace.messages else msgspec.structs.replace(trace, messages=messages)
 
@@ -84,18 +84,17 @@ class MediaFiles:
             isinstance(message.content, list) and any(map(file_of, message.content)) for message in messages or ()
         ):
             return messages
-        room = MAX_REQUEST_BYTES
-        made = []
+        size = 0
+        filled = []
         for message in messages or ():
             if isinstance(message.content, list):
                 parts = [self._part(part) for part in message.content]
-                room -= sum(len(str(part)) for part in parts)
-                made.append(msgspec.structs.replace(message, content=parts))
-            else:
-                made.append(message)
-        if room < 0:
+                size += sum(len(str(part)) for part in parts)
+                message = msgspec.structs.replace(message, content=parts)  # noqa: PLW2901 - the same, with its files
+            filled.append(message)
+        if size > MAX_REQUEST_BYTES:
             raise UsageError(f"a request's images and sounds are larger than {MAX_REQUEST_BYTES >> 20} MiB together")
-        return tuple(made)
+        return tuple(filled)
 
     def _part(self, part: Any) -> Any:
         if (named := file_of(part)) is None:
@@ -148,8 +147,9 @@ class ReadsMedia(Wrapper):
             messages = self._files.messages(request.messages)
         except UsageError as error:
             raise FailureError(Failure(stage="prompt", part="media", kind="bad_input", message=str(error))) from error
-        asked = request if messages is request.messages else msgspec.structs.replace(request, messages=messages)
-        return await self.model.generate(asked)
+        if messages is not request.messages:
+            request = msgspec.structs.replace(request, messages=messages)
+        return await self.model.generate(request)
 
 
 def file_of(part: Any) -> str | None:

@@ -129,13 +129,13 @@ def _parsed(target: str, path: Path) -> ast.Module:
 
 
 def _named(target: str, node: ast.AST, name: str) -> ast.AST:
-    found: dict[str, ast.AST] = {}
-    for each in getattr(node, "body", ()):
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found[each.name] = each
-        for assigned in each.targets if isinstance(each, ast.Assign) else ():
+    names: dict[str, ast.AST] = {}
+    for statement in getattr(node, "body", ()):
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names[statement.name] = statement
+        for assigned in statement.targets if isinstance(statement, ast.Assign) else ():
             if isinstance(assigned, ast.Name):
-                found[assigned.id] = each
-    if name not in found:
-        raise UsageError(f"`{target}`: {unknown_name('name in its source', name, found)}")
-    return found[name]
+                names[assigned.id] = statement
+    if name not in names:
+        raise UsageError(f"`{target}`: {unknown_name('name in its source', name, names)}")
+    return names[name]

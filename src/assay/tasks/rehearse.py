@@ -42,11 +42,9 @@ _BUGS = (
     *("NameError", "KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError"),
     *("could not be loaded", "must return"),
 )
-"""What a snippet raises for its own faults, whatever the model said."""
-
-
+"""What a snippet raises for its own faults, whatever the model answers."""
 _MISSING = re.compile(r"(?:unknown field (?:of `sample` )?`|KeyError: ')([^`']*)")
-"""What templates and snippets say about a column that is not there."""
+"""How templates and snippets report a missing column."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -196,23 +194,22 @@ class _Rehearsing:
         """Warnings for what is valid but seldom intended: an empty expected text, and `None` for a missing value."""
         for key, gold in golds.items():
             if key and not gold.text.strip() and self._parts[key].options.get("ground_truth") is not None:
-                told = "the expected text is empty: so must the answer be"
-                self._add("empty_gold", f"scorers.{key}.ground_truth", sample, told, error=False)
-        asked = " ".join(request.text() for request in self._script.asked)
-        if "None" in asked:
+                message = "the expected text is empty: so must the answer be"
+                self._add("empty_gold", f"scorers.{key}.ground_truth", sample, message, error=False)
+        if any("None" in request.text() for request in self._script.asked):
             for name in self._columns_asked:
                 if (sample.row or {}).get(name, "") is None:
-                    told = f"the column `{name}` is null, and is asked as `None`"
-                    self._add("null_asked", "definition.solver", sample, told, error=False)
+                    message = f"the column `{name}` is null, and is asked as `None`"
+                    self._add("null_asked", "definition.solver", sample, message, error=False)
 
     @cached_property
     def _columns_asked(self) -> list[str]:
         """The columns that the solver's templates print."""
-        found: dict[str, None] = {}
+        columns: dict[str, None] = {}
         for text in _texts_in(self._task.definition.solver.options):
             with suppress(UsageError):  # of templates, reported where they are rendered
-                found |= {path[1]: None for path in template_reads(text).paths if path[0] == "sample" and path[1:]}
-        return list(found)
+                columns |= {path[1]: None for path in template_reads(text).paths if path[0] == "sample" and path[1:]}
+        return list(columns)
 
     def _golds(self, sample: Sample) -> dict[str, Completion]:
         golds: dict[str, Completion] = {}
@@ -279,10 +276,10 @@ class _Rehearsing:
                 whole = False
                 continue
             if isinstance(scorer, Judged):
-                score = await self._hear(sample, tried, scorer, every=first and self._tried == 1)
+                score = await self._judge(sample, tried, scorer, every=first and self._tried == 1)
                 judged[key] = list(self._script.others_asked)
             else:
-                score = await self._look(sample, tried, scorer)
+                score = await self._score_one(sample, tried, scorer)
             if score is None:
                 whole = False
                 continue
@@ -306,7 +303,7 @@ class _Rehearsing:
             )
         return scores
 
-    async def _look(self, sample: Sample, tried: _Tried, scorer: Scorer) -> Score | None:
+    async def _score_one(self, sample: Sample, tried: _Tried, scorer: Scorer) -> Score | None:
         try:
             return await scorer(sample, tried.trace)
         except BaseException as error:
@@ -316,7 +313,7 @@ class _Rehearsing:
                 self._add_failure("scorer_failed", failure, sample, own=self._is_own_fault(failure))
             return None
 
-    async def _hear(self, sample: Sample, tried: _Tried, scorer: Scorer, *, every: bool) -> Score | None:
+    async def _judge(self, sample: Sample, tried: _Tried, scorer: Scorer, *, every: bool) -> Score | None:
         """The score of a scripted verdict; of one sample, every kind of verdict is tried."""
         assert isinstance(scorer, Judged)  # noqa: S101 - its caller has looked
         score: Score | None = None
@@ -332,8 +329,7 @@ class _Rehearsing:
                 if not tried.made_up or _lacks_column(failure, sample):
                     self._add_failure("scorer_failed", failure, sample)
                 return None
-            wrong = verdict.gives is None or any(given.values.get(name) != it for name, it in verdict.gives.items())
-            if wrong:
+            if verdict.gives is None or any(given.values.get(name) != it for name, it in verdict.gives.items()):
                 expected = _expected(verdict.gives)
                 message = f"a judge that says {self._judge_reply()} gives {_shown(given)}, expected {expected}"
                 self._add("verdict_misread", f"scorers.{scorer.name}", sample, message)
@@ -388,9 +384,9 @@ class _Rehearsing:
         """That rules leave something to measure."""
         if self._left_out and len(self._left_out) == self._tried:
             every = self._tried == len(self._task.dataset)
-            told = "every sample is excluded" if every else f"each of the {self._tried:,} samples tried is excluded"
+            which = "every sample is excluded" if every else f"each of the {self._tried:,} samples tried is excluded"
             field = f"actions.{next(iter(self._left_out.values()))}.filter"
-            self._add("nothing_left", field, None, f"{told}: nothing would be measured", error=every)
+            self._add("nothing_left", field, None, f"{which}: nothing would be measured", error=every)
 
     def judges(self) -> None:
         """That judges of answers are shown the answers."""
@@ -404,13 +400,14 @@ class _Rehearsing:
 
     @cached_property
     def _rules_of_rows(self) -> set[str]:
-        """Those that read nothing but the row."""
-        found = {}
+        """The rules that read nothing but the row."""
+        keys = set()
         for part in self._task.definition.actions:
             rule = part.options.get("filter")
             source = str(rule["expression"]) if isinstance(rule, Mapping) else ""
-            found[part.key] = {path[0] for path in expression_reads(source).paths}
-        return {key for key, names in found.items() if names == {"sample"}}
+            if {path[0] for path in expression_reads(source).paths} == {"sample"}:
+                keys.add(part.key)
+        return keys
 
     def _add_failure(self, problem: str, failure: Failure, sample: Sample, *, own: bool = True) -> None:
         """`own` is false where the made-up answer may be to blame, and not the task."""

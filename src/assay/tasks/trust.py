@@ -68,21 +68,18 @@ class Reach(Struct, frozen=True, order=True):
 
 def require_trust(definitions: Iterable[TaskDefinition], *, trust: bool, out_of_a_run: bool = False) -> None:
     """Refuse a task that reaches for more than the user has allowed. `trust` is what the user said now."""
-    for definition in definitions:
-        if trust:
-            continue
-        refused = untrusted(definition, out_of_a_run=out_of_a_run)
-        if refused:
+    for definition in () if trust else definitions:
+        if refused := untrusted(definition, out_of_a_run=out_of_a_run):
             raise UsageError(_refusal(definition, refused, out_of_a_run=out_of_a_run))
 
 
 def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list[Reach]:
-    """What the user has not allowed: all that an untrusted file reaches for; in one's own, keys sent to other hosts."""
+    """What the user has not allowed: all that an untrusted file reaches for; of the user's own, keys sent elsewhere."""
     typed = () if out_of_a_run else definition.metadata.get("typed_models", ())
-    found = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
+    reached = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
     if not out_of_a_run and is_own(definition):
-        found = [each for each in found if each.kind in _NEVER_OWN]
-    return [] if not found or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else found
+        reached = [each for each in reached if each.kind in _NEVER_OWN]
+    return [] if not reached or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else reached
 
 
 def is_own(definition: TaskDefinition) -> bool:
@@ -94,9 +91,8 @@ def code_seal(definitions: Sequence[TaskDefinition]) -> str | None:
     """What a run folder is sealed with for the code of its definitions; None when they bring none."""
     if not any(reaches(each, out_of_a_run=True) for each in definitions):
         return None
-    return (
-        f"code {fingerprint([content_of_definition(each, {}) for each in definitions])}"  # scripts may be edited since
-    )
+    # without scripts, which may be edited since
+    return f"code {fingerprint([content_of_definition(each, {}) for each in definitions])}"
 
 
 def files_of(definition: TaskDefinition) -> list[Path]:
@@ -158,12 +154,12 @@ def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_r
 def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_run: bool = False) -> list[Reach]:
     """Everything in the definition that runs code or a program, chooses an address, or names a variable or a file.
 
-    `typed` are the keys of models that the user named on the command line. Whoever read a task file has held its data
-    to the file's own project; a definition `out_of_a_run` may name any file of this machine.
+    `typed` are the keys of models that the user named on the command line. The data of a task file lies in the file's
+    own project, which its reader has checked; a definition `out_of_a_run` may name any file of this machine.
     """
-    found = list(_dataset(definition.dataset, typed))
+    reached = list(_dataset(definition.dataset, typed))
     if out_of_a_run:
-        found.extend(_data_elsewhere(definition.dataset))
+        reached.extend(_data_elsewhere(definition.dataset))
     for kind, parts in (
         ("solver", [definition.solver]),
         ("scorer", definition.scorers),
@@ -171,15 +167,17 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
         ("action", definition.actions),
     ):
         for part in parts:
-            found.extend(_part(kind, part, typed))
+            reached.extend(_part(kind, part, typed))
             if part.use in _PACKAGES and kind in ("scorer", "aggregate"):
-                found.extend(_library(kind, part, looked_for=definition.format == part.use and not out_of_a_run))
-    asked: Mapping[str, object] = definition.metadata.get("asked_models") or {}
-    for model in (definition.metadata.get("model"), *asked.values()):
+                reached.extend(_library(kind, part, looked_for=definition.format == part.use and not out_of_a_run))
+    asked_models: Mapping[str, object] = definition.metadata.get("asked_models") or {}
+    for model in (definition.metadata.get("model"), *asked_models.values()):
         if isinstance(model, Mapping) and model.get("key") not in typed:
-            found.extend(_model(model, "model"))
-    found.extend(Reach("variable", str(name), "$NAME in the file") for name in definition.metadata.get("variables", ()))
-    return found
+            reached.extend(_model(model, "model"))
+    reached.extend(
+        Reach("variable", str(name), "$NAME in the file") for name in definition.metadata.get("variables", ())
+    )
+    return reached
 
 
 def _dataset(dataset: DatasetSpec, typed: Sequence[str]) -> Iterator[Reach]:
@@ -235,10 +233,10 @@ def _library_name(definition: TaskDefinition) -> str:
 
 def _task_of(part: PartSpec) -> str:
     library = part.options.get("library")
-    said = library if isinstance(library, Mapping) else {}
+    task = library if isinstance(library, Mapping) else {}
     if part.use == "inspect":
-        file = f"{said['file']}@" if said.get("file") else ""
-        return f"{INSPECT}{file}{said.get('name')}"
+        file = f"{task['file']}@" if task.get("file") else ""
+        return f"{INSPECT}{file}{task.get('name')}"
     return f"{LM_EVAL}{part.options.get('task')}"
 
 

@@ -30,12 +30,12 @@ class Answers:
         return ["yes" if number < self._right else "no"]
 
 
-def run(folder: Path, prompt: str | None, model: Answers) -> Path:
-    path = folder / "quiz.jsonl"
+def run(folder: Path, prompt: str | None, model: Answers, task: str = "quiz") -> Path:
+    path = folder / f"{task}.jsonl"
     rows = [{"id": str(n), "prompt": str(n), "targets": ["yes"], "metric": "exact_match"} for n in range(20)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     config = RunConfig(prompt=prompt, cache=False, retries=0, batch_size=1)
-    made = folder / f"{model.name}-{prompt}"
+    made = folder / f"{model.name}-{prompt}-{task}"
     run_evaluation(load_tasks([str(path)]), config, model=model, folder=made)
     return made
 
@@ -54,6 +54,15 @@ def test_every_pair_of_prompts_of_a_model_is_compared_as_diff_would(tmp_path: Pa
     assert [pair.significant for pair in pairs] == [True, True, False]
     table = markdown(prompt_pairs_document(pairs, 0.95))
     assert "| m     | a   | b   | +0.600 *" in table
+
+
+def test_runs_of_different_tasks_are_no_pair(tmp_path: Path) -> None:
+    model = Answers("m", 4)
+    runs = [run(tmp_path, prompt, model, task) for task in ("quiz", "exam") for prompt in ("a", "b")]
+    pairs = compare_prompts(runs, View())
+    assert [(Path(pair.run_a).name, Path(pair.run_b).name) for pair in pairs] == [
+        ("m-a-quiz", "m-b-quiz"), ("m-a-exam", "m-b-exam"),
+    ]  # fmt: skip
 
 
 def test_failed_attempts_are_told_beside_the_comparison(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_row_that_fails_ends_it_and_what_was_made_is_kept(project: Path) -> No
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        ("    - {type: model, model_key: 'stub', user_prompt: x}\n", "answered nothing"),
+        ("    - {type: model, model_key: 'stub', user_prompt: x}\n", "gave an empty answer"),
         ("    - {type: model, model_key: 'toy', user_prompt: x, json: true}\n", "one JSON object"),
         ("    - {type: template, columns: {a: '{{ sample.none }}'}}\n", "none"),
         ("    - {type: template, columns: {a: '{{ smaple.x }}'}}\n", "reads `smaple`"),

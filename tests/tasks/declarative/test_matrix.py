@@ -31,6 +31,9 @@ prompts: [right.txt, wrong.txt]
 models: [toy, "stub:1"]
 tasks: [{$ref: quiz.yaml}]
 """
+WITH_PARAMETER = QUIZ.replace(
+    "definition:\n", "config_spec: [{type: string, key: prompt, display_name: P}]\ndefinition:\n"
+).replace("content: s", "content: '<< config.prompt >>'")
 
 
 @pytest.fixture(autouse=True)
@@ -70,14 +73,19 @@ def test_the_prompt_takes_the_place_of_the_last_user_message(project: Path) -> N
 
 
 def test_a_parameter_called_prompt_is_given_it_instead(project: Path) -> None:
-    (project / "quiz.yaml").write_text(
-        QUIZ.replace(
-            "definition:\n", "config_spec: [{type: string, key: prompt, display_name: P}]\ndefinition:\n"
-        ).replace("content: s", "content: '<< config.prompt >>'")
-    )
+    (project / "quiz.yaml").write_text(WITH_PARAMETER)
     definition = load_tasks([run_file(project)])[1]
     messages = definition.solver.options["input_builder"]["input_messages"]
     assert [each["content"] for each in messages] == ["say: {{ sample.q }}", "{{ sample.q }}"]
+
+
+def test_a_specification_with_a_prompt_of_its_own_keeps_it(project: Path) -> None:
+    (project / "quiz.yaml").write_text(WITH_PARAMETER)
+    specifications = "[{task_key: quiz, model_key: toy}, {task_key: quiz, model_key: toy, task_config: {prompt: own}}]"
+    evaluation = f"evaluation: {{key: e, display_name: E, task_specifications: {specifications}}}\n"
+    definitions = load_tasks([run_file(project, RUN + evaluation)])
+    prompts = [each.solver.options["input_builder"]["input_messages"][0]["content"] for each in definitions]
+    assert prompts == ["compute: {{ sample.q }}", "say: {{ sample.q }}", "own"]
 
 
 def test_one_model_on_the_command_line_is_asked_with_every_prompt(project: Path) -> None:

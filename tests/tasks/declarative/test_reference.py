@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from tests.reports.yaml_runs import write_task
 
+from assay.cli.main import main
 from assay.tasks.declarative.load import check_yaml_file
 from assay.tasks.declarative.reference import (
     TypeReference,
@@ -81,6 +84,24 @@ def test_every_example_can_be_loaded(kind: str, tmp_path: Path, monkeypatch: pyt
         report = Report(document)
         check(document.value, shape_of(reference), (), report)
         assert not report.faults, (reference.name, report.faults)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("python_all_samples", {"question": "q"}),
+        ("code_exec", {"solution": "def double(x): return 2 * x"}),
+    ],
+)
+def test_examples_of_scorers_that_run_code_score(
+    name: str, row: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = yaml.safe_load(next(each.example for each in types_of("scorer") if each.name == name))
+    if "solution" in row:
+        example["solution"] = "{{ sample.solution }}"
+    path = write_task(tmp_path, [{"q": "q", "a": "a", **row}], [example])
+    assert main(["check", str(path)]) == 0
 
 
 def shape_of(reference: TypeReference) -> ObjectOf:

@@ -70,7 +70,7 @@ NO_SCHEMA_CAN_SAY = {
     "must be at least `min`": "how two numbers compare",
     "unknown metric": "which packages are installed",
     "looks like a secret": "what a variable's name gives away",
-    "is not checked here": "what a JSON Schema inside of the file uses",
+    "is not supported in a schema here": "what a JSON Schema inside of the file uses",
 }
 """What the loader refuses and an editor does not mark, by words of the loader's sentence, and what it is about."""
 
@@ -143,9 +143,9 @@ def load(document: Document) -> None:
             for at, dataset in enumerate(run.datasets):
                 checked_dataset(document, dataset, ("datasets", at))
             for at, task in enumerate(run.tasks):
-                check_only(document, ("tasks", at), task)
+                check_only(document, task, ("tasks", at))
         case _:
-            check_only(document, (), document.value)
+            check_only(document, document.value)
 
 
 def disagreement(one: Written, changed: str = "") -> str | None:

@@ -198,7 +198,7 @@ def test_several_datasets_stand_side_by_side_under_their_keys_or_parameters(proj
     [
         ("key: ../d, source: task_result", "does not match"),
         ("key: a.b", "does not match"),
-        ("keys: [d]", "needs at least 2 item"),
+        ("keys: [d]", "needs at least 2 items"),
         ("keys: [d, d]", "the same dataset is named twice"),
         ("key: d, keys: [d, e]", "needs either `key` or `keys`"),
         ("source: task_result", "needs either `key` or `keys`"),

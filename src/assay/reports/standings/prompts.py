@@ -36,12 +36,12 @@ class PromptPair(Struct, frozen=True, kw_only=True):
 
 
 def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
-    """Every pair of runs of one model with two prompts, in the order of the runs."""
+    """Every pair of runs of one model with two prompts that share a task, in the order of the runs."""
     sides = [side for run in runs if (side := read_side(run, view)).board.settings.get("prompt")]
     pairs = [
         _pair(a, b, view)
         for a, b in combinations(sides, 2)
-        if a.board.adapter == b.board.adapter and _prompt(a) != _prompt(b)
+        if a.board.adapter == b.board.adapter and _prompt(a) != _prompt(b) and _tasks(a) & _tasks(b)
     ]
     tested = [at for at, pair in enumerate(pairs) if pair.p_value is not None]
     for at, adjusted in zip(tested, holm([float(pairs[at].p_value or 0.0) for at in tested]), strict=True):
@@ -77,3 +77,7 @@ def _overall(found: BoardDiff) -> OverallDiff | PairedComparison | None:
 
 def _prompt(side: Side) -> str:
     return str(side.board.settings["prompt"])
+
+
+def _tasks(side: Side) -> set[str]:
+    return {row.task for row in side.board.tasks}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assay.catalog import CATALOG
 from assay.core.types import PartSpec
@@ -10,58 +10,43 @@ from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.stats.score_table import as_text
 from assay.tasks.declarative.part_keys import scorer_keys, short_name
-from assay.tasks.declarative.records import MetricEntry, ScorerEntry
+from assay.tasks.declarative.records import MetricEntry, ScorerEntry, without_nulls
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.yaml_reader import Plain
 
 
-def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:  # noqa: PLR0911 - one line per kind
+def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:
     """The default metrics of a scorer without `metrics`. Python scorers have none."""
+    kind, options = scorer.type, scorer.options
     if scorer.purpose == "qa":
         return []
-    kind = scorer.type
-    if kind in ("string_equals", "string_equals_mcqa", "model_as_a_judge_classifier"):
-        return [_mean("is_correct", name="accuracy")]
-    if kind in ("model_as_a_judge_scorer", "evaluator"):
-        return [_mean("score")]
     if kind == "choice_likelihood":
-        return _choice_means(scorer.options["normalize"])
-    if kind == "text_likelihood":
-        return [MetricEntry(type="bits_per_byte"), MetricEntry(type="perplexity", options={"unit": "word"})]
-    if kind == "bleu":
-        return [_mean("bleu_score")]
-    if kind == "labeler_via_model":
-        return [MetricEntry(type="frequency", options={"field": "label"})]
-    if kind == "rag_checker":
-        computed = scorer.options["scores_to_compute"]
-        return _means([str(name) for name in computed] if computed and isinstance(computed, list) else RAG_SCORES)
-    if kind == "function_call_coverage":
-        return _means(CALL_SCORES)
-    if kind in _NAMED:
-        return _NAMED[kind]
+        return _choice_means(options["normalize"])
     if kind == "metric":
-        return [_mean("score", name=short_name(str(scorer.options["metric"])))]
-    return [] if kind in CATALOG["scorer"] else [_mean("score")]
+        return [_mean("score", name=short_name(str(options["metric"])))]
+    if kind == "rag_checker" and isinstance(computed := options["scores_to_compute"], list) and computed:
+        return _means(map(str, computed))
+    return _DEFAULTS.get(kind, [] if kind in CATALOG["scorer"] else [_mean("score")])
 
 
 def aggregates_of(scorers: Sequence[tuple[str, ScorerEntry]]) -> tuple[PartSpec, ...]:
     """Every aggregate of every scorer: the first is the task's score.
 
-    Those that only assure quality come last, and before them those that list the share of every value.
+    Those of `qa` scorers come last, and before them those that list the share of every value.
     """
     parts: list[tuple[tuple[bool, bool], PartSpec]] = []
     for key, scorer in scorers:
         metrics = scorer.metrics if scorer.metrics is not None else default_metrics(scorer)
         names = metric_keys(metrics)
         for name, metric in zip(names, metrics, strict=True):
-            options = {field: value for field, value in metric.options.items() if value is not None}
+            options = without_nulls(metric.options)
             part = PartSpec(key=f"{key}.{name}", use=metric.type, options={"scorer": key, **options})
             parts.append(((scorer.purpose == "qa", part.use == "frequency" and "label" not in options), part))
     return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
 
 
 def metric_keys(metrics: Sequence[MetricEntry]) -> list[str]:
-    """The same for a scorer's metrics."""
+    """The key of each of a scorer's metrics: given, or made of its type."""
     return scorer_keys([(metric.key, metric.type) for metric in metrics])
 
 
@@ -83,7 +68,7 @@ def _choice_means(normalize: Plain) -> list[MetricEntry]:
     return [_mean("score", name="accuracy"), *(_mean(each, key=each, name=each) for each in others)]
 
 
-def _means(fields: Sequence[str]) -> list[MetricEntry]:
+def _means(fields: Iterable[str]) -> list[MetricEntry]:
     return [_mean(field, key=field) for field in fields]
 
 
@@ -91,7 +76,16 @@ def _mean(field: str, *, key: str | None = None, name: str | None = None) -> Met
     return MetricEntry(type="mean", key=key, options={"field": field, "name": name})
 
 
-_NAMED: dict[str, list[MetricEntry]] = {
+_DEFAULTS: dict[str, Sequence[MetricEntry]] = {
+    **dict.fromkeys(
+        ("string_equals", "string_equals_mcqa", "model_as_a_judge_classifier"), (_mean("is_correct", name="accuracy"),)
+    ),
+    **dict.fromkeys(("model_as_a_judge_scorer", "evaluator"), (_mean("score"),)),
+    "text_likelihood": [MetricEntry(type="bits_per_byte"), MetricEntry(type="perplexity", options={"unit": "word"})],
+    "bleu": [_mean("bleu_score")],
+    "labeler_via_model": [MetricEntry(type="frequency", options={"field": "label"})],
+    "rag_checker": _means(RAG_SCORES),
+    "function_call_coverage": _means(CALL_SCORES),
     **{kind: [_mean("score", name=kind)] for kind in (*METRIC_TYPES, *ASSERTION_TYPES, "extracted_match", "code_exec")},
     "assertions": [_mean("score", key="all_hold", name="all_hold"), _mean("passed", key="passed", name="passed")],
     "instructions": [

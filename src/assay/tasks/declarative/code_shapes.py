@@ -8,46 +8,47 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from assay.core.errors import UsageError
-from assay.prompts.template import Reads, expression_reads, template_reads
+from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
 from assay.tasks.declarative.shape import Report, Shape, Text
-from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
+from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here, inside
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateText(Shape):
     """Jinja text, compiled here so that what is wrong with it has a place."""
 
+    may_be_placeholder = False
     names: tuple[str, ...] | None
     """What it may read; None where that is not known."""
     min_length: int = 0
 
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=self.min_length).check(value, where, report)
-        if isinstance(checked, str) and not report.awaits(where, checked):
-            check_template(template_reads, checked, self.names, where, report)
-        return checked
+        if is_code(value, where, report, self.min_length):
+            check_template(template_reads, value, self.names, where, report)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionText(Shape):
     """A Jinja expression, such as `{{ sample.category }}`."""
 
+    may_be_placeholder = False
     names: tuple[str, ...] | None
     """What it may read; None where every column of a dataset is a name too."""
 
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=1).check(value, where, report)
-        if isinstance(checked, str) and checked and not report.awaits(where, checked):
-            check_template(expression_reads, checked, self.names, where, report)
-        return checked
+        if is_code(value, where, report):
+            check_template(expression_reads, value, self.names, where, report)
+        return value
+
+
+def is_code(value: Plain, where: FieldPath, report: Report, min_length: int = 1) -> TypeGuard[str]:
+    """Whether the value is a text whose code can be checked now; what is not a text is reported."""
+    Text(min_length=min_length).check(value, where, report)
+    return isinstance(value, str) and bool(value) and not report.awaits(where, value)
 
 
 def check_template(
@@ -55,14 +56,14 @@ def check_template(
 ) -> None:
     """Check that a template can be compiled and reads only names that it will be given."""
     try:
-        found = reads(source)
+        read = reads(source)
     except UsageError as error:
         report.wrong_content(where, str(error))
         return
-    for name in found.unknown_filters:
-        report.warn(where, f"there is no filter or test `{name}`: the template fails where it is used")
-    for name in dict.fromkeys(path[0] for path in found.paths):
-        if names is not None and name not in (*names, *found.guarded):
+    for name in read.unknown_filters:
+        report.warn(where, f"the template fails where it uses `{name}`: {no_filter(name)}")
+    for name in dict.fromkeys(path[0] for path in read.paths):
+        if names is not None and name not in (*names, *read.guarded):
             report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")
 
 
@@ -70,15 +71,14 @@ def check_template(
 class TemplatedValue(Shape):
     """Any data; its texts are Jinja."""
 
+    may_be_placeholder = False
     names: tuple[str, ...]
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if isinstance(value, str) and not report.awaits(where, value):
             check_template(template_reads, value, self.names, where, report)
-        for at, item in (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        ):
-            self.check(item, (*where, at), report)
+        for at, item in inside(value, where):
+            self.check(item, at, report)
         return value
 
 
@@ -86,18 +86,13 @@ class TemplatedValue(Shape):
 class PythonText(Shape):
     """The author's Python: parsed here, never executed. It defines the function that the field is named after."""
 
+    may_be_placeholder = False
     function: str
 
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
-
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        checked = Text(min_length=1).check(value, where, report)
-        if isinstance(checked, str) and checked and not report.awaits(where, checked):
-            problem = snippet_problem(checked, self.function)
-            if problem is not None:
-                report.wrong_content(where, problem)
-        return checked
+        if is_code(value, where, report) and (problem := snippet_problem(value, self.function)):
+            report.wrong_content(where, problem)
+        return value
 
 
 def snippet_problem(source: str, function: str) -> str | None:
@@ -122,8 +117,8 @@ def parameters_demanded(source: str, function: str) -> list[str]:
         return []
     for each in reversed(defined):
         if each.name == function:
-            named = [*each.args.posonlyargs, *each.args.args]
-            return [one.arg for one in named[: len(named) - len(each.args.defaults)]]
+            positional = [*each.args.posonlyargs, *each.args.args]
+            return [parameter.arg for parameter in positional[: len(positional) - len(each.args.defaults)]]
     return []
 
 

@@ -13,11 +13,10 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.declarative.records import Options, Parameter
 from assay.tasks.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, Report
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
 
 _MISWRITTEN = re.compile(r"<<\s*conf\w*\s*[.|\[][^<>\n]{0,200}>>")
 """What was meant for a placeholder, right or wrong: `<< conf.x >>`, `<< config.x | upper >>`."""
-_NO_PARAMETERS = "The task declares no parameters (`config_spec`)."
 _DTYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,)}
 
 
@@ -26,23 +25,17 @@ def resolve_config(
     given: Mapping[str, Plain],
     *,
     task: str,
-    models: Collection[str] | None = None,
-    datasets: Collection[str] | None = None,
     warnings: list[str] | None = None,
 ) -> Options:
-    """The value of every parameter: given, else default, else null where allowed, else an error before anything runs.
-
-    `models` and `datasets` are the keys that exist; None leaves the check to the code that resolves the key.
-    """
+    """The value of every parameter: given, else its default, else null where allowed, else an error."""
     parameters = {parameter.key: parameter for parameter in spec}
     for name in given:
         if name not in parameters and warnings is not None:
             hint = hint_here(name, parameters) if parameters else "It has none."
             warnings.append(f"task `{task}`: {no_parameter(name)}; the value is ignored. {hint}")
-    known = {"model": models, "dataset": datasets}
     values = {**values_known(parameters.values()), **{name: given[name] for name in parameters if name in given}}
     checked: Options = {
-        name: None if value is None and name not in given else _value(parameters[name], value, task, known)
+        name: None if value is None and name not in given else _value(parameters[name], value, task)
         for name, value in values.items()
     }
     if needs := parameters_needed(parameters.values(), given):
@@ -70,10 +63,10 @@ def warnings_about_others(given: Iterable[str], definitions: Iterable[TaskDefini
 def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | None]:
     """The message of each YAML task that lacks a parameter; None for one that has it.
 
-    The function of a task of Inspect has taken all that it was given, or there would be no task.
+    A task of Inspect has them all: its function takes the parameters, or fails.
     """
     texts = [each.metadata.get("warnings", ()) for each in definitions if each.format in ("declarative", "inspect")]
-    return [next((text for text in said if no_parameter(name) in text), None) for said in texts]
+    return [next((text for text in warnings if no_parameter(name) in text), None) for warnings in texts]
 
 
 def no_parameter(name: str) -> str:
@@ -118,16 +111,13 @@ def values_known(spec: Iterable[Parameter]) -> Options:
     return {each.key: each.default_value for each in spec if each.default_value is not None or each.nullable}
 
 
-def _value(parameter: Parameter, value: Plain, task: str, known: Mapping[str, Collection[str] | None]) -> Plain:
-    problem = value_problem(parameter, value, known)
-    if problem:
+def _value(parameter: Parameter, value: Plain, task: str) -> Plain:
+    if problem := value_problem(parameter, value):
         raise UsageError(f"task `{task}`: the parameter `{parameter.key}` {problem}")
     return float(value) if parameter.type == "float" and isinstance(value, int) else value
 
 
-def value_problem(  # noqa: PLR0911 - one line per kind of parameter
-    parameter: Parameter, value: Plain, known: Mapping[str, Collection[str] | None] | None = None
-) -> str | None:
+def value_problem(parameter: Parameter, value: Plain) -> str | None:  # noqa: PLR0911 - one line per kind of parameter
     """Why a value is not valid for this parameter, as the end of a sentence."""
     kind = parameter.type
     if value is None:
@@ -137,17 +127,14 @@ def value_problem(  # noqa: PLR0911 - one line per kind of parameter
     if kind == "boolean":
         return None if isinstance(value, bool) else f"must be true or false, got {value!r}"
     if kind == "list":
-        return _list_problem(parameter.dtype, value)
+        return _items_problem(parameter.dtype, value) if isinstance(value, list) else f"must be a list, got {value!r}"
+    if kind == "dict" and isinstance(value, dict):
+        return _items_problem(parameter.value_dtype, value.values())
     if kind == "dict":
-        return _dict_problem(parameter.value_dtype, value)
+        return f"must be a mapping, got {value!r}"
     if kind == "categorical":
         return _category_problem(parameter, value)
-    if not isinstance(value, str):
-        return f"must be text, got {value!r}"
-    keys = (known or {}).get(kind)
-    if keys is not None and value not in keys and not PLACEHOLDER.match(value):
-        return f"names the {kind} `{value}`, which does not exist. {hint_here(value, keys)}"
-    return None
+    return None if isinstance(value, str) else f"must be text, got {value!r}"
 
 
 def _number_problem(parameter: Parameter, kind: str, value: Plain) -> str | None:
@@ -163,22 +150,11 @@ def _number_problem(parameter: Parameter, kind: str, value: Plain) -> str | None
     return None
 
 
-def _item_problem(dtype: str, value: Plain) -> bool:
-    return dtype != "boolean" if isinstance(value, bool) else not isinstance(value, _DTYPES[dtype])
-
-
-def _list_problem(dtype: str, value: Plain) -> str | None:
-    if not isinstance(value, list):
-        return f"must be a list, got {value!r}"
-    bad = [item for item in value if _item_problem(dtype, item)]
-    return f"must hold {dtype} values only, got {bad[0]!r}" if bad else None
-
-
-def _dict_problem(dtype: str, value: Plain) -> str | None:
-    if not isinstance(value, dict):
-        return f"must be a mapping, got {value!r}"
-    bad = [item for item in value.values() if _item_problem(dtype, item)]
-    return f"must hold {dtype} values only, got {bad[0]!r}" if bad else None
+def _items_problem(dtype: str, items: Iterable[Plain]) -> str | None:
+    for item in items:
+        if not isinstance(item, _DTYPES[dtype]) or isinstance(item, bool) != (dtype == "boolean"):
+            return f"must hold {dtype} values only, got {item!r}"
+    return None
 
 
 def _category_problem(parameter: Parameter, value: Plain) -> str | None:
@@ -243,7 +219,7 @@ def substitute(
     A text with an `awaited` parameter, whose value is not known yet, stays as it is.
     """
     if isinstance(value, str):
-        if "<<" not in value or any(found[1] in awaited for found in PLACEHOLDER_INSIDE.finditer(value)):
+        if "<<" not in value or any(match[1] in awaited for match in PLACEHOLDER_INSIDE.finditer(value)):
             return value
         return _substituted(value, config, document, where)
     if isinstance(value, dict):
@@ -258,30 +234,29 @@ def substitute(
 def _substituted(text: str, config: Mapping[str, Plain], document: Document, where: FieldPath) -> Plain:
     def named(name: str) -> Plain:
         if name not in config:
-            hint = hint_here(name, config) if config else _NO_PARAMETERS
-            raise document.error(where, f"`<< config.{name} >>` names no parameter. {hint}")
+            raise document.error(where, _no_such_parameter(name, config))
         return config[name]
 
     whole = PLACEHOLDER.match(text)
     if whole and whole[1] == "config":
         return named(whole[2])
-    return PLACEHOLDER_INSIDE.sub(lambda found: str(named(found[1])), text)
+    return PLACEHOLDER_INSIDE.sub(lambda match: str(named(match[1])), text)
 
 
 def check_placeholders(value: Plain, names: Collection[str], report: Report, where: FieldPath = ()) -> None:
     """Report every placeholder of an undeclared parameter, and everything that looks like a misspelt placeholder."""
     if isinstance(value, str):
-        for found in PLACEHOLDER_INSIDE.finditer(value):
-            if found[1] not in names:
-                hint = hint_here(found[1], names) if names else _NO_PARAMETERS
-                report.wrong_content(where, f"`<< config.{found[1]} >>` names no parameter. {hint}")
-        for found in _MISWRITTEN.finditer(value):
-            if not PLACEHOLDER_INSIDE.fullmatch(found[0]):
-                message = f"`{found[0]}` is not a placeholder: write `<< config.NAME >>`, without filters"
+        for match in PLACEHOLDER_INSIDE.finditer(value):
+            if match[1] not in names:
+                report.wrong_content(where, _no_such_parameter(match[1], names))
+        for match in _MISWRITTEN.finditer(value):
+            if not PLACEHOLDER_INSIDE.fullmatch(match[0]):
+                message = f"`{match[0]}` is not a placeholder: write `<< config.NAME >>`, without filters"
                 report.wrong_content(where, message)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            check_placeholders(item, names, report, (*where, name))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            check_placeholders(item, names, report, (*where, at))
+    for at, item in inside(value, where):
+        check_placeholders(item, names, report, at)
+
+
+def _no_such_parameter(name: str, known: Collection[str]) -> str:
+    hint = hint_here(name, known) if known else "The task declares no parameters (`config_spec`)."
+    return f"`<< config.{name} >>` names no parameter. {hint}"

@@ -15,6 +15,7 @@ from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.costs.spending import GENERATION
+from assay.datasets.inline import Inline
 from assay.datasets.rows import RepeatedIdsError
 from assay.embedding import lack_of_embeddings
 from assay.models.build import known_capabilities
@@ -41,12 +42,13 @@ from assay.tasks.declarative.records import (
     SystemTask,
     TaskEntry,
     record,
+    without_nulls,
 )
 from assay.tasks.declarative.schema import check_definition, checked_definition, checked_task
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.tasks.declarative.shape import PLACEHOLDER, mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
 
 SNIPPET_FIELDS = (
     "run_solver_snippet",
@@ -88,25 +90,25 @@ def task_definition(
     `config_at` is the field that gives the configuration; None for the command line.
     """
     warnings: list[str] = []
-    inside = (*where, "definition")
+    at = (*where, "definition")
     if config_at is None:
         _require_values(document, where, task, config, dataset_key)
     with placed_at(document, config_at) if config_at is not None else nullcontext():
         parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
-    written = substitute(task.definition, parameters, document, inside)
-    definition = checked_definition(document, written, inside)
+    written = substitute(task.definition, parameters, document, at)
+    definition = checked_definition(document, written, at)
     if isinstance(definition, SystemTask):
         parts = _system_parts(definition)
         dataset = _no_dataset(document, where, dataset_key)
     else:
-        how = num_samples, subsampling
-        with _everything_named(document, inside, written, library):
-            parts = _benchmark_parts(document, inside, definition, library)
-            dataset = _dataset(document, inside, definition, library, dataset_key, written=task.definition, how=how)
+        choice: SampleChoice = {"num_samples": num_samples, "subsampling": subsampling}
+        with _everything_named(document, at, written, library):
+            parts = _benchmark_parts(document, at, definition, library)
+            dataset = _dataset(document, at, definition, library, dataset_key, written=task.definition, choice=choice)
         if dataset.sha256 and not dataset.size:
-            named = (*inside, "dataset", "key") if dataset_key is None else where
             raise document.error(
-                named, f"task `{name or task.key}` has no samples: its data is empty, or filters keep nothing"
+                (*at, "dataset", "key") if dataset_key is None else where,
+                f"task `{name or task.key}` has no samples: its data is empty, or filters keep nothing",
             )
         if trials is None and definition.trials is not None:
             trials = definition.trials.num_trials
@@ -131,7 +133,7 @@ def task_definition(
 
 
 def _described(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> dict[str, object]:
-    """What the file says about the task and its scorers to whoever reads the report."""
+    """What reports show of the task and its scorers besides numbers."""
     described: dict[str, object] = {"display_name": task.display_name}
     if isinstance(definition, BenchmarkTask):
         described["scorers"] = {
@@ -142,9 +144,9 @@ def _described(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> dict[
 
 
 def _used(document: Document, library: Library, warnings: Sequence[str]) -> dict[str, object]:
-    """What was read for the task, and what has to be known of it when it runs.
+    """What was read for the task, and what a run must know about it.
 
-    What was paid for its dataset is reported once: the next task finds the dataset already made.
+    The cost of generating its dataset is reported once: the next task finds the dataset already made.
     """
     generation = {GENERATION: [msgspec.to_builtins(each) for each in library.generation]}
     library.generation.clear()
@@ -193,27 +195,26 @@ def _everything_named(document: Document, where: FieldPath, value: Plain, librar
 
 def unresolved(document: Document, where: FieldPath, value: Plain, library: Library) -> list[UsageError]:
     """An error for every key of a model or dataset that is unknown or broken."""
-    found: list[UsageError] = []
-    for at, find in _names_in(value, where, library):
+    errors: list[UsageError] = []
+    for at, look_up in _names_in(value, where, library):
         try:
             with placed_at(document, at):
-                find()
+                look_up()
         except UsageError as error:
-            found.append(error)
-    return found
+            errors.append(error)
+    return errors
 
 
 def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tuple[FieldPath, Callable[[], object]]]:
     """Every key in a definition: where it stands, and how to look it up."""
-    for step, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
-        at = (*where, step)
-        if step in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
-            yield at, partial(_model_behind, step, item, library)
-        elif step == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
-            keys = item.get("keys")
-            for inside, key in [("key", item.get("key")), *enumerate(keys if isinstance(keys, list) else ())]:
+    for at, item in inside(value, where):
+        name = at[-1]
+        if name in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
+            yield at, partial(_model_behind, str(name), item, library)
+        elif name == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
+            for key_at, key in [((*at, "key"), item.get("key")), *inside(item.get("keys"), (*at, "keys"))]:
                 if isinstance(key, str) and not PLACEHOLDER.match(key):
-                    yield (*at, *((inside,) if inside == "key" else ("keys", inside))), partial(library.source, key)
+                    yield key_at, partial(library.source, key)
         else:
             yield from _names_in(item, at, library)
 
@@ -222,8 +223,8 @@ def _no_dataset(document: Document, where: FieldPath, dataset_key: str | None) -
     """The dataset of a system task: one empty sample."""
     if dataset_key is not None:
         raise document.error(where, "a system task takes no dataset")
-    made = DatasetSpec(use="inline", options={"name": "system", "samples": [{}]}, size=1)
-    return msgspec.structs.replace(made, sha256=_inline_hash(made))
+    options: Options = {"name": "system", "samples": [{}]}
+    return DatasetSpec(use="inline", options=options, size=1, sha256=Inline(name="system", samples=[{}]).sha256)
 
 
 def _dataset(
@@ -234,32 +235,31 @@ def _dataset(
     given: str | None,
     *,
     written: Options,
-    how: tuple[int | None, str | None],
+    choice: SampleChoice,
 ) -> DatasetSpec:
     """What the task names, or what was given in its place; `written` is the definition with its placeholders."""
     named = definition.dataset
-    size: SampleChoice = {"num_samples": how[0], "subsampling": how[1]}
     if named is not None and named.fast_subset_size is not None:
         document.warn((*where, "dataset", "fast_subset_size"), "is deprecated and ignored")
     if named is not None and named.keys is not None:
         if given is not None:
             raise document.error((*where, "dataset", "keys"), "this task names several datasets, so none can be given")
         with placed_at(document, (*where, "dataset", "keys")):
-            return library.side_by_side(_names_of_datasets(named.keys, written), **size)
+            return library.side_by_side(_names_of_datasets(named.keys, written), **choice)
     key = given or (named.key if named is not None else None)
     if key is None:  # of a run file, which names the dataset itself
         raise document.error(where, "this task evaluates a dataset: name it with `dataset_key`")
     with placed_at(document, (*where, "dataset", "key"), library.nearby.used):
         if given is None and named is not None and named.source == "task_result":
-            return library.task_result(key, **size)
+            return library.task_result(key, **choice)
         try:
-            return library.dataset(key, **size)
+            return library.dataset(key, **choice)
         except RepeatedIdsError as error:
             if library.nearby.mending is None:
                 raise
             library.nearby.mending.add(document.error((*where, "dataset", "key"), str(error)))
             library.renames_repeated = True
-            return library.dataset(key, **size)
+            return library.dataset(key, **choice)
 
 
 def _names_of_datasets(keys: Sequence[str], written: Options) -> dict[str, str]:
@@ -272,13 +272,6 @@ def _names_of_datasets(keys: Sequence[str], written: Options) -> dict[str, str]:
         placeholder = PLACEHOLDER.match(text) if isinstance(text, str) else None
         names[placeholder[2] if placeholder else key] = key
     return names
-
-
-def _inline_hash(spec: DatasetSpec) -> str:
-    from assay import catalog
-
-    sha256: str = catalog.resolve("dataset", spec.use)(**spec.options).sha256
-    return sha256
 
 
 def _system_parts(definition: SystemTask) -> _Parts:
@@ -336,10 +329,10 @@ def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, lib
         return PartSpec(key="solver", use="no_solver")
     if solver.type in LIKELIHOOD_SOLVERS:
         return _likelihood_solver(solver, scorers)
-    options: Options = {name: value for name, value in solver.options.items() if value is not None}
+    options = without_nulls(solver.options)
     options.pop("postprocessor", None)  # it stands between the solver and the scorers, and is part of those
     if isinstance(settings := options.get("generation"), dict):
-        options["generation"] = {name: value for name, value in settings.items() if value is not None}
+        options["generation"] = without_nulls(settings)
     options.pop("few_shot", None)
     if few_shot is not None:
         with placed_at(document, (*where, "solver", "few_shot", "count")):
@@ -352,7 +345,7 @@ def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, lib
 
 def _few_shot(given: Options, library: Library, asked_about: str | None) -> Options:
     """The examples themselves: which they are is part of what the task is."""
-    kept: Options = {name: value for name, value in given.items() if value is not None}
+    kept = without_nulls(given)
     count, seed = kept.get("count"), kept.pop("seed", None)
     rows = mappings(kept.pop("examples", None))
     if isinstance(named := kept.pop("dataset", None), dict):
@@ -367,7 +360,7 @@ def _few_shot(given: Options, library: Library, asked_about: str | None) -> Opti
 def _likelihood_solver(solver: SolverEntry, scorers: Sequence[ScorerEntry]) -> PartSpec:
     """The scorers decide what is requested: how choices are compared, and whether without the prompt too."""
     use = LIKELIHOOD_SOLVERS[solver.type]
-    options: Options = {name: value for name, value in solver.options.items() if value is not None}
+    options = without_nulls(solver.options)
     wanted = [scorer.options["normalize"] for scorer in scorers if scorer.type == use == "choice_likelihood"]
     if wanted:
         options["normalize"] = wanted[0]
@@ -391,12 +384,11 @@ def _with_models(builders: Plain, library: Library) -> list[Plain]:
 
 def _with_models_behind(document: Document, where: FieldPath, scorer: ScorerEntry, library: Library) -> Options:
     """The options that were given, and next to every key of another model, the model."""
-    given: Options = {name: value for name, value in scorer.options.items() if value is not None}
-    if isinstance(listed := given.get("assertions"), list):
-        inside = (*where, "assertions")
+    given = without_nulls(scorer.options)
+    if "assertions" in given:
         given["assertions"] = [
-            _with_model(document, (*inside, at), each, library) if isinstance(each, dict) else each
-            for at, each in enumerate(listed)
+            _with_model(document, at, item, library) if isinstance(item, dict) else item
+            for at, item in inside(given["assertions"], (*where, "assertions"))
         ]
     return _with_model(document, where, given, library)
 
@@ -411,21 +403,21 @@ def _with_model(document: Document, where: FieldPath, options: Options, library:
 
 def _model_behind(field: str, key: str, library: Library) -> Options:
     """What is behind the key of another model; one to compare meanings must have embeddings."""
-    found = library.other_model(key)
+    model = library.other_model(key)
     if field == "embedding_model":
-        spec = record(found, OtherModel)
+        spec = record(model, OtherModel)
         can = known_capabilities(spec.model, spec.options)
         if can is not None and (problem := lack_of_embeddings(spec.model, can)):
             raise UsageError(problem)
-    return found
+    return model
 
 
 def _over_parts(scorer: PartSpec, solver: SolverEntry | None) -> PartSpec:
     """The scorer over the parts that the solver's `postprocessor` returns; one over all samples reads no answer."""
-    made = solver.options.get("postprocessor") if solver is not None else None
-    if not isinstance(made, dict) or scorer.use == "python_all_samples":
+    postprocessor = solver.options.get("postprocessor") if solver is not None else None
+    if not isinstance(postprocessor, dict) or scorer.use == "python_all_samples":
         return scorer
-    return msgspec.structs.replace(scorer, options={**scorer.options, POSTPROCESS: made[POSTPROCESS]})
+    return msgspec.structs.replace(scorer, options={**scorer.options, POSTPROCESS: postprocessor[POSTPROCESS]})
 
 
 def _scorer(key: str, scorer: ScorerEntry, given: Options, has_solver: bool) -> PartSpec:
@@ -450,28 +442,24 @@ def _catalog_part(kind: str, options: Options) -> tuple[str, Options]:
 
 def _action(action: ActionEntry, has_solver: bool) -> PartSpec:
     options: Options = {"rule": action.key, "filter": action.filter}
-    return PartSpec(
-        key=action.key, use=action.action, options=options if has_solver else {**options, "has_solver": False}
-    )
+    if not has_solver:
+        options["has_solver"] = False
+    return PartSpec(key=action.key, use=action.action, options=options)
 
 
 def _snippets_in(value: Plain) -> list[str]:
     """The fields that hold Python."""
-    found: list[str] = []
-    if isinstance(value, dict):
-        for name, item in value.items():
-            found.extend([name] if name in SNIPPET_FIELDS and isinstance(item, str) else _snippets_in(item))
-    elif isinstance(value, list):
-        for item in value:
-            found.extend(_snippets_in(item))
-    return found
+    names: list[str] = []
+    for at, item in inside(value):
+        names += [str(at[-1])] if at[-1] in SNIPPET_FIELDS and isinstance(item, str) else _snippets_in(item)
+    return names
 
 
-def check_only(document: Document, where: FieldPath, value: Plain) -> None:
+def check_only(document: Document, value: Plain, where: FieldPath = ()) -> None:
     """A task by itself, without datasets or models: with the parameters that have a default, the others left open."""
     task = checked_task(document, value, where)
-    inside = (*where, "definition")
+    at = (*where, "definition")
     known = values_known(task.config_spec)
-    awaited = [each.key for each in task.config_spec if each.key not in known]
-    written = substitute(task.definition, known, document, inside, awaited=awaited)
-    check_definition(document, written, inside)
+    awaited = [parameter.key for parameter in task.config_spec if parameter.key not in known]
+    written = substitute(task.definition, known, document, at, awaited=awaited)
+    check_definition(document, written, at)

@@ -40,7 +40,7 @@ def json_schema(shape: Shape, title: str) -> Schema:
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": title,
         **body,
-        "definitions": dict(sorted(definitions.found.items())),
+        "definitions": dict(sorted(definitions.schemas.items())),
     }
 
 
@@ -48,7 +48,7 @@ def json_schema(shape: Shape, title: str) -> Schema:
 class Definitions:
     """What has been described so far, and whether the current part may contain placeholders."""
 
-    found: Schema = field(default_factory=dict)
+    schemas: Schema = field(default_factory=dict)
     configured: bool = False
 
     def inside(self, entry: Field) -> Definitions:
@@ -107,19 +107,16 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
             return _schema_of_fields(shape, definitions, None)
         case Tagged():
             name = f"any_{_definition_name(shape.what, definitions)}"
-            if name not in definitions.found:
-                definitions.found[name] = {}  # a nested builder refers to itself
-                definitions.found[name] = _schema_of_choices(shape, definitions)
+            if name not in definitions.schemas:
+                definitions.schemas[name] = {}  # a nested builder refers to itself
+                definitions.schemas[name] = _schema_of_choices(shape, definitions)
             return {"$ref": f"#/definitions/{name}"}
     raise AssertionError(f"no schema for a {type(shape).__name__}")
 
 
 def _may_be_placeholder(shape: Shape) -> bool:
     """Whether an editor must accept `<< config.x >>` where its type would not fit."""
-    if isinstance(shape, Text):
-        return bool(shape.words)
-    never = Anything | TemplatedValue | ObjectOf | Tagged | ByField | TemplateText | ExpressionText | PythonText
-    return not isinstance(shape, never)
+    return bool(shape.words) if isinstance(shape, Text) else shape.may_be_placeholder
 
 
 def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:
@@ -152,8 +149,8 @@ def _definition_name(name: str, definitions: Definitions) -> str:
 def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None) -> Schema:
     name = _definition_name(shape.name.removeprefix("a ").removeprefix("an "), definitions)
     name += "_alone" if tag is None and "type" in shape.fields else ""  # there its `type` is checked as any field
-    if name not in definitions.found:
-        definitions.found[name] = {}  # a nested builder refers to itself
+    if name not in definitions.schemas:
+        definitions.schemas[name] = {}  # a nested builder refers to itself
         properties = {key: _schema_of_field(entry, definitions, key == tag) for key, entry in shape.fields.items()}
         properties["$ref"] = {"type": "string", "description": "Another YAML file whose content stands here."}
         schema: Schema = {
@@ -167,7 +164,7 @@ def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None
         if required or rules:
             then: Schema = {"required": required} if required else {}
             schema |= {"if": {"not": {"required": ["$ref"]}}, "then": then | ({"allOf": rules} if rules else {})}
-        definitions.found[name] = schema
+        definitions.schemas[name] = schema
     return {"$ref": f"#/definitions/{name}"}
 
 

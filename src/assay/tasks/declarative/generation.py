@@ -68,14 +68,14 @@ def generated_file(name: str, recipe: RowRecipe) -> Path:
 
 def is_generated(path: Path) -> bool:
     """Whether the rows are there, as they were written."""
-    beside = path.with_suffix(".json")
-    if not path.is_file() or not beside.is_file():
+    record = path.with_suffix(".json")
+    if not path.is_file() or not record.is_file():
         return False
     try:
-        written = msgspec.json.decode(read_regular(beside), type=_Provenance)
+        provenance = msgspec.json.decode(read_regular(record), type=_Provenance)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{beside}: cannot be read ({error}); delete it to have the rows generated again") from error
-    if written.sha256 != file_sha256(path):
+        raise UsageError(f"{record}: cannot be read ({error}); delete it to have the rows generated again") from error
+    if provenance.sha256 != file_sha256(path):
         raise UsageError(
             f"{path}: was changed after it was generated; delete it to have it generated again, "
             "or name a copy of it as a `local` source"
@@ -103,9 +103,9 @@ def asks_models(recipe: RowRecipe) -> bool:
 
 
 def estimate(recipe: RowRecipe, limits: SpendingLimits) -> str:
-    """What writing the rows takes, in words: how often each model is asked, with how many tokens at least."""
+    """How often each model is called to write the rows, and with how many tokens at least, in words."""
     prices = find_prices(Path(limits.prices) if limits.prices else None)
-    said = []
+    sentences = []
     for step in recipe.steps:
         if isinstance(step, ModelStep):
             rows, model = recipe.num_samples, _behind(step).model
@@ -114,8 +114,8 @@ def estimate(recipe: RowRecipe, limits: SpendingLimits) -> str:
             quote = prices.quote(model)
             cost = cost_at(quote, tokens, 0)
             money = "" if quote is None else f", {cost:.2g} {quote.currency} for the prompts"
-            said.append(f"{rows:,} requests to `{model}` with at least about {tokens:,} tokens in total{money}")
-    return "; ".join(said)
+            sentences.append(f"{rows:,} requests to `{model}` with at least about {tokens:,} tokens in total{money}")
+    return "; ".join(sentences)
 
 
 def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
@@ -136,9 +136,9 @@ def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
 
 
 def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -> list[Usage]:
-    """Make every row that is not made yet, and write all of them to `path`, with `path`.json saying what they are.
+    """Generate the missing rows, write all rows to `path`, and how they were made to the `.json` file beside it.
 
-    What its models used for all of them, those of earlier sessions included.
+    Returns what the models used for all of them, earlier sessions included.
     """
     partial = path.with_suffix(".partial")
     done, used = _finished_rows(partial)
@@ -288,7 +288,7 @@ class _ByPython:
         self._snippet, self._seed = snippet, seed
 
     async def __call__(self, row: Row, index: int) -> Row:
-        own_seed = Random(f"{self._seed} {index}").randrange(2**31)
+        own_seed = _row_seed(self._seed, index)
         made = await self._snippet.call({"value": row}, {"value": index}, {"value": own_seed}, fit=True)
         if not isinstance(made, dict) or not made:
             raise UsageError(f"`generate` must return a mapping of columns, it returned {type(made).__name__}")
@@ -307,12 +307,16 @@ class _ByModel:
     async def __call__(self, row: Row, index: int) -> Row:
         variables = {"sample": row, "index": index}
         messages = tuple(Message(role=role, content=template.render(variables)) for role, template in self._messages)
-        # a seed of its own makes rows with equal prompts different
-        own_seed = Random(f"{self._seed} {index}").randrange(2**31)
-        text = (await self.model.generate(Request(messages=messages, seed=own_seed))).text.strip()
+        request = Request(messages=messages, seed=_row_seed(self._seed, index))
+        text = (await self.model.generate(request)).text.strip()
         if not text:
-            raise UsageError(f"the model {self.model.name} answered nothing")
+            raise UsageError(f"the model {self.model.name} gave an empty answer")
         return _object_in(text, self.model.name) if self._json else {self._column: text}
+
+
+def _row_seed(seed: int, index: int) -> int:
+    """A seed of its own makes rows with equal prompts different."""
+    return Random(f"{seed} {index}").randrange(2**31)
 
 
 def _object_in(text: str, model: str) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -38,6 +38,7 @@ from assay.tasks.declarative.records import (
     TracesSource,
     UrlSource,
     record,
+    without_nulls,
 )
 from assay.tasks.declarative.schema import checked_adapter, checked_dataset, checked_model
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
@@ -57,7 +58,7 @@ class NoDatasetError(UsageError):
     """Nothing is called by this key."""
 
 
-class SampleChoice(TypedDict):
+class SampleChoice(TypedDict, total=False):
     """Which samples of a dataset are used: all of them, the first N, or a random choice."""
 
     num_samples: int | None
@@ -96,11 +97,11 @@ class Library:
     _sources: dict[str, tuple[Document, FieldPath]] = field(default_factory=dict)
     """The locations of the datasets that were looked up."""
 
-    def dataset(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
+    def dataset(self, key: str, **choice: Unpack[SampleChoice]) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
-        return self._measured(*self.source(key), num_samples=num_samples, subsampling=subsampling)
+        return self._measured(*self.source(key), **choice)
 
-    def task_result(self, key: str, *, num_samples: int | None = None, subsampling: str | None = None) -> DatasetSpec:
+    def task_result(self, key: str, **choice: Unpack[SampleChoice]) -> DatasetSpec:
         """The result of a run: a dataset with this key, or the run folder of this name."""
         try:
             use, options = self.source(key)
@@ -117,11 +118,9 @@ class Library:
             use, options = "task_result", {"path": str(path), "name": key}
         if use != "task_result":
             raise UsageError(f"the dataset `{key}` is not the result of a run; its source has another type")
-        return self._measured(use, options, num_samples=num_samples, subsampling=subsampling)
+        return self._measured(use, options, **choice)
 
-    def side_by_side(
-        self, keys: Mapping[str, str], *, num_samples: int | None = None, subsampling: str | None = None
-    ) -> DatasetSpec:
+    def side_by_side(self, keys: Mapping[str, str], **choice: Unpack[SampleChoice]) -> DatasetSpec:
         """Several datasets, each under a name, as one."""
         parts: Options = {}
         for name, key in keys.items():
@@ -129,39 +128,39 @@ class Library:
             if use not in catalog.CATALOG["dataset"]:
                 raise UsageError(f"the dataset `{key}` is custom code, which cannot be combined with other datasets")
             parts[name] = {"use": use, "options": options}
-        return self._measured("joined", {"parts": parts}, num_samples=num_samples, subsampling=subsampling)
+        return self._measured("joined", {"parts": parts}, **choice)
 
-    def _measured(self, use: str, options: Options, *, num_samples: int | None, subsampling: str | None) -> DatasetSpec:
+    def _measured(self, use: str, options: Options, **choice: Unpack[SampleChoice]) -> DatasetSpec:
         use, options = self._pinned(use, options)
-        if num_samples is not None:
-            options = {**options, "num_samples": num_samples, "subsampling": subsampling or "head"}
+        if (num_samples := choice.get("num_samples")) is not None:
+            options = {**options, "num_samples": num_samples, "subsampling": choice.get("subsampling") or "head"}
         if self.renames_repeated:
             options = {**options, "renames_repeated": True}
         unread = DatasetSpec(use=use, options=options)
         if self.only_reads and is_elsewhere(unread):
             return unread  # neither its hash nor its size is known without calling its server, or running its code
         made = catalog.make("dataset", use, options, own_code=not self.only_reads)
-        with self._told_in_source():
+        with self._located_in_source():
             return DatasetSpec(use=use, options=options, sha256=content_hash(made), size=len(made))
 
     @contextmanager
-    def _told_in_source(self) -> Iterator[None]:
-        """Errors in filters, columns and steps are located in the dataset's file, not where it is named."""
+    def _located_in_source(self) -> Iterator[None]:
+        """Report errors in filters, columns and steps in the dataset's file, not where it is named."""
         try:
             yield
         except UsageError as error:
             for pattern, field in ((_FILTER, "filters"), (_DTYPES, "dtypes"), (_STEP, "steps")):
-                found = pattern.match(str(error))
-                if found is not None and found[1] in self._sources:
-                    document, where = self._sources[found[1]]
-                    step: int | str = found[2] if field == "dtypes" else int(found[2])
-                    raise document.error((*where, "source", field, step), found[3]) from error
+                match = pattern.match(str(error))
+                if match is not None and match[1] in self._sources:
+                    document, where = self._sources[match[1]]
+                    step: int | str = match[2] if field == "dtypes" else int(match[2])
+                    raise document.error((*where, "source", field, step), match[3]) from error
             raise
 
     def _pinned(self, use: str, options: Options) -> tuple[str, Options]:
         """The options, with those that fix what a server holds now, and where generated rows are."""
         if use == "generated":
-            with self._told_in_source():
+            with self._located_in_source():
                 return self._generated(options)
         if use not in catalog.CATALOG["dataset"] or self.only_reads:
             return use, options
@@ -311,8 +310,8 @@ class Library:
         if catalog.is_name("model", key):
             return ModelSpec(model=key, options={})
         self.nearby.refuse_broken("model", key)
-        if found := of_provider(key):
-            return found
+        if spec := of_provider(key):
+            return spec
         if not self.models_needed:
             self.missing_models.append(key)
             return ModelSpec(model=key, options={})
@@ -337,8 +336,8 @@ class Library:
     def _adapter(self, document: Document, where: FieldPath, key: str) -> AdapterReference:
         if key in self.adapters:
             return self.adapters[key]
-        if found := self.nearby.keyed_file("model_adapter", key):
-            return checked_adapter(found, found.value)
+        if file := self.nearby.keyed_file("model_adapter", key):
+            return checked_adapter(file, file.value)
         hint = f" {hint_here(key, self.adapters)}" if self.adapters else ""
         folder = self.nearby.home / "model_adapters"
         message = f"there is no adapter `{key}`.{hint} Write one with this key into {folder}"
@@ -348,13 +347,11 @@ class Library:
         """A judge or another model a task calls. Its rate limits are kept apart: they are not part of the task."""
         spec = self.model(key)
         pace = {"requests_per_minute": spec.requests_per_minute, "concurrency": spec.concurrency}
-        if known := {name: value for name, value in pace.items() if value is not None}:
-            self.paces[key] = known
+        if limits := {name: limit for name, limit in pace.items() if limit is not None}:
+            self.paces[key] = limits
         made: Options = {"model": spec.model, "options": spec.options}
         return {**made, "generation": spec.generation} if spec.generation else made
 
 
 def _given(**options: object) -> Options:
-    """Those that were given: what was left out is not part of a task's identity."""
-    found: Options = msgspec.to_builtins({name: value for name, value in options.items() if value is not None})
-    return found
+    return without_nulls(msgspec.to_builtins(options))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import msgspec
 
@@ -21,10 +21,8 @@ from assay.tasks.declarative.library import Library, NoDatasetError
 from assay.tasks.declarative.mending import Mending, read_with_all_faults
 from assay.tasks.declarative.model_specs import ModelSpec
 from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
-from assay.tasks.declarative.places import LocatedTask, Places
-from assay.tasks.declarative.records import (
-    TaskEntry,
-)
+from assay.tasks.declarative.places import Places
+from assay.tasks.declarative.records import TaskEntry
 from assay.tasks.declarative.run_file import tasks_of_run
 from assay.tasks.declarative.schema import (
     checked_adapter,
@@ -36,14 +34,10 @@ from assay.tasks.declarative.schema import (
     other_kind,
 )
 from assay.tasks.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
+from assay.tasks.load import YAML, LoadedTask, ReadingKeywords
 from assay.tasks.project import is_of_this_project, root_of
 from assay.tasks.shots import Shots
 from assay.tasks.trust import untrusted
-
-if TYPE_CHECKING:
-    from assay.tasks.load import ReadingKeywords
-
-YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,21 +77,21 @@ def read_yaml_tasks(path: Path, **how: Unpack[ReadingKeywords]) -> list[TaskDefi
     return [task.definition for task in read_located_tasks(path, ReadingOptions(**how))]
 
 
-def read_located_tasks(path: Path, how: ReadingOptions) -> list[LocatedTask]:
+def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
     """The same, with the places of their fields."""
     how = replace(how, models_needed=how.models_needed and not how.only_reads)
     if how.trust or (is_of_this_project(path) and not how.allow_outside):
         return _read_tasks(path, variables(), how)
     # read first without resolving variables or calling a server: the user has not been asked yet
-    located = _read_tasks(path, None, replace(how, only_reads=True))
-    definitions = [task.definition for task in located]
+    loaded = _read_tasks(path, None, replace(how, only_reads=True))
+    definitions = [task.definition for task in loaded]
     asks = any(each.metadata.get("variables") or is_elsewhere(each.dataset) for each in definitions)
     if not asks or any(untrusted(each) for each in definitions):
-        return located
+        return loaded
     return _read_tasks(path, variables(), how)
 
 
-def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingOptions) -> list[LocatedTask]:
+def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingOptions) -> list[LoadedTask]:
     document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ, goes_on=True)
     if reading.mending is not None:
         document = reading.mending.applied(document)
@@ -121,17 +115,17 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
     return [_with_asked(each, library, reading.asked) for each in _tasks_in(document, library, reading)]
 
 
-def _with_asked(located: LocatedTask, library: Library, asked: Sequence[str]) -> LocatedTask:
+def _with_asked(loaded: LoadedTask, library: Library, asked: Sequence[str]) -> LoadedTask:
     """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    found = {name: spec for name in asked if (spec := library.file_of_model(name)) is not None}
-    if not found:
-        return located
-    asked_models = {name: {"key": name, **spec.plain()} for name, spec in found.items()}
-    metadata = {**located.definition.metadata, "asked_models": asked_models}
-    return located._replace(definition=msgspec.structs.replace(located.definition, metadata=metadata))
+    specs = {name: spec for name in asked if (spec := library.file_of_model(name)) is not None}
+    if not specs:
+        return loaded
+    asked_models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
+    metadata = {**loaded.definition.metadata, "asked_models": asked_models}
+    return loaded._replace(definition=msgspec.structs.replace(loaded.definition, metadata=metadata))
 
 
-def _tasks_in(document: Document, library: Library, reading: ReadingOptions) -> list[LocatedTask]:
+def _tasks_in(document: Document, library: Library, reading: ReadingOptions) -> list[LoadedTask]:
     kind = kind_of(document.value)
     if kind == "run":
         return tasks_of_run(document, library, reading.config)
@@ -141,7 +135,7 @@ def _tasks_in(document: Document, library: Library, reading: ReadingOptions) -> 
     given = typed_config(reading.config, task.config_spec)
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
     definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
-    return [LocatedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
+    return [LoadedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
 
 
 def _task_of(document: Document, library: Library) -> TaskEntry:
@@ -238,14 +232,14 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tu
         if document.faults:
             raise PlacedError("\n".join(fault.sentence for fault in document.faults))
         return f"file with {other}, which is not read by itself", 0, []
-    if kind == "task":
-        check_only(document, (), document.value)
-    elif kind == "dataset":
-        checked_dataset(document, document.value)
-    elif kind == "model":
-        checked_model(document, document.value)
-    elif kind == "model_adapter":
-        checked_adapter(document, document.value)
-    else:
-        checked_evaluation(document, document.value)
+    _CHECKS[kind](document, document.value)
     return f"{kind} file", int(kind == "task"), list(dict.fromkeys(document.warnings))
+
+
+_CHECKS: Mapping[str, Callable[[Document, Plain], object]] = {
+    "task": check_only,
+    "dataset": checked_dataset,
+    "model": checked_model,
+    "model_adapter": checked_adapter,
+    "evaluation": checked_evaluation,
+}

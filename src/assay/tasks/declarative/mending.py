@@ -6,6 +6,7 @@ a rule. What only fails because something was removed is a consequence: it is re
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TypeVar
 from assay.core.errors import UsageError
 from assay.tasks.declarative.config_spec import NoValueError
 from assay.tasks.declarative.shape import PLACEHOLDER_INSIDE, mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, dotted
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, dotted, inside
 
 MOST_ROUNDS = 50
 _BLANK = "-"
@@ -31,21 +32,52 @@ Read = TypeVar("Read")
 
 
 @dataclass(slots=True)
+class _Repairs:
+    """What is changed in one file so that the rest of it can be read."""
+
+    cut: set[FieldPath] = field(default_factory=set)
+    blank: set[FieldPath] = field(default_factory=set)
+    """Texts that are not templates: a blank one takes their place."""
+    filled: set[FieldPath] = field(default_factory=set)
+    """Missing labels of whole files."""
+    passed: set[FieldPath] = field(default_factory=set)
+    """Errors in fields that can still be read."""
+    renamed: dict[FieldPath, str] = field(default_factory=dict)
+    """Fields with a misspelt name."""
+
+    def cover(self, where: FieldPath) -> bool:
+        repaired = self.cut | self.blank | self.passed
+        return any(where[:end] in repaired for end in range(1, len(where) + 1))
+
+    def apply(self, value: Plain, where: FieldPath, kept: dict[FieldPath, list[int]]) -> Plain:
+        """The value as it is read; `kept` takes the items that are left of lists."""
+        if where in self.blank and isinstance(value, str):
+            return _BLANK
+        if isinstance(value, dict):
+            left: dict[str, Plain] = {
+                self.renamed.get((*where, name), name): self.apply(item, (*where, name), kept)
+                for name, item in value.items()
+                if (*where, name) not in self.cut
+            }
+            if (*where, "solver") in self.cut and where[-1:] == ("definition",):
+                left["solver"] = _STAND_IN
+            return left | {str(at[-1]): _BLANK for at in self.filled if at[:-1] == where}
+        if isinstance(value, list):
+            here = [at for at in range(len(value)) if (*where, at) not in self.cut]
+            if len(here) < len(value):
+                kept[where] = here
+            return [self.apply(value[at], (*where, at), kept) for at in here]
+        return value
+
+
+@dataclass(slots=True)
 class Mending:
     """What is left out of the documents of a task, and every fault that was found."""
 
     sentences: list[str] = field(default_factory=list)
-    cut: dict[Path, set[FieldPath]] = field(default_factory=dict)
-    blank: dict[Path, set[FieldPath]] = field(default_factory=dict)
-    """Texts that are not templates: another one stands in for them."""
-    filled: dict[Path, set[FieldPath]] = field(default_factory=dict)
-    """Missing labels of whole files."""
-    passed: dict[Path, set[FieldPath]] = field(default_factory=dict)
-    """Errors in fields that can still be read."""
-    renamed: dict[Path, dict[FieldPath, str]] = field(default_factory=dict)
-    """Fields with a misspelt name."""
     unset: set[str] = field(default_factory=set)
     """Parameters that have no value since their defaults were cut."""
+    _repairs: defaultdict[Path, _Repairs] = field(default_factory=lambda: defaultdict(_Repairs))
     _causes: set[tuple[Path, FieldPath]] = field(default_factory=set)
     """What was removed although something may need it."""
 
@@ -74,89 +106,64 @@ class Mending:
 
     def applied(self, document: Document) -> Document:
         """The document without what was cut; its places stay those of the file."""
-        path = document.path
         if self.unset:
             self.leave_out(document, self.unset)
-        if not any(path in taken for taken in (self.cut, self.blank, self.filled, self.passed, self.renamed)):
+        if document.path not in self._repairs:
             return document
+        repairs = self._repairs[document.path]
         kept: dict[FieldPath, list[int]] = {}
-        value = self._left(document.value, (), path, kept)
-        still = [fault for fault in document.faults if not self._is_out(path, fault.where)]
-        renamed = {(*at[:-1], meant): str(at[-1]) for at, meant in self.renamed.get(path, {}).items()}
+        value = repairs.apply(document.value, (), kept)
+        still = [fault for fault in document.faults if not repairs.cover(fault.where)]
+        renamed = {(*at[:-1], meant): str(at[-1]) for at, meant in repairs.renamed.items()}
         return replace(document, value=value, kept=kept, faults=still, renamed=renamed)
 
     def leave_out(self, document: Document, names: Collection[str]) -> None:
         """Cut these parameters of a task, and blank every text that needs one of them."""
         declared = document.value.get("config_spec") if isinstance(document.value, dict) else None
-        found = {("config_spec", at) for at, each in enumerate(mappings(declared)) if each.get("key") in names}
-        self.cut.setdefault(document.path, set()).update(found)
-        self.blank.setdefault(document.path, set()).update(_texts_with(document.value, names, ()))
-        self._causes |= {(document.path, where) for where in found}
+        entries = {("config_spec", at) for at, each in enumerate(mappings(declared)) if each.get("key") in names}
+        self._repairs[document.path].cut.update(entries)
+        self._repairs[document.path].blank.update(_texts_with(document.value, names, ()))
+        self._causes |= {(document.path, where) for where in entries}
 
     def parts(self) -> set[str]:
         """The scorers, rules and solvers that something was removed from."""
-        found = set()
-        for where in {where for taken in (self.cut, self.blank) for each in taken.values() for where in each}:
+        parts = set()
+        for where in {where for repairs in self._repairs.values() for where in repairs.cut | repairs.blank}:
             for end, step in enumerate(where, 1):
                 is_solver = step == "solver" and where[end : end + 1] != ("input_builder",)
                 if is_solver or (end > 1 and where[end - 2] in ("scorers", "actions")):
-                    found.add(dotted(where[:end]))
-        return found
+                    parts.add(dotted(where[:end]))
+        return parts
 
     def keeps_numbers(self) -> bool:
         """Whether every task is still there, and has every number that its scorers and metrics give it."""
-        gone = {where for taken in self.cut.values() for where in taken}
-        blank = {where for taken in self.blank.values() for where in taken}
-        return not any("scorers" in where or where[-2:-1] in _HOLD_TASKS for where in gone) and not any(
-            "metrics" in where for where in blank
+        return not any(
+            any("scorers" in where or where[-2:-1] in _HOLD_TASKS for where in repairs.cut)
+            or any("metrics" in where for where in repairs.blank)
+            for repairs in self._repairs.values()
         )
 
     def _is_consequence(self, fault: FileFault) -> bool:
-        if fault.where in self.blank.get(fault.path, ()):
+        if fault.where in self._repairs[fault.path].blank:
             return True
         return any(path == fault.path and _follows(fault, where) for path, where in self._causes)
 
     def _take_out(self, fault: FileFault) -> bool:
-        where, path = fault.where, fault.path
+        where, repairs = fault.where, self._repairs[fault.path]
         if fault.lacks in _LABELS and (not where or where[:-1] in (("tasks",), ("datasets",), ("models",))):
-            return _added(self.filled, path, (*where, str(fault.lacks)))
+            return _added(repairs.filled, (*where, str(fault.lacks)))
         if not where or where[-1] == "definition":  # nothing is left of a task without it
-            return len(where) > 2 and where[0] == "tasks" and self._cut(path, where[:2])
+            return len(where) > 2 and where[0] == "tasks" and self._cut(fault.path, where[:2])
         if fault.meant is not None:
-            self.renamed.setdefault(path, {})[where] = fault.meant
+            repairs.renamed[where] = fault.meant
             return True
         if fault.passable or fault.unknown:
-            return _added(self.passed if fault.passable else self.cut, path, where)
-        return (fault.content and _added(self.blank, path, where)) or self._cut(path, where)
+            return _added(repairs.passed if fault.passable else repairs.cut, where)
+        return (fault.content and _added(repairs.blank, where)) or self._cut(fault.path, where)
 
     def _cut(self, path: Path, where: FieldPath) -> bool:
         self._causes.add((path, where))
-        return _added(self.cut, path, where) or (len(where) > 1 and self._cut(path, where[:-1]))
-
-    def _is_out(self, path: Path, where: FieldPath) -> bool:
-        gone = {*self.cut.get(path, ()), *self.blank.get(path, ()), *self.passed.get(path, ())}
-        return any(where[:end] in gone for end in range(1, len(where) + 1))
-
-    def _left(self, value: Plain, where: FieldPath, path: Path, kept: dict[FieldPath, list[int]]) -> Plain:
-        gone, blank = self.cut.get(path, set()), self.blank.get(path, set())
-        if where in blank and isinstance(value, str):
-            return _BLANK
-        if isinstance(value, dict):
-            meant = self.renamed.get(path, {})
-            left: dict[str, Plain] = {
-                meant.get((*where, name), name): self._left(item, (*where, name), path, kept)
-                for name, item in value.items()
-                if (*where, name) not in gone
-            }
-            if (*where, "solver") in gone and where[-1:] == ("definition",):
-                left["solver"] = _STAND_IN
-            return left | {str(at[-1]): _BLANK for at in self.filled.get(path, ()) if at[:-1] == where}
-        if isinstance(value, list):
-            here = [at for at in range(len(value)) if (*where, at) not in gone]
-            if len(here) < len(value):
-                kept[where] = here
-            return [self._left(value[at], (*where, at), path, kept) for at in here]
-        return value
+        return _added(self._repairs[path].cut, where) or (len(where) > 1 and self._cut(path, where[:-1]))
 
 
 def without_parameters(document: Document, names: Collection[str]) -> Mending:
@@ -167,11 +174,10 @@ def without_parameters(document: Document, names: Collection[str]) -> Mending:
 
 
 def _texts_with(value: Plain, names: Collection[str], where: FieldPath) -> Iterator[FieldPath]:
-    if isinstance(value, str) and any(found[1] in names for found in PLACEHOLDER_INSIDE.finditer(value)):
+    if isinstance(value, str) and any(match[1] in names for match in PLACEHOLDER_INSIDE.finditer(value)):
         yield where
-    elif isinstance(value, dict | list):
-        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts_with(item, names, (*where, step))
+    for at, item in inside(value, where):
+        yield from _texts_with(item, names, at)
 
 
 def _follows(fault: FileFault, cut: FieldPath) -> bool:
@@ -189,12 +195,11 @@ def _follows(fault: FileFault, cut: FieldPath) -> bool:
     return cut[-2:] == _SOLVER and "scorers" in fault.where
 
 
-def _added(taken: dict[Path, set[FieldPath]], path: Path, where: FieldPath) -> bool:
-    """Whether it was not taken already."""
-    known = taken.setdefault(path, set())
-    before = len(known)
-    known.add(where)
-    return len(known) > before
+def _added(paths: set[FieldPath], where: FieldPath) -> bool:
+    """Whether it was not there already."""
+    before = len(paths)
+    paths.add(where)
+    return len(paths) > before
 
 
 def read_with_all_faults(

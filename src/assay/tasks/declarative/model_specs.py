@@ -19,6 +19,7 @@ from assay.tasks.declarative.records import (
     Options,
     ProvidedModel,
     ProviderConnection,
+    without_nulls,
 )
 from assay.tasks.declarative.schema.models import IDENTITIES, RESPONSES
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, hint_here
@@ -86,7 +87,7 @@ def model_spec(
         options=options,
         requests_per_minute=model.rate_limit,
         concurrency=model.max_concurrent_requests,
-        generation={name: value for name, value in (model.generation or {}).items() if value is not None},
+        generation=without_nulls(model.generation or {}),
     )
 
 

@@ -38,19 +38,19 @@ class NearbyFiles:
     def keyed_file(self, kind: str, key: str) -> Document | None:
         """The nearest YAML file that holds this; files that cannot be read are skipped."""
         for folder in self.folders(f"{kind}s"):
-            found: list[Document] = []
+            documents: list[Document] = []
             for path in _yaml_files(folder):
-                written = _label(path, self.root, self.allow_outside)
-                if written != (kind, key) and not (written and written[0] == kind and written[1].startswith("$")):
+                label = self._label(path)
+                if label != (kind, key) and not (label and label[0] == kind and label[1].startswith("$")):
                     continue
-                document = read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+                document = self._read(path)
                 if self.mending is not None:
                     document = self.mending.applied(document)
                 if isinstance(document.value, dict) and document.value.get("key") == key:
-                    found.append(document)
-            if len(found) > 1:
-                raise _ambiguous(kind, key, [document.path for document in found])
-            for document in found:
+                    documents.append(document)
+            if len(documents) > 1:
+                raise _ambiguous(kind, key, [document.path for document in documents])
+            for document in documents:
                 self.used.extend(document.files)
                 self.variables.extend(document.variables)
                 return document
@@ -59,10 +59,10 @@ class NearbyFiles:
     def data_file_called(self, key: str) -> Path | None:
         """The nearest data file named like the key."""
         for folder in self.folders("datasets"):
-            found = [path for ending in DATA_ENDINGS if (path := folder / f"{key}{ending}").is_file()]
-            if len(found) > 1:
-                raise _ambiguous("dataset", key, found)
-            for path in found:
+            files = [path for ending in DATA_ENDINGS if (path := folder / f"{key}{ending}").is_file()]
+            if len(files) > 1:
+                raise _ambiguous("dataset", key, files)
+            for path in files:
                 if reason := self.out_of_bounds(path, str(path)):
                     raise UsageError(reason)
                 return path
@@ -71,29 +71,29 @@ class NearbyFiles:
     def hint(self, kind: str, key: str, loaded: Iterable[str]) -> str:
         """The closest key, or those that exist, as a sentence."""
         folders = self.folders(f"{kind}s")
-        labels = [_label(path, self.root, self.allow_outside) for folder in folders for path in _yaml_files(folder)]
-        files = {found[1] for found in labels if found is not None and found[0] == kind}
+        labels = [self._label(path) for folder in folders for path in _yaml_files(folder)]
+        keys = {*loaded, *(label[1] for label in labels if label is not None and label[0] == kind)}
         if kind == "dataset":
-            files |= {path.stem for folder in folders for path in folder.iterdir() if path.suffix in DATA_ENDINGS}
-        told = hint_here(key, {*loaded, *files}) if files or loaded else ""
-        return f"{told}{'' if told.endswith(('.', '?')) else '.'} " if told else ""
+            keys |= {path.stem for folder in folders for path in folder.iterdir() if path.suffix in DATA_ENDINGS}
+        sentence = hint_here(key, keys) if keys else ""
+        return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'} " if sentence else ""
 
     def refuse_broken(self, kind: str, key: str) -> None:
         """What was not found may be in a file that cannot be read, or that holds something else by mistake."""
         for folder in self.folders(f"{kind}s")[1:]:  # the file's own folder holds tasks, which report it themselves
             for path in _yaml_files(folder):
-                written = _label(path, self.root, self.allow_outside)
-                if written is None or written[1] == key or path.stem == key:
-                    document = read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+                label = self._label(path)
+                if label is None or label[1] == key or path.stem == key:
+                    document = self._read(path)
                     check = checked_model if kind == "model" else checked_dataset
                     check(document, document.value)
 
     def folders(self, kind: str) -> list[Path]:
-        found = [self.home, self.home / kind, self.home.parent / kind, self.root / kind]
-        places: dict[Path, Path] = {}
-        for folder in filter(Path.is_dir, found):
-            places.setdefault(folder.resolve(), folder)
-        return list(places.values())
+        candidates = [self.home, self.home / kind, self.home.parent / kind, self.root / kind]
+        folders: dict[Path, Path] = {}
+        for folder in filter(Path.is_dir, candidates):
+            folders.setdefault(folder.resolve(), folder)
+        return list(folders.values())
 
     def text_file(self, document: Document, where: FieldPath, named: str) -> str:
         """A text that a file names, without its last line end."""
@@ -134,6 +134,18 @@ class NearbyFiles:
             return f"`{named}` is a hidden file; allow it with --allow-outside"
         return None
 
+    def _read(self, path: Path) -> Document:
+        return read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+
+    def _label(self, path: Path) -> tuple[str, str] | None:
+        """What kind of thing a YAML file holds, and under which key as it is written; None where it cannot be read.
+
+        Cached, or each of a folder's tasks would read all the others to find its dataset.
+        """
+        status = path.stat()
+        version = status.st_ino, status.st_size, status.st_mtime_ns
+        return _label_of_version(path, version, self.root, self.allow_outside)
+
 
 def _yaml_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
@@ -141,15 +153,6 @@ def _yaml_files(folder: Path) -> list[Path]:
 
 def _ambiguous(kind: str, key: str, paths: Sequence[Path]) -> UsageError:
     return UsageError(f"the {kind} `{key}` is given twice: in {' and in '.join(map(str, paths))}; remove or rename one")
-
-
-def _label(path: Path, root: Path, allow_outside: bool) -> tuple[str, str] | None:
-    """What kind of thing a YAML file holds, and under which key as it is written; None where it cannot be read.
-
-    Remembered, or each of a folder's tasks would read all the others to find its dataset.
-    """
-    found = path.stat()
-    return _label_of_version(path, (found.st_ino, found.st_size, found.st_mtime_ns), root, allow_outside)
 
 
 @lru_cache(maxsize=10_000)

@@ -15,7 +15,8 @@ def own_option_faults(
 ) -> list[OptionFault]:
     """Everything that is wrong with the options, as far as the source of the part shows it.
 
-    `awaited` are options whose values are not known yet. A part that cannot be found is refused by whoever imports it.
+    `awaited` are options whose values are not known yet. A part that cannot be found is
+    refused where it is imported.
     """
     try:
         signature = signature_of(source_name(kind, name))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, count
 
 
 def scorer_keys(scorers: Sequence[tuple[str | None, str]]) -> list[str]:
     """The key of every scorer, given as key and type; one without is called by its type, numbered on repeats."""
     taken = {key for key, _ in scorers if key}
-    found: list[str] = []
+    names: list[str] = []
     for key, kind in scorers:
         name = key or free_name(short_name(kind), taken)
         taken.add(name)
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def short_name(use: str) -> str:
@@ -23,9 +24,5 @@ def short_name(use: str) -> str:
 
 def free_name(wanted: str, taken: set[str]) -> str:
     """The name itself, or with `_2`, `_3`, … when it is taken."""
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted}_{number}" in taken:
-        number += 1
-    return f"{wanted}_{number}"
+    numbered = (f"{wanted}_{number}" for number in count(2))
+    return next(name for name in chain([wanted], numbered) if name not in taken)

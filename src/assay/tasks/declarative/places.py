@@ -14,11 +14,18 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.declarative.part_keys import scorer_keys
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, Position, dotted, read_yaml
+from assay.tasks.declarative.yaml_reader import (
+    Document,
+    FieldPath,
+    PlacedError,
+    Plain,
+    Position,
+    dotted,
+    inside,
+    read_yaml,
+)
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
 _QUOTED = re.compile(r"`([^`]+)`")
 
 
@@ -105,15 +112,6 @@ class Places:
         return value
 
 
-class LocatedTask(NamedTuple):
-    """A task, and the locations of its fields."""
-
-    definition: TaskDefinition
-    places: Places
-    takes_dataset: bool = False
-    """Whether the dataset that the caller named is its own."""
-
-
 def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | None:
     """The same with the first place in these YAML files that gives the option to the part; None where none does."""
     for path in files:
@@ -126,14 +124,10 @@ def located(error: OptionError, files: Iterable[Path | str]) -> PlacedError | No
 
 
 def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterator[FieldPath]:
-    if isinstance(value, dict):
-        if value.get("type") == use and option in value:
-            yield where
-        for name, item in value.items():
-            yield from _parts_with(item, use, option, (*where, name))
-    elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from _parts_with(item, use, option, (*where, at))
+    if isinstance(value, dict) and value.get("type") == use and option in value:
+        yield where
+    for at, item in inside(value, where):
+        yield from _parts_with(item, use, option, at)
 
 
 def _steps(field: str) -> FieldPath:

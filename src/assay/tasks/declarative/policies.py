@@ -42,17 +42,17 @@ def _name(policy: PolicyEntry, rule: PolicyRule) -> str:
 
 def policy_rules(policies: Sequence[PolicyEntry], evaluation: str, name: str) -> list[Options]:
     """The rules of policies that are about this task, as its gates are made of them (see `runs/gates.py`)."""
-    found: list[Options] = []
+    gates: list[Options] = []
     for policy in policies:
         for rule in policy.rules:
-            if rule.scope != "all_latest" and not rule.scope.holds(evaluation, name):
+            scope = PolicyScope() if rule.scope == "all_latest" else rule.scope
+            if not scope.holds(evaluation, name):
                 continue
-            limits: Options = {}
-            if rule.scope != "all_latest":
-                of_parts = {"scorer_keys": rule.scope.scorer_keys, "metric_keys": rule.scope.metric_keys}
-                limits = {name: list(keys) for name, keys in of_parts.items() if keys is not None}
+            parts = {"scorer_keys": scope.scorer_keys, "metric_keys": scope.metric_keys}
+            gate: Options = {"rule": _name(policy, rule), "metric": rule.definition.metric}
+            gate |= {name: list(keys) for name, keys in parts.items() if keys is not None}
             if isinstance(rule.definition, ThresholdRule):
                 operator = "==" if rule.definition.operator == "=" else rule.definition.operator
-                limits |= {"operator": operator, "threshold": rule.definition.threshold}
-            found.append({"rule": _name(policy, rule), "metric": rule.definition.metric, **limits})
-    return found
+                gate |= {"operator": operator, "threshold": rule.definition.threshold}
+            gates.append(gate)
+    return gates

@@ -378,6 +378,11 @@ def record(checked: Plain, kind: type[T]) -> T:
     return msgspec.convert(checked, kind)
 
 
+def without_nulls(options: Options) -> Options:
+    """The options that have a value: what was left out is not part of a task's identity."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def definition_record(checked: Options) -> Definition:
     """A checked definition as its record: fields that only one type of part has become its `options`."""
     if checked["type"] == "system_task":

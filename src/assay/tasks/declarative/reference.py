@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -89,15 +90,15 @@ class TypeReference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 @cache
 def type_references() -> tuple[TypeReference, ...]:
     """Every type, those of a kind together, what a file begins with first."""
-    found: dict[str, list[TypeReference]] = {}
+    by_kind: dict[str, list[TypeReference]] = {}
     for kind, name, tag, shape in written_types():
-        found.setdefault(kind, []).append(_reference(kind, name, tag, shape))
-    return tuple(reference for references in found.values() for reference in references)
+        by_kind.setdefault(kind, []).append(_reference(kind, name, tag, shape))
+    return tuple(chain.from_iterable(by_kind.values()))
 
 
 def types_called(name: str) -> list[TypeReference]:
     """Those of this name, whatever their kind; `-`, `_` and spaces are the same."""
-    return [each for each in type_references() if _plain_name(each.name) == _plain_name(name)]
+    return [each for each in type_references() if _normalized(each.name) == _normalized(name)]
 
 
 def types_of(kind: str) -> list[TypeReference]:
@@ -105,7 +106,7 @@ def types_of(kind: str) -> list[TypeReference]:
     return [each for each in type_references() if each.kind == kind.lower()]
 
 
-def _plain_name(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[-_ ]+", "_", name.lower())
 
 

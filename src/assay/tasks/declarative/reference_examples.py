@@ -228,9 +228,9 @@ metrics: [{type: mean, field: words}]
     ("scorer", "python_all_samples"): """\
 type: python_all_samples
 compute_scores_snippet: |
-  def compute_scores(samples, solver_outputs):
-      answers = [each.output for each in solver_outputs]
-      return [{"repeated": answers.count(answer) > 1} for answer in answers]
+  def compute_scores(samples):
+      questions = [sample["question"] for sample in samples]
+      return [{"repeated": questions.count(question) > 1} for question in questions]
 metrics: [{type: mean, field: repeated}]
 """,
     ("scorer", "rag_checker"): """\
@@ -261,7 +261,7 @@ regexes_to_ignore: [","]
     ("scorer", "code_exec"): """\
 type: code_exec
 function: double
-io_pairs: "[[[2], 4], [[5], 10]]"
+io_pairs: "[[2, 4], [5, 10]]"
 """,
     ("scorer", "instructions"): """\
 type: instructions
@@ -339,8 +339,8 @@ run_inference_snippet: |
   import json
 
   def run_inference(body, environment):
-      said = json.loads(body)["messages"][-1]["content"]
-      return json.dumps({"choices": [{"message": {"role": "assistant", "content": said.upper()}}]})
+      question = json.loads(body)["messages"][-1]["content"]
+      return json.dumps({"choices": [{"message": {"role": "assistant", "content": question.upper()}}]})
 """,
     ("connection", "provider_connection"): """\
 connection_type: provider_connection

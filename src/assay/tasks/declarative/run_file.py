@@ -15,7 +15,7 @@ from assay.prompts.template import template_reads
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.tasks.declarative.definition import placed_at, task_definition
 from assay.tasks.declarative.library import Library
-from assay.tasks.declarative.places import LocatedTask, Places, PromptFile
+from assay.tasks.declarative.places import Places, PromptFile
 from assay.tasks.declarative.policies import check_scopes, policy_rules
 from assay.tasks.declarative.records import (
     EvaluationEntry,
@@ -25,6 +25,7 @@ from assay.tasks.declarative.records import (
     RunSettings,
     TaskEntry,
     TaskSpecification,
+    without_nulls,
 )
 from assay.tasks.declarative.schema import (
     checked_adapter,
@@ -35,14 +36,15 @@ from assay.tasks.declarative.schema import (
     checked_task,
 )
 from assay.tasks.declarative.shape import mappings
-from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
+from assay.tasks.load import LoadedTask
 
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The key of no model, where answers that were recorded are scored."""
 _SPECIFICATIONS = ("evaluation", "task_specifications")
 
 
-def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LocatedTask]:
+def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LoadedTask]:
     """The tasks of a run file; `flags` are the parameters of the command line."""
     run = checked_run(document)
     keys = _collect(document, run, library)
@@ -65,23 +67,19 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     }
     prompts = _prompts(document, run, library)
     return [
-        _specified(document, at, one, name=name, prompt=prompt, matrix=matrix, **shared)
+        _specified(document, at, variant, name=name, prompt=prompt, matrix=matrix, **shared)
         for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
-        for one, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
+        for variant, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
     ]
 
 
 def _models_asked_by(value: Plain) -> Iterator[str]:
     """The keys of judges and other models in a definition."""
-    if isinstance(value, list):
-        for item in value:
+    for at, item in inside(value):
+        if at[-1] in OTHER_MODELS and isinstance(item, str):
+            yield item
+        else:
             yield from _models_asked_by(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in OTHER_MODELS and isinstance(item, str):
-                yield item
-            else:
-                yield from _models_asked_by(item)
 
 
 class _Prompt(NamedTuple):
@@ -98,21 +96,18 @@ def _prompts(document: Document, run: RunEntry, library: Library) -> list[_Promp
     if twice := [named for named, times in Counter(run.prompts).items() if times > 1]:
         raise document.error(("prompts",), f"`{twice[0]}` is given twice")
     stems = Counter(Path(named).stem for named in run.prompts)
-    found: list[_Prompt] = []
+    prompts: list[_Prompt] = []
     for at, named in enumerate(run.prompts):
-        text = library.nearby.text_file(document, ("prompts", at), named)
+        where: FieldPath = ("prompts", at)
+        text = library.nearby.text_file(document, where, named)
+        file = str(document.directory(where) / named)
+        try:
+            template_reads(text)
+        except UsageError as error:
+            raise document.error(where, f"{file}: {error}") from error
         stem = Path(named).stem
-        file = str(document.directory(("prompts", at)) / named)
-        _check_template(document, ("prompts", at), file, text)
-        found.append(_Prompt(stem if stems[stem] == 1 else named, text, ("prompts", at), file))
-    return found
-
-
-def _check_template(document: Document, where: FieldPath, file: str, text: str) -> None:
-    try:
-        template_reads(text)
-    except UsageError as error:
-        raise document.error(where, f"{file}: {error}") from error
+        prompts.append(_Prompt(stem if stems[stem] == 1 else named, text, where, file))
+    return prompts
 
 
 def _variants(
@@ -123,7 +118,7 @@ def _variants(
     models: Sequence[str],
     prompts: Sequence[_Prompt],
 ) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
-    """A task about models with each of the file's models, unless it names one, and with each of its prompts.
+    """A task about models with each of the file's models and each of its prompts, unless it names its own.
 
     Each comes with whether it is one of several.
     """
@@ -138,10 +133,11 @@ def _variants(
         yield spec, None, False
         return
     keys = [spec.model_key] if spec.model_key is not None or not models else list(models)
+    if "prompt" in spec.task_config:
+        prompts = ()
     matrix = bool(prompts) or len(keys) > 1
-    asked_with: Sequence[_Prompt | None] = prompts or (None,)
     for key in keys:
-        for prompt in asked_with:
+        for prompt in prompts or (None,):
             yield msgspec.structs.replace(spec, model_key=key), prompt, matrix
 
 
@@ -157,8 +153,9 @@ def _all_of(document: Document, tasks: Mapping[str, tuple[FieldPath, TaskEntry]]
 
 
 def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
-    """The run file's own adapters, models and datasets, by key; the keys of its models. One given on the command line
-    stays.
+    """Add the run file's own adapters, models and datasets to the library; return the keys of its models.
+
+    A model given on the command line stays.
     """
     for at, entry in enumerate(run.model_adapters):
         adapter = checked_adapter(document, entry, ("model_adapters", at))
@@ -184,13 +181,13 @@ def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
 
 
 def _tasks(document: Document, run: RunEntry) -> dict[str, tuple[FieldPath, TaskEntry]]:
-    found: dict[str, tuple[FieldPath, TaskEntry]] = {}
+    tasks: dict[str, tuple[FieldPath, TaskEntry]] = {}
     for at, entry in enumerate(run.tasks):
         task = checked_task(document, entry, ("tasks", at))
-        if task.key in found:
+        if task.key in tasks:
             raise document.error(("tasks", at, "key"), f"`{task.key}` is given twice")
-        found[task.key] = (("tasks", at), task)
-    return found
+        tasks[task.key] = (("tasks", at), task)
+    return tasks
 
 
 def _configured(
@@ -204,12 +201,11 @@ def _configured(
 
 
 def _with_settings(evaluation: EvaluationEntry, settings: RunSettings | None) -> EvaluationEntry:
-    """The `run_config` of later run files, which wins over the evaluation."""
+    """The evaluation with the `run_config` of later run files, which takes precedence."""
     if settings is None:
         return evaluation
-    known = EvaluationEntry.__struct_fields__
-    said = msgspec.structs.asdict(settings).items()
-    given = {name: value for name, value in said if value is not None and name in known}
+    given = without_nulls(msgspec.structs.asdict(settings))
+    given.pop("trials_config", None)
     return msgspec.structs.replace(evaluation, **given)
 
 
@@ -252,14 +248,14 @@ def _specified(
     library: Library,
     trials: int | None,
     policies: Sequence[PolicyEntry],
-) -> LocatedTask:
+) -> LoadedTask:
     where = (*_SPECIFICATIONS, at)
     task_at, task = tasks[spec.task_key]
     if spec.model_key is not None or not (matrix or _leaves_model(task.definition, library)):
         _check_named(document, where, spec, task.definition)
-    asked_with = None
+    prompt_file = None
     if prompt is not None:
-        spec, task, asked_with = _with_prompt(document, spec, task, prompt)
+        spec, task, prompt_file = _with_prompt(document, spec, task, prompt)
     model = None
     if spec.model_key not in (None, PLACEHOLDER_MODEL):
         with placed_at(document, (*where, "model_key")):
@@ -280,8 +276,8 @@ def _specified(
     )
     metadata = dict(definition.metadata)
     if spec.model_key == PLACEHOLDER_MODEL and definition.solver.use != "pass_through_solver":
-        told = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
-        raise document.error((*where, "model_key"), told)
+        message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
+        raise document.error((*where, "model_key"), message)
     if model is not None:
         metadata["model"] = {"key": spec.model_key, **model.plain()}
     if matrix:
@@ -290,13 +286,13 @@ def _specified(
         metadata["policies"] = rules
     if evaluation.cache_policy != "reuse":
         metadata["cache"] = False
-    return LocatedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, asked_with))
+    return LoadedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, prompt_file))
 
 
 def _with_prompt(
     document: Document, spec: TaskSpecification, task: TaskEntry, prompt: _Prompt
 ) -> tuple[TaskSpecification, TaskEntry, PromptFile | None]:
-    """The task asked with this prompt: its parameter `prompt`, or else the last thing that the user says."""
+    """The task asked with this prompt, as its parameter `prompt`, or else as the last user message."""
     if any(parameter.key == "prompt" for parameter in task.config_spec):
         config = {**spec.task_config, "prompt": prompt.text}
         return msgspec.structs.replace(spec, task_config=config), task, None
@@ -310,11 +306,11 @@ def _with_prompt(
             f"the task `{task.key}` has no place for a prompt: give it a parameter `prompt`, used as "
             "`<< config.prompt >>`, or a single_turn_solver whose `input_messages` end with a user's",
         )
-    said: list[Plain] = [*messages[:last], {**messages[last], "content": prompt.text}, *messages[last + 1 :]]
-    asked: Options = {**solver, "input_builder": {**builder, "input_messages": said}}
+    with_prompt: list[Plain] = [*messages[:last], {**messages[last], "content": prompt.text}, *messages[last + 1 :]]
+    changed: Options = {**solver, "input_builder": {**builder, "input_messages": with_prompt}}
     field = ("definition", "solver", "input_builder", "input_messages", last, "content")
     file = PromptFile(prompt.file, prompt.text, prompt.where, field)
-    return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": asked}), file
+    return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": changed}), file
 
 
 def _leaves_model(definition: Options, library: Library) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import isfinite
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -20,7 +20,7 @@ from assay.catalog import OWN_NAME, published
 from assay.tasks.declarative.own_options import own_option_faults
 from assay.tasks.declarative.yaml_reader import Document, FaultKind, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.tasks.project import is_of_this_project
-from assay.wording import in_yaml, nearest
+from assay.wording import count_of, in_yaml, nearest
 
 PLACEHOLDER = re.compile(r"\s*<<\s*(config|secrets)\.([A-Za-z0-9_\-]+)\s*>>\s*\Z")
 PLACEHOLDER_INSIDE = re.compile(r"<<\s*config\.([A-Za-z0-9_\-]+)\s*>>")
@@ -34,7 +34,7 @@ class Report:
     def __init__(self, document: Document, *, configured_at: FieldPath | None = None) -> None:
         self.document = document
         self.configured_at = configured_at
-        """The field in which placeholders stand for values that are not known yet; None for no field."""
+        """The field whose placeholders have no values yet; None for no field."""
         self.faults: list[FileFault] = list(document.faults)
         self._unread = {fault.where for fault in document.faults}
         self.misshapen = 0
@@ -74,13 +74,15 @@ class Shape:
     """What a value may be. `check` returns it with defaults filled in; what is wrong goes to the report."""
 
     __slots__ = ()
+    may_be_placeholder: ClassVar[bool] = True
+    """Whether a whole `<< config.x >>` may stand here until the configuration is known."""
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         raise NotImplementedError
 
     def stands_for(self, text: str, placeholder: bool) -> bool:
         """Whether a text with a placeholder may stand here until the configuration is known."""
-        return placeholder and PLACEHOLDER.match(text) is not None
+        return placeholder and self.may_be_placeholder and PLACEHOLDER.match(text) is not None
 
 
 def check(value: Plain, shape: Shape, where: FieldPath, report: Report, *, placeholder: bool = True) -> Plain:
@@ -172,6 +174,8 @@ class Boolean(Shape):
 class Anything(Shape):
     """Whatever YAML can say."""
 
+    may_be_placeholder = False  # a text with one is as good as any value
+
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         return value
 
@@ -196,7 +200,7 @@ class ListOf(Shape):
             report.wrong(where, f"expected a list, got {in_yaml(value)}")
             return value
         if len(value) < self.least:
-            report.wrong(where, f"needs at least {self.least} item")
+            report.wrong(where, f"needs at least {count_of(self.least, 'item')}")
         return [check(item, self.item, (*where, at), report) for at, item in enumerate(value)]
 
 
@@ -229,12 +233,10 @@ class Either(Shape):
 class ByField(Shape):
     """One of two mappings, told apart by whether a field is given."""
 
+    may_be_placeholder = False
     field: str
     given: Shape
     other: Shape
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         is_given = isinstance(value, dict) and self.field in value
@@ -256,7 +258,6 @@ class Refused(Shape):
 class Later(Shape):
     """A shape that refers to one defined further down, for builders that nest."""
 
-    name: str
     get: Callable[[], Shape]
 
     def stands_for(self, text: str, placeholder: bool) -> bool:
@@ -276,7 +277,7 @@ class Field:
     placeholder: bool = True
     """Whether a whole `<< config.x >>` may stand here until the configuration is known."""
     configured: bool = False
-    """Whether placeholders may stand inside at all: what parameters are for."""
+    """Whether it may hold placeholders at all: this is what parameters are for."""
 
 
 Fields = dict[str, Plain]
@@ -287,6 +288,7 @@ Rule = Callable[[Fields, FieldPath, Report], None]
 class ObjectOf(Shape):
     """A mapping of known fields."""
 
+    may_be_placeholder = False
     name: str
     doc: str
     fields: dict[str, Field]
@@ -294,9 +296,6 @@ class ObjectOf(Shape):
     """Rules over several fields: which fields go together."""
     together: tuple[Fields, ...] = ()
     """The part of it that a JSON Schema can express, for editors."""
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, dict):
@@ -337,6 +336,7 @@ class ObjectOf(Shape):
 class Tagged(Shape):
     """One of several mappings, told apart by the word in `tag`."""
 
+    may_be_placeholder = False
     what: str
     choices: dict[str, ObjectOf]
     default: str | None = None
@@ -348,9 +348,6 @@ class Tagged(Shape):
     """The fields that such a part shares with the others; whatever else is given are its options."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Words that other programs take as `tag`, each with what to do instead."""
-
-    def stands_for(self, text: str, placeholder: bool) -> bool:
-        return False
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, dict):
@@ -394,6 +391,15 @@ class Tagged(Shape):
 def mappings(value: Plain) -> list[Fields]:
     """The items of a checked list of mappings; none while the list is a placeholder or left out."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def require_one(result: Fields, names: Sequence[str], where: FieldPath, report: Report, of: str) -> None:
+    """Exactly one of these fields is given."""
+    given = [name for name in names if result[name] is not None]
+    if len(given) != 1:
+        *most, last = (f"`{name}`" for name in names)
+        got = " and ".join(given) or ("neither" if len(names) == 2 else "none of them")
+        report.wrong(where, f"{of} needs one of {', '.join(most)} and {last}; got {got}")
 
 
 def refuse_repeated_keys(items: Plain, where: FieldPath, report: Report) -> None:

@@ -9,7 +9,7 @@ size, its depth and what its aliases expand to are bounded, and it reads nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
@@ -122,14 +122,14 @@ class Document:
         """A field of the value as the file counts it."""
         if not self.kept and not self.renamed:
             return where
-        found: FieldPath = ()
+        path: FieldPath = ()
         for step in where:
-            kept = self.kept.get(found)
+            kept = self.kept.get(path)
             if kept is not None and isinstance(step, int):
-                found = (*found, kept[step])
+                path = (*path, kept[step])
             else:
-                found = (*found, self.renamed.get((*found, step), step))
-        return found
+                path = (*path, self.renamed.get((*path, step), step))
+        return path
 
     def mark(self, where: FieldPath) -> Position:
         """The place of a field, or of the nearest field around it."""
@@ -138,9 +138,8 @@ class Document:
     def place(self, where: FieldPath) -> Position:
         """The place of a field as the file counts it."""
         for end in range(len(where), -1, -1):
-            found = self.marks.get(where[:end])
-            if found is not None:
-                return found
+            if (position := self.marks.get(where[:end])) is not None:
+                return position
         return Position(str(self.path), 1, 1)
 
     def directory(self, where: FieldPath) -> Path:
@@ -160,6 +159,12 @@ class Document:
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.warnings.append(self.sentence(where, message))
+
+
+def inside(value: Plain, where: FieldPath = ()) -> Iterator[tuple[FieldPath, Plain]]:
+    """The fields of a mapping or the items of a list, each with its path; nothing for any other value."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return (((*where, step), item) for step, item in steps)
 
 
 def dotted(where: FieldPath) -> str:
@@ -193,35 +198,41 @@ def read_yaml(
     path = Path(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
-    reader = _Reader(
+    reading = _Reading(
         root=(root or root_of(path)).resolve(),
         allow_outside=allow_outside,
         environ=environ,
         of_another_program=of_another_program,
     )
-    document = Document(
-        value=None, path=path, marks={}, warnings=reader.warnings, files=reader.files, variables=reader.variables
-    )
-    document.value = reader.file(path, (), document.marks, ())
-    document.faults = [
-        FileFault(path, where, sentence, passable=where in reader.passable) for where, sentence in reader.faults
+    marks: dict[FieldPath, Position] = {}
+    value = reading.file(path, (), marks, ())
+    faults = [
+        FileFault(path, where, sentence, passable=where in reading.passable) for where, sentence in reading.faults
     ]
-    if document.faults and not goes_on:
-        raise PlacedError("\n".join(fault.sentence for fault in document.faults), document.faults)
-    return document
+    if faults and not goes_on:
+        raise PlacedError("\n".join(fault.sentence for fault in faults), faults)
+    return Document(
+        value=value,
+        path=path,
+        marks=marks,
+        warnings=reading.warnings,
+        files=reading.files,
+        variables=reading.variables,
+        faults=faults,
+    )
 
 
 _STANDARD = "tag:yaml.org,2002:"
 
 
 @dataclass(slots=True)
-class _Reader:
-    """One reading of one document: what it may read, and how much it has read so far."""
+class _Reading:
+    """One reading of one document: what it may read, and what was read so far."""
 
     root: Path
     allow_outside: bool
     environ: Mapping[str, str] | None
-    of_another_program: bool = False
+    of_another_program: bool
     warnings: list[str] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
@@ -232,12 +243,11 @@ class _Reader:
     """Those of them that have a value."""
 
     def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Position], above: tuple[Path, ...]) -> Plain:
-        """The value of one YAML file, its marks put under `where`."""
-        resolved = path.resolve()
+        """The value of one YAML file, its marks put under `where`; `above` are the files that lead to it."""
         node = composed(self.text(path), str(path), Yaml12Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
-        return self.value(node, where, marks, path, (*above, resolved))
+        return _File(self, path, (*above, path.resolve())).value(node, where, marks)
 
     def text(self, path: Path) -> str:
         """The text of a file that is small, regular and UTF-8."""
@@ -252,191 +262,175 @@ class _Reader:
         self.files.append(path)
         return text
 
-    def value(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
-    ) -> Plain:
-        self.nodes += weight(node)
-        if self.nodes > MAX_NODES:
-            raise UsageError(
-                f"{_mark(node, path)}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused"
-            )
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One YAML file of a document, and the values of its nodes."""
+
+    reading: _Reading
+    path: Path
+    above: tuple[Path, ...]
+    """The files that lead here, and this one: none of them may be referred to."""
+
+    def value(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
+        self.reading.nodes += weight(node)
+        marks[where] = mark = self._mark(node)
+        if self.reading.nodes > MAX_NODES:
+            raise UsageError(f"{mark}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused")
         if len(where) > MAX_DEPTH:
-            raise UsageError(f"{_mark(node, path)}: nested more than {MAX_DEPTH} levels deep")
-        marks[where] = _mark(node, path)
+            raise UsageError(f"{mark}: nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, yaml.ScalarNode):
             try:
-                return self.scalar(node, where, path)
+                return self._scalar(node, where)
             except UsageError as error:
-                self.faults.append((where, str(error)))
+                self.reading.faults.append((where, str(error)))
                 return ""
         if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
-            raise UsageError(f"{_at(_mark(node, path), where)}: unknown tag `{node.tag}`; only `!include` is known")
+            raise _error(mark, where, f"unknown tag `{node.tag}`; only `!include` is known")
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*where, at), marks, path, above) for at, item in enumerate(node.value)]
-        return self.mapping(node, where, marks, path, above)
+            return [self.value(item, (*where, at), marks) for at, item in enumerate(node.value)]
+        return self._mapping(node, where, marks)
 
-    def mapping(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
-    ) -> Plain:
+    def _mapping(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
+        reading = self.reading
         merged: dict[str, Plain] = {}
         own: dict[str, Plain] = {}
         for key_node, value_node in node.value:
             if key_node.tag == _STANDARD + "merge":
-                for name, value in self.merged(value_node, where, marks, path, above).items():
+                for name, value in self._merged(value_node, where, marks).items():
                     merged.setdefault(name, value)
                 continue
-            key = self.key(key_node, where, path)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _error(self._mark(key_node), where, "a key must be plain text")
+            key = str(key_node.value)
+            at = (*where, key)
             if key in own:
-                sentence = f"{_mark(key_node, path)}: {dotted((*where, key))}: the key is given twice"
-                self.faults.append(((*where, key), sentence))
-                self.passable.add((*where, key))
+                reading.faults.append((at, str(_error(self._mark(key_node), at, "the key is given twice"))))
+                reading.passable.add(at)
                 continue
-            value = self.value(value_node, (*where, key), marks, path, above)
-            is_scalar = isinstance(value_node, yaml.ScalarNode) and not self.of_another_program
-            if is_scalar and isinstance(value, str) and value.startswith("$"):
-                value = self.variable(value, (*where, key), value_node, path) if key != "$ref" else value
+            value = self.value(value_node, at, marks)
+            is_scalar = isinstance(value_node, yaml.ScalarNode) and not reading.of_another_program
+            if is_scalar and isinstance(value, str) and value.startswith("$") and key != "$ref":
+                value = self._variable(value, at, self._mark(value_node))
             own[key] = value
-            # an error about a field points at its name, which is where the eye looks first
-            marks[(*where, key)] = (
-                _mark(key_node, path) if not isinstance(value, (list, dict)) else marks[(*where, key)]
-            )
+            if not isinstance(value, list | dict):
+                marks[at] = self._mark(key_node)  # an error about a field points at its name, where the eye looks first
         result = {**merged, **own}
-        if "$ref" not in own or self.of_another_program:
+        if "$ref" not in own or reading.of_another_program:
             return result
         try:
-            return self.reference(result, where, marks, path, above)
+            return self._referred(result, where, marks)
         except UsageError as error:
-            if not where or self.nodes > MAX_NODES or len(self.files) >= MAX_FILES:
+            if not where or reading.nodes > MAX_NODES or len(reading.files) >= MAX_FILES:
                 raise
-            self.faults.append((where, str(error)))  # the other files are still read
+            reading.faults.append((where, str(error)))  # the other files are still read
             return {}
 
-    def merged(
-        self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position], path: Path, above: tuple[Path, ...]
-    ) -> dict[str, Plain]:
+    def _merged(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> dict[str, Plain]:
         """What a merge key brings in: one mapping, or several of which the first wins."""
-        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
         result: dict[str, Plain] = {}
-        for part in parts:
+        for part in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             inner: dict[FieldPath, Position] = {}
-            mapping = self.mapping(part, where, inner, path, above) if isinstance(part, yaml.MappingNode) else None
+            mapping = self._mapping(part, where, inner) if isinstance(part, yaml.MappingNode) else None
             if not isinstance(mapping, dict):
-                raise UsageError(f"{_at(_mark(part, path), where)}: `<<` merges mappings, this is something else")
+                raise _error(self._mark(part), where, "`<<` merges mappings only")
             for name, value in mapping.items():
-                if name not in result:
-                    result[name] = value
+                result.setdefault(name, value)
             for at, mark in inner.items():
                 marks.setdefault(at, mark)
         return result
 
-    def key(self, node: yaml.Node, where: FieldPath, path: Path) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            raise UsageError(f"{_at(_mark(node, path), where)}: a key must be plain text")
-        return str(node.value)
-
-    def scalar(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> Plain:
-        tag, text = node.tag, str(node.value)
+    def _scalar(self, node: yaml.ScalarNode, where: FieldPath) -> Plain:
+        tag, text, mark = node.tag, str(node.value), self._mark(node)
         if tag == "!include":
-            return self.included(node, where, path)
+            return self._included(text, where, mark)
         if tag == _STANDARD + "str":
             if text.startswith("!include "):
-                self.warnings.append(
-                    f"{_at(_mark(node, path), where)}: a quoted `!include` is plain text; write it unquoted"
-                )
+                message = "a quoted `!include` is plain text; write it unquoted"
+                self.reading.warnings.append(str(_error(mark, where, message)))
             return text
         try:
             if tag in CORE_SCHEMA and (tag != _STANDARD + "null" or text in _NULLS):
                 return CORE_SCHEMA[tag](text)
         except ValueError as error:
-            raise UsageError(f"{_at(_mark(node, path), where)}: not a number: {text[:40]}") from error
+            raise _error(mark, where, f"not a number: {text[:40]}") from error
         if tag == _STANDARD + "merge":
             return text
-        raise UsageError(f"{_at(_mark(node, path), where)}: unknown tag `{tag}`; only `!include` is known")
+        raise _error(mark, where, f"unknown tag `{tag}`; only `!include` is known")
 
-    def included(self, node: yaml.ScalarNode, where: FieldPath, path: Path) -> str:
-        target = self.inside(str(node.value), node, where, path, "!include")
+    def _included(self, named: str, where: FieldPath, mark: Position) -> str:
+        target = self._inside(named, where, mark, "!include")
         try:
-            return self.text(target).strip()
+            return self.reading.text(target).strip()
         except UsageError as error:
-            raise UsageError(f"{_at(_mark(node, path), where)}: !include: {error}") from error
+            raise _error(mark, where, f"!include: {error}") from error
 
-    def reference(
-        self,
-        value: dict[str, Plain],
-        where: FieldPath,
-        marks: dict[FieldPath, Position],
-        path: Path,
-        above: tuple[Path, ...],
-    ) -> Plain:
+    def _referred(self, value: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
         """A mapping with `$ref`: the other file's content, whose keys win over the ones written beside it."""
-        named, at = value["$ref"], marks[(*where, "$ref")]
+        named, mark = value["$ref"], marks[(*where, "$ref")]
         if not isinstance(named, str) or named.startswith("#") or "://" in named:
-            raise UsageError(f"{_at(at, where)}: `$ref` names a file; `#…` and addresses are not supported")
-        target = self.inside(named, at, where, path, "$ref")
-        if target.resolve() in above:
-            raise PlacedError(f"{_at(at, where)}: the file refers to itself through `$ref`")
+            raise _error(mark, where, "`$ref` names a file; `#…` and addresses are not supported")
+        target = self._inside(named, where, mark, "$ref")
+        if target.resolve() in self.above:
+            raise PlacedError(str(_error(mark, where, "the file refers to itself through `$ref`")))
         siblings = {name: item for name, item in value.items() if name != "$ref"}
         inner: dict[FieldPath, Position] = {}
-        content = self.file(target, where, inner, above)
+        content = self.reading.file(target, where, inner, self.above)
         if siblings and not isinstance(content, dict):
-            raise UsageError(f"{_at(at, where)}: {named} is not a mapping, so nothing may stand beside its `$ref`")
+            raise _error(mark, where, f"{named} is not a mapping, so `$ref` must be the only key")
         marks.update(inner)
         return {**siblings, **content} if isinstance(content, dict) else content
 
-    def inside(self, named: str, at: yaml.Node | Position, where: FieldPath, path: Path, what: str) -> Path:
+    def _inside(self, named: str, where: FieldPath, mark: Position, what: str) -> Path:
         """The file a tag names, which must exist, be a regular file and lie inside the project."""
-        mark = at if isinstance(at, Position) else _mark(at, path)
         if not named.strip():
-            raise UsageError(f"{_at(mark, where)}: {what} names no file")
-        target = path.parent / named
+            raise _error(mark, where, f"{what} names no file")
+        target, root = self.path.parent / named, self.reading.root
         try:
             resolved = target.resolve()
             there, is_file = resolved.exists(), resolved.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
-            raise UsageError(f"{_at(mark, where)}: {what} of `{named}`: {error}") from error
-        if not self.allow_outside and not resolved.is_relative_to(self.root):
-            raise UsageError(
-                f"{_at(mark, where)}: {what} of `{named}` leads outside the project ({self.root}); "
-                "allow it with --allow-outside"
-            )
-        if not self.allow_outside and is_hidden(resolved, self.root):
-            raise UsageError(f"{_at(mark, where)}: {what} of the hidden file `{named}`; allow it with --allow-outside")
+            raise _error(mark, where, f"{what} of `{named}`: {error}") from error
+        if not self.reading.allow_outside:
+            allow = "allow it with --allow-outside"
+            if not resolved.is_relative_to(root):
+                raise _error(mark, where, f"{what} of `{named}` leads outside the project ({root}); {allow}")
+            if is_hidden(resolved, root):
+                raise _error(mark, where, f"{what} of the hidden file `{named}`; {allow}")
         if not there:
-            raise UsageError(f"{_at(mark, where)}: {what}: there is no file {target}")
+            raise _error(mark, where, f"{what}: there is no file {target}")
         if not is_file:
-            raise UsageError(f"{_at(mark, where)}: {what} of `{named}`: not a regular file")
+            raise _error(mark, where, f"{what} of `{named}`: not a regular file")
         return target
 
-    def variable(self, text: str, where: FieldPath, node: yaml.Node, path: Path) -> str:
+    def _variable(self, text: str, where: FieldPath, mark: Position) -> str:
         """`$NAME` or `${NAME}` as a whole value: what the environment says."""
-        matched = VARIABLE.match(text)
-        if not matched:
+        match, reading = VARIABLE.match(text), self.reading
+        if not match:
             return text
-        name = matched[1] or matched[2]
+        name = match[1] or match[2]
         if _SECRET_NAME.search(name):
-            if _may_hold_secret(where):
-                return text  # resolved by the model that needs it, so that no file or journal ever holds it
-            message = (
-                f"`${name}` looks like a secret; secrets belong in `secrets` or in a model's `config`, nowhere else"
-            )
-            self.faults.append((where, f"{_at(_mark(node, path), where)}: {message}"))
-            return text
-        if self.environ is None:
-            self.variables.append(name)
-            return text
-        if name not in self.environ:
-            self.warnings.append(f"{_at(_mark(node, path), where)}: the variable `{name}` is not set")
-            return text
-        return self.environ[name]
+            if not _may_hold_secret(where):
+                message = (
+                    f"`${name}` looks like a secret; secrets belong in `secrets` or in a model's `config`, nowhere else"
+                )
+                reading.faults.append((where, str(_error(mark, where, message))))
+            return text  # resolved by the model that needs it, so that no file or journal ever holds it
+        if reading.environ is None:
+            reading.variables.append(name)
+        elif name not in reading.environ:
+            reading.warnings.append(str(_error(mark, where, f"the variable `{name}` is not set")))
+        else:
+            return reading.environ[name]
+        return text
+
+    def _mark(self, node: yaml.Node) -> Position:
+        return Position(str(self.path), node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def _may_hold_secret(where: FieldPath) -> bool:
     return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
 
 
-def _at(mark: Position, where: FieldPath) -> str:
-    return f"{mark}: {dotted(where)}" if where else str(mark)
-
-
-def _mark(node: yaml.Node, path: Path) -> Position:
-    return Position(str(path), node.start_mark.line + 1, node.start_mark.column + 1)
+def _error(mark: Position, where: FieldPath, message: str) -> UsageError:
+    return UsageError(f"{mark}: {dotted(where) + ': ' if where else ''}{message}")

@@ -66,7 +66,8 @@ def load_all_tasks(task_dir: Path | str) -> dict[str, list[Example]]:
         outcomes = list(iter_examples(path))
         tasks[path.stem] = [outcome for outcome in outcomes if isinstance(outcome, Example)]
         problems += [outcome for outcome in outcomes if isinstance(outcome, Problem)]
-    _refuse(problems)
+    if problems:
+        raise UsageError(_message(problems))
     return tasks
 
 
@@ -83,12 +84,12 @@ def task_files(task_dir: Path) -> list[Path]:
     if not task_dir.is_dir():
         raise UsageError(f"{task_dir}: {'is not a folder' if task_dir.exists() else 'there is no such folder'}")
     try:
-        found = sorted(path for path in task_dir.glob("*.jsonl") if not path.name.startswith("."))
+        files = sorted(path for path in task_dir.glob("*.jsonl") if not path.name.startswith("."))
     except OSError as error:
         raise UsageError(f"{task_dir}: cannot be read: {error.strerror or error}") from error
-    if not found:
+    if not files:
         raise UsageError(f"{task_dir}: holds no task files; a task is a file named <task>.jsonl")
-    return found
+    return files
 
 
 def iter_examples(path: Path) -> Iterator[Example | Problem]:
@@ -215,10 +216,7 @@ def define_task(name: str, first: Example, dataset: DatasetSpec, *, source: str 
         dataset=dataset,
         solver=PartSpec(key="single_turn", use="single_turn"),
         scorers=(scorer_of(first),),
-        aggregates=(
-            MEAN_SCORE,
-            *_OTHER_AGGREGATES.get(first.metric, ()),
-        ),
+        aggregates=(MEAN_SCORE, *_OTHER_AGGREGATES.get(first.metric, ())),
         metric=first.metric,
         source=source,
     )
@@ -286,11 +284,6 @@ def scorer_of(example: Example) -> PartSpec:
         return PartSpec(key=example.metric, use=example.metric, options=options)
     options["metric"] = CATALOG_NAMES.get(example.metric, example.metric)
     return PartSpec(key=example.metric, use="metric", options=options)
-
-
-def _refuse(problems: list[Problem]) -> None:
-    if problems:
-        raise UsageError(_message(problems))
 
 
 def _message(problems: list[Problem]) -> str:

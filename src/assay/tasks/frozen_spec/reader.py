@@ -178,11 +178,14 @@ def _extras(task: TaskSpec) -> dict[str, Any]:
 
 
 def _turns(task: TaskSpec) -> dict[str, Any]:
-    """Each example as a question and its answer; a record without any is asked as it stands."""
+    """Each example as a question and its answer; none for a record without examples."""
     if not task.few_shot_examples:
         return {}
-    pairs = [("user", each.prompt, "assistant", each.completion) for each in task.few_shot_examples]
-    turns = [{"role": who, "content": text} for pair in pairs for who, text in (pair[:2], pair[2:])]
+    turns = [
+        {"role": role, "content": text}
+        for example in task.few_shot_examples
+        for role, text in (("user", example.prompt), ("assistant", example.completion))
+    ]
     return {"messages": [*turns, {"role": "user", "content": task.prompt}]}
 
 
@@ -210,13 +213,8 @@ def _validate_line(line: Line) -> TaskSpec | SpecError:
     except RuleBroken as broken:
         return _error(line, broken.rule, broken.field, broken.detail)
     except StrictJsonError as bad:
-        return _error(line, bad.rule, "", bad.detail + _hint(line.content))
-
-
-def _hint(content: bytes) -> str:
-    if content.lstrip().startswith((b"#", b"//")):
-        return "; a spec file has no comments"
-    return ""
+        hint = "; a spec file has no comments" if line.content.lstrip().startswith((b"#", b"//")) else ""
+        return _error(line, bad.rule, "", bad.detail + hint)
 
 
 def _error(line: Line, rule: str, field: str, detail: str) -> SpecError:
@@ -256,10 +254,10 @@ class _Validated:
 
 def _validated(path: Path) -> _Validated:
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return _Validated(path)  # which reports what is wrong with the path
-    return _validated_once(path, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+    return _validated_once(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 @lru_cache(maxsize=8)
@@ -331,10 +329,10 @@ class _Given(Struct):
 def _field_of(line: Line, name: Literal["task_id", "category"]) -> str | None:
     """The value of this field in a bad line, as far as it can be read."""
     try:
-        said = getattr(msgspec.json.decode(line.content, type=_Given), name)
+        value = getattr(msgspec.json.decode(line.content, type=_Given), name)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return said if isinstance(said, str) else None
+    return value if isinstance(value, str) else None
 
 
 def _refusal(path: Path, errors: list[SpecError], count: int, allow_bad: bool) -> str:

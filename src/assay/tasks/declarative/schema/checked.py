@@ -28,8 +28,6 @@ from assay.wording import nearest
 
 _NOT_RUN = ("dataset_generators",)
 EDITOR_SCHEMAS: dict[str, Shape] = {"task": TASK, "dataset": DATASET, "model": ANY_MODEL, "run": RUN_FILE}
-
-
 _OTHER_KINDS = {
     "key_info": "an app",
     "data_source": "a dataset generator",
@@ -43,8 +41,7 @@ _OTHER_KINDS = {
     "risk_profile": "an app",
 }
 """What else a file of such a project may hold, by a field that gives it away."""
-
-
+_ENTITY = "evaluated_entity_type"
 _OF_AN_APP = {"key", "display_name", "description", "long_description", "tags"}
 
 
@@ -54,8 +51,8 @@ def other_kind(value: Plain) -> str | None:
         return None
     definition = value.get("definition")
     inner = definition if isinstance(definition, dict) else {}
-    found = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
-    return "an app" if found is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else found
+    kind = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
+    return "an app" if kind is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else kind
 
 
 def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields
@@ -98,14 +95,13 @@ def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> Tas
     if not where and isinstance(value, dict) and _is_of_no_kind(value):
         Report(document).raise_errors()  # the error may be in what it refers to
         raise document.error((), _KINDS)
-    value = _inferred_entity(_moved_entity(value, document, where), document, where)
-    value = _without_trial_metrics(value, document, where)
-    inside = (*where, "definition")
-    report = Report(document, configured_at=inside)
+    value = _modernized(value, document, where)
+    at = (*where, "definition")
+    report = Report(document, configured_at=at)
     result = check(value, TASK, where, report)
     if isinstance(value, dict):
         names = [str(each.get("key")) for each in mappings(value.get("config_spec"))]
-        check_placeholders(value.get("definition"), names, report, inside)
+        check_placeholders(value.get("definition"), names, report, at)
     report.raise_errors()
     return record(result, TaskEntry)
 
@@ -122,51 +118,42 @@ def checked_definition(document: Document, value: Plain, where: FieldPath) -> De
     return definition_record(checked)
 
 
-def _inferred_entity(value: Plain, document: Document, where: FieldPath) -> Plain:
-    """Later files leave the entity type out: a task with a dataset and without a solver evaluates that dataset."""
+def _modernized(value: Plain, document: Document, where: FieldPath) -> Plain:
+    """A task whose old fields, and those that later files leave out, are read as the fields of the table."""
     definition = value.get("definition") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(definition, dict) or definition.get("type") == "system_task":
+    if not isinstance(value, dict) or not isinstance(definition, dict):
         return value
-    if "evaluated_entity_type" in definition or "solver" in definition or "dataset" not in definition:
-        return value
-    document.warn((*where, "definition"), "there is no `solver`, so this is read as a task about its dataset")
-    return {**value, "definition": {**definition, "evaluated_entity_type": "dataset"}}
+    at = (*where, "definition")
+    if definition.get("type") != "system_task":
+        if (old := value.get(_ENTITY)) is not None:
+            inner = definition.get(_ENTITY, old)
+            if inner != old:
+                raise document.error((*where, _ENTITY), f"`{old}` here but `{inner}` in the definition")
+            document.warn((*where, _ENTITY), "belongs in `definition`; read from there in new files")
+            value, definition = {**value, _ENTITY: None}, {**definition, _ENTITY: old}
+        elif _ENTITY not in definition and "solver" not in definition and "dataset" in definition:
+            document.warn(at, "there is no `solver`, so this is read as a task about its dataset")
+            definition = {**definition, _ENTITY: "dataset"}
+    return {**value, "definition": _without_trial_metrics(definition, document, at)}
 
 
-def _moved_entity(value: Plain, document: Document, where: FieldPath) -> Plain:
-    """The old place of `evaluated_entity_type` is read into the definition."""
-    if not isinstance(value, dict) or value.get("evaluated_entity_type") is None:
-        return value
-    old, definition = value["evaluated_entity_type"], value.get("definition")
-    if not isinstance(definition, dict) or definition.get("type") == "system_task":
-        return value
-    inner = definition.get("evaluated_entity_type", old)
-    if inner != old:
-        raise document.error((*where, "evaluated_entity_type"), f"`{old}` here but `{inner}` in the definition")
-    document.warn((*where, "evaluated_entity_type"), "belongs in `definition`; read from there in new files")
-    return {**value, "evaluated_entity_type": None, "definition": {**definition, "evaluated_entity_type": old}}
-
-
-def _without_trial_metrics(value: Plain, document: Document, where: FieldPath) -> Plain:
+def _without_trial_metrics(definition: dict[str, Plain], document: Document, where: FieldPath) -> dict[str, Plain]:
     """Metrics of a trial aggregator's number are left out: reports have pass@k and pass^k."""
-    definition = value.get("definition") if isinstance(value, dict) else None
-    trials = definition.get("trials") if isinstance(definition, dict) else None
+    trials = definition.get("trials")
     aggregators = mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else []
     named = [each.get("aggregator") for each in aggregators]
     names = {each.get("score_name") for each in named if isinstance(each, dict)}
-    if not names or not isinstance(value, dict) or not isinstance(definition, dict):
-        return value
+    if not names:
+        return definition
     document.warn(
-        (*where, "definition", "trials", "score_aggregators"),
-        "not used: reports have k = 1, 2, 5, 10, … and the number of trials",
+        (*where, "trials", "score_aggregators"), "not used: reports have k = 1, 2, 5, 10, … and the number of trials"
     )
     scorers: list[Plain] = []
     for scorer in mappings(definition.get("scorers")):
         metrics = scorer.get("metrics")
         kept: list[Plain] = [each for each in mappings(metrics) if each.get("field") not in names]
-        left: Plain = kept or None
-        scorers.append({**scorer, "metrics": left} if isinstance(metrics, list) else scorer)
-    return {**value, "definition": {**definition, "scorers": scorers}}
+        scorers.append({**scorer, "metrics": kept or None} if isinstance(metrics, list) else scorer)
+    return {**definition, "scorers": scorers}
 
 
 def checked_dataset(document: Document, value: Plain, where: FieldPath = ()) -> DatasetEntry:

@@ -74,115 +74,80 @@ GENERATOR_STEP = Tagged(
         ),
     },
 )
+
+
+def _source(kind: str, doc: str, **own: Field) -> ObjectOf:
+    fields = {"type": word(kind), **own, "filters": _FILTERS, "columns": _COLUMNS}
+    return ObjectOf(f"{'an' if kind == 'inline' else 'a'} {kind} source", doc, fields)
+
+
 SOURCE = Tagged(
     "dataset source",
     {
-        "local": ObjectOf(
-            "a local source",
+        "local": _source(
+            "local",
             "A file: .jsonl, .csv, .tsv or .parquet.",
-            {
-                "type": word("local"),
-                "file_path": text("Relative to the file that defines the dataset.", min_length=1),
-                "dtypes": _DTYPES,
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            file_path=text("Relative to the file that defines the dataset.", min_length=1),
+            dtypes=_DTYPES,
         ),
-        "inline": ObjectOf(
-            "an inline source",
+        "inline": _source(
+            "inline",
             "Rows written in the YAML file.",
-            {
-                "type": word("inline"),
-                "samples": Field(ListOf(MapOf(Anything())), doc="The rows: columns and their values."),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            samples=Field(ListOf(MapOf(Anything())), doc="The rows: columns and their values."),
         ),
-        "url": ObjectOf(
-            "a url source",
+        "url": _source(
+            "url",
             "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
-            {
-                "type": word("url"),
-                "url": text("http:// or https://; a name or password in it is refused.", min_length=1),
-                "sha256": Field(
-                    Text(pattern=r"[0-9a-fA-F]{64}"),
-                    None,
-                    "Of the file; a mismatch is an error. Without it the score cannot be reproduced.",
-                ),
-                "format": Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
-                "dtypes": _DTYPES,
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            url=text("http:// or https://; a name or password in it is refused.", min_length=1),
+            sha256=Field(
+                Text(pattern=r"[0-9a-fA-F]{64}"),
+                None,
+                "Of the file; a mismatch is an error. Without it the score cannot be reproduced.",
+            ),
+            format=Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
+            dtypes=_DTYPES,
         ),
-        "folder": ObjectOf(
-            "a folder source",
+        "folder": _source(
+            "folder",
             "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
-            {
-                "type": word("folder"),
-                "directory_path": text("Relative to the file that defines the dataset.", min_length=1),
-                "extension": text("Which files: `.md`; all when absent.", ""),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            directory_path=text("Relative to the file that defines the dataset.", min_length=1),
+            extension=text("Which files: `.md`; all when absent.", ""),
         ),
-        "task_result": ObjectOf(
-            "a task_result source",
+        "task_result": _source(
+            "task_result",
             "What a finished run asked, answered and scored: its journal, a row for each attempt.",
-            {
-                "type": word("task_result"),
-                "run_path": text("The run's folder, relative to the file that defines the dataset.", min_length=1),
-                "task": text("Which of the run's tasks; may be left out when it has one.", None),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            run_path=text("The run's folder, relative to the file that defines the dataset.", min_length=1),
+            task=text("Which of the run's tasks; may be left out when it has one.", None),
         ),
-        "traces": ObjectOf(
-            "a traces source",
+        "traces": _source(
+            "traces",
             "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
-            {
-                "type": word("traces"),
-                "file_path": text(
-                    ".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1
-                ),
-                "format": Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
-                "operations": Field(
-                    ListOf(Text(min_length=1), least=1),
-                    None,
-                    "Spans that are samples: `chat`, `text_completion` and `generate_content` when absent.",
-                ),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            file_path=text(".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1),
+            format=Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
+            operations=Field(
+                ListOf(Text(min_length=1), least=1),
+                None,
+                "Spans that are samples: `chat`, `text_completion` and `generate_content` when absent.",
+            ),
         ),
-        "generated": ObjectOf(
-            "a generated source",
+        "generated": _source(
+            "generated",
             "Rows made by templates, Python or a model, written to a file before anything is scored.",
-            {
-                "type": word("generated"),
-                "num_samples": Field(Number(whole=True, least=1), doc="How many rows."),
-                "seed": Field(Number(whole=True), 0, "Another seed is another dataset."),
-                "dataset_key": Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
-                "draw": Field(
-                    MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."
-                ),
-                "steps": Field(ListOf(GENERATOR_STEP, least=1), doc="What is done to each row, one after the other."),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            num_samples=Field(Number(whole=True, least=1), doc="How many rows."),
+            seed=Field(Number(whole=True), 0, "Another seed is another dataset."),
+            dataset_key=Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
+            draw=Field(
+                MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."
+            ),
+            steps=Field(ListOf(GENERATOR_STEP, least=1), doc="What is done to each row, one after the other."),
         ),
-        "huggingface": ObjectOf(
-            "a huggingface source",
+        "huggingface": _source(
+            "huggingface",
             "A dataset of the hub; without a revision the score cannot be reproduced.",
-            {
-                "type": word("huggingface"),
-                "path": text("The dataset's name on the hub, `owner/name`.", min_length=1),
-                "split": text("Which part of it, such as `test`.", min_length=1),
-                "revision": text("Commit or tag; also accepted in `load_dataset_kwargs`.", None),
-                "load_dataset_kwargs": Field(MapOf(Anything()), {}, "Passed on to `datasets.load_dataset`."),
-                "filters": _FILTERS,
-                "columns": _COLUMNS,
-            },
+            path=text("The dataset's name on the hub, `owner/name`.", min_length=1),
+            split=text("Which part of it, such as `test`.", min_length=1),
+            revision=text("Commit or tag; also accepted in `load_dataset_kwargs`.", None),
+            load_dataset_kwargs=Field(MapOf(Anything()), {}, "Passed on to `datasets.load_dataset`."),
         ),
     },
     kind="dataset",
@@ -197,7 +162,7 @@ SOURCE = Tagged(
 def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
     old = result.pop("file_path")
     if old is not None and result["source"] is not None:
-        report.wrong((*where, "file_path"), "given beside `source`; keep `source`")
+        report.wrong((*where, "file_path"), "`source` is given too; keep only that")
     elif old is not None:
         report.warn((*where, "file_path"), "`file_path` is deprecated; write `source: {type: local, file_path: …}`")
         result["source"] = {"type": "local", "file_path": old, "dtypes": None, "filters": [], "columns": None}

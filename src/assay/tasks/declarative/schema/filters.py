@@ -6,56 +6,41 @@ from assay.tasks.declarative.code_shapes import ExpressionText
 from assay.tasks.declarative.schema.fields import USER_KEY
 from assay.tasks.declarative.shape import Field, ListOf, ObjectOf, Scalar, Tagged, Text
 
-_COMPARISONS = ("equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal")
-_MEMBERSHIPS = ("in", "not_in")
-_UNARIES = ("exists", "not_exists", "is_true", "is_false")
 _READ_BY_RULES = ("sample", "solver_output", "scores")
+_OPERATORS: tuple[tuple[tuple[str, ...], str, str, dict[str, Field]], ...] = (
+    (
+        ("equals", "not_equals", "greater_than", "less_than", "greater_or_equal", "less_or_equal"),
+        "Compares an expression with a value.",
+        "How they are compared.",
+        {"value": Field(Scalar(), doc="What it is compared with.")},
+    ),
+    (
+        ("in", "not_in"),
+        "Asks whether an expression is among values.",
+        "Whether it must be among them.",
+        {"values": Field(ListOf(Scalar()), doc="The values.")},
+    ),
+    (
+        ("exists", "not_exists", "is_true", "is_false"),
+        "Asks about an expression by itself.",
+        "What must hold of it.",
+        {},
+    ),
+)
+"""Operators with the same fields: what they do, what `op` decides, and the fields besides the expression."""
 
 
 def _filter(names: tuple[str, ...] | None) -> Tagged:
     """A filter whose expression may read these names."""
     expression = Field(ExpressionText(names), doc="A Jinja expression, such as `{{ sample.category }}`.")
-    return Tagged(
-        "filter operator",
-        {
-            **{
-                op: ObjectOf(
-                    f"a {op} filter",
-                    "Compares an expression with a value.",
-                    {
-                        "op": Field(Text(words=_COMPARISONS), doc="How they are compared."),
-                        "expression": expression,
-                        "value": Field(Scalar(), doc="What it is compared with."),
-                    },
-                )
-                for op in _COMPARISONS
-            },
-            **{
-                op: ObjectOf(
-                    f"a {op} filter",
-                    "Asks whether an expression is among values.",
-                    {
-                        "op": Field(Text(words=_MEMBERSHIPS), doc="Whether it must be among them."),
-                        "expression": expression,
-                        "values": Field(ListOf(Scalar()), doc="The values."),
-                    },
-                )
-                for op in _MEMBERSHIPS
-            },
-            **{
-                op: ObjectOf(
-                    f"a {op} filter",
-                    "Asks about an expression by itself.",
-                    {
-                        "op": Field(Text(words=_UNARIES), doc="What must hold of it."),
-                        "expression": expression,
-                    },
-                )
-                for op in _UNARIES
-            },
-        },
-        tag="op",
-    )
+    choices = {
+        op: ObjectOf(
+            f"a {op} filter", doc, {"op": Field(Text(words=ops), doc=decides), "expression": expression, **own}
+        )
+        for ops, doc, decides, own in _OPERATORS
+        for op in ops
+    }
+    return Tagged("filter operator", choices, tag="op")
 
 
 FILTER = _filter(None)

@@ -28,6 +28,7 @@ from assay.tasks.declarative.shape import (
     Text,
     TextOr,
     mappings,
+    require_one,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
@@ -49,10 +50,7 @@ ONE_TARGET = exactly_one(*_TARGETS)
 
 
 def _one_target(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in _TARGETS if result[name] is not None]
-    if len(given) != 1:
-        found = "got both" if given else "got neither"
-        report.wrong(where, f"the scorer {result['type']} needs one of `ground_truth` and `ground_truths`; {found}")
+    require_one(result, list(_TARGETS), where, report, f"the scorer {result['type']}")
 
 
 def _named_metric(result: Fields, where: FieldPath, report: Report) -> None:
@@ -154,8 +152,9 @@ CODE_EXEC = {
     "tests": template("Template of a test program.", default=None),
     "entry_point": template("Template of the name of the function that `tests` calls.", default=None),
     "prelude": template("Template of code placed before the answer.", default=None),
-    "io_pairs": template("Template of a list of [arguments, result].", default=None),
+    "io_pairs": template("Template of a list of [input, result].", default=None),
     "function": template("Template of the function that `io_pairs` call; `f` when absent.", default=None),
+    "star": Field(Boolean(), None, "Whether each input is a list of arguments."),
     "expressions": template("Template of a list of expressions that must be true.", default=None),
     "expected_stdout": template("Template of what the program must print.", default=None),
     "stdin": template("Template of what it reads.", default=None),
@@ -176,10 +175,7 @@ ONE_CHECK = exactly_one(*_CHECKS)
 
 
 def code_exec_rule(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in _CHECKS if result[name] is not None]
-    if len(given) != 1:
-        found = f"got {' and '.join(given)}" if given else "got none of them"
-        report.wrong(where, f"a code_exec scorer needs one of {', '.join(f'`{name}`' for name in _CHECKS)}; {found}")
+    require_one(result, _CHECKS, where, report, "a code_exec scorer")
 
 
 INSTRUCTIONS = {
@@ -262,7 +258,7 @@ ASSERTION_TYPES = tuple(f"{prefix}{kind}" for prefix in ("", NEGATION) for kind 
 
 
 def assertion_fields(kind: str) -> tuple[str, dict[str, Field]]:
-    """What an assertion says, and its fields."""
+    """What an assertion checks, and its fields."""
     doc, fields = _OWN_FIELDS[kind.removeprefix(NEGATION)]
     return (f"Not: {doc}" if kind.startswith(NEGATION) else doc), fields
 
@@ -277,7 +273,7 @@ def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
     is_template = isinstance(value, str) and any(opening in value for opening in ("{{", "{%", "<<"))
     wants_schema = kind in OF_SCHEMAS and value is not None and not is_template
     if wants_schema and (problem := unsupported(value)):
-        report.wrong((*where, "value"), f"{problem} is not checked here")
+        report.wrong((*where, "value"), f"{problem} is not supported in a schema here")
     if kind == "word_count" and result["min"] is None and result["max"] is None:
         report.wrong(where, "a word_count needs `min`, `max` or both")
     low, high = result.get("min"), result.get("max")

@@ -44,6 +44,7 @@ from assay.tasks.declarative.shape import (
     Text,
     mappings,
     refuse_repeated_keys,
+    require_one,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here
 
@@ -159,7 +160,7 @@ def _choice_fields(result: Fields, where: FieldPath, report: Report) -> None:
         elif result[name] is None:
             report.wrong(where, f"a string_equals_mcqa scorer needs the field `{name}`")
         elif old is not None:
-            report.wrong((*where, f"{name}_field"), f"given beside `{name}`; keep `{name}`")
+            report.wrong((*where, f"{name}_field"), f"`{name}` is given too; keep only that")
 
 
 def _score_range(result: Fields, where: FieldPath, report: Report) -> None:
@@ -178,10 +179,7 @@ def _label_sets(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 def _one_evaluator(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in ("command", "url", "model_key") if result[name] is not None]
-    if len(given) != 1:
-        found = f"got {' and '.join(given)}" if given else "got none of them"
-        report.wrong(where, f"an evaluator scorer needs one of `command`, `url` and `model_key`; {found}")
+    require_one(result, ("command", "url", "model_key"), where, report, "an evaluator scorer")
 
 
 _GROUND_TRUTH = template("Template of the expected text; may read `sample`.")
@@ -293,7 +291,7 @@ SCORER = Tagged(
         ),
         "python_all_samples": _scorer(
             "python_all_samples",
-            "The author's `compute_scores` over all samples at once.",
+            "The author's `compute_scores(samples)`, over the whole dataset at once.",
             compute_scores_snippet=snippet("compute_scores", "Returns a list of such mappings, one per sample."),
         ),
         "rag_checker": _scorer(

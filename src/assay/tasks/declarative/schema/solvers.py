@@ -16,10 +16,12 @@ from assay.tasks.declarative.shape import (
     Number,
     ObjectOf,
     Report,
+    Rule,
     Shape,
     Tagged,
     Text,
     mappings,
+    require_one,
 )
 from assay.tasks.declarative.yaml_reader import FieldPath
 
@@ -59,70 +61,58 @@ _TERMINATE = ObjectOf(
 )
 _TERMINATE_IF = Field(_TERMINATE, None, "When to end the loop, or the conversation.")
 _CONVERSATION = (*SAMPLE, "messages", "loop_index")
-_CHAT_MESSAGE = ObjectOf(
-    "a chat_message builder",
+
+
+def _builder(kind: str, doc: str, **own: Field) -> ObjectOf:
+    return ObjectOf(f"a {kind} builder", doc, {"type": word(kind), **own})
+
+
+_CHAT_MESSAGE = _builder(
+    "chat_message",
     "Appends a rendered message.",
-    {
-        "type": word("chat_message"),
-        "role": _ROLE,
-        "content": template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
-        "terminate_if": _TERMINATE_IF,
-    },
-)
-_LOOP = ObjectOf(
-    "a loop builder",
-    "Repeats its builders.",
-    {
-        "type": word("loop"),
-        "message_builders": Field(
-            ListOf(Later("message builder", lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."
-        ),
-        "max_iterations": Field(Number(whole=True, least=0), 10, "Maximum number of iterations."),
-        "on_max_iterations": Field(
-            Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
-        ),
-    },
+    role=_ROLE,
+    content=template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
+    terminate_if=_TERMINATE_IF,
 )
 MESSAGE_BUILDER: Shape = Tagged(
     "message builder",
     {
         "chat_message": _CHAT_MESSAGE,
-        "generate": ObjectOf(
-            "a generate builder",
-            "Asks the evaluated model and appends its answer.",
-            {"type": word("generate"), "terminate_if": _TERMINATE_IF},
+        "generate": _builder(
+            "generate", "Asks the evaluated model and appends its answer.", terminate_if=_TERMINATE_IF
         ),
-        "generate_message": ObjectOf(
-            "a generate_message builder",
+        "generate_message": _builder(
+            "generate_message",
             "Asks another model and appends its answer.",
-            {
-                "type": word("generate_message"),
-                "model_key": Field(REFERENCED_KEY, doc="The key of the other model."),
-                "extra_input_messages": Field(
-                    ListOf(_CHAT_MESSAGE, least=1), doc="What it is asked after the conversation."
-                ),
-                "output_role": Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
-                "include_conversation": Field(Boolean(), True, "Whether it sees the conversation so far."),
-                "terminate_if": _TERMINATE_IF,
-            },
+            model_key=Field(REFERENCED_KEY, doc="The key of the other model."),
+            extra_input_messages=Field(ListOf(_CHAT_MESSAGE, least=1), doc="What it is asked after the conversation."),
+            output_role=Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
+            include_conversation=Field(Boolean(), True, "Whether it sees the conversation so far."),
+            terminate_if=_TERMINATE_IF,
         ),
-        "loop": _LOOP,
-        "load_trace": ObjectOf(
-            "a load_trace builder",
+        "loop": _builder(
+            "loop",
+            "Repeats its builders.",
+            message_builders=Field(ListOf(Later(lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."),
+            max_iterations=Field(Number(whole=True, least=0), 10, "Maximum number of iterations."),
+            on_max_iterations=Field(
+                Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
+            ),
+        ),
+        "load_trace": _builder(
+            "load_trace",
             "Puts a recorded trace into the conversation.",
-            {"type": word("load_trace"), "trace_column": text("The column that holds it.", min_length=1)},
+            trace_column=text("The column that holds it.", min_length=1),
         ),
     },
 )
 
 
 def _few_shot_rule(result: Fields, where: FieldPath, report: Report) -> None:
-    given = [name for name in ("dataset", "examples") if result[name] is not None]
-    if len(given) != 1:
-        report.wrong(where, f"few_shot needs one of `dataset` and `examples`; got {' and '.join(given) or 'neither'}")
-    elif given == ["dataset"] and result["count"] is None:
-        report.wrong(where, "few_shot from a dataset needs `count`")
+    require_one(result, ("dataset", "examples"), where, report, "few_shot")
     count, examples = result["count"], result["examples"]
+    if result["dataset"] is not None and examples is None and count is None:
+        report.wrong(where, "few_shot from a dataset needs `count`")
     if isinstance(count, int) and isinstance(examples, list) and count > len(examples):
         report.wrong((*where, "count"), f"{count:,} are wanted, and there are {len(examples):,} `examples`")
 
@@ -173,71 +163,63 @@ _POSTPROCESSOR = Field(
     None,
     "Splits answers into parts, each scored separately.",
 )
+
+
+def _solver(kind: str, doc: str, rule: Rule | None = None, *together: Fields, **own: Field) -> ObjectOf:
+    name = "a python solver" if kind == "python" else f"a {kind}"
+    return ObjectOf(name, doc, {"type": word(kind), **own}, rule, together)
+
+
 SOLVER = Tagged(
     "solver",
     {
-        "single_turn_solver": ObjectOf(
-            "a single_turn_solver",
+        "single_turn_solver": _solver(
+            "single_turn_solver",
             "One rendered input, one answer.",
-            {
-                "type": word("single_turn_solver"),
-                "message_format": _FORMAT,
-                "input_builder": Field(INPUT_BUILDER, doc="What is asked."),
-                "few_shot": Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
-                "generation": GENERATION,
-                "postprocessor": _POSTPROCESSOR,
-            },
             _few_shot_input,
-            (FEW_SHOT_INPUT,),
+            FEW_SHOT_INPUT,
+            message_format=_FORMAT,
+            input_builder=Field(INPUT_BUILDER, doc="What is asked."),
+            few_shot=Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
+            generation=GENERATION,
+            postprocessor=_POSTPROCESSOR,
         ),
-        "multi_turn_solver": ObjectOf(
-            "a multi_turn_solver",
+        "multi_turn_solver": _solver(
+            "multi_turn_solver",
             "A conversation made by builders.",
-            {
-                "type": word("multi_turn_solver"),
-                "message_format": _FORMAT,
-                "message_builders": Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
-                "generation": GENERATION,
-            },
             _asks_model,
-            (ASKS_MODEL,),
+            ASKS_MODEL,
+            message_format=_FORMAT,
+            message_builders=Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
+            generation=GENERATION,
         ),
-        "pass_through_solver": ObjectOf(
-            "a pass_through_solver",
+        "pass_through_solver": _solver(
+            "pass_through_solver",
             "Uses the recorded trace in a column as the answer.",
-            {
-                "type": word("pass_through_solver"),
-                "trace_column": text("The column.", min_length=1),
-                "message_format": _FORMAT,
-            },
+            trace_column=text("The column.", min_length=1),
+            message_format=_FORMAT,
         ),
-        "choice_likelihood_solver": ObjectOf(
-            "a choice_likelihood_solver",
+        "choice_likelihood_solver": _solver(
+            "choice_likelihood_solver",
             "Asks how likely each choice is after the prompt; the model writes nothing.",
-            {
-                "type": word("choice_likelihood_solver"),
-                "prompt": template("Template of the text before a choice.", min_length=1),
-                "choices": template("Template of the list of choices.", min_length=1),
-                "separator": text("Between prompt and choice.", " "),
-                "system_prompt": template("Template; makes it a chat, in which a choice is the answer.", default=None),
-                "unconditional_prompt": text("The text before a choice when the question is left out.", ""),
-            },
+            prompt=template("Template of the text before a choice.", min_length=1),
+            choices=template("Template of the list of choices.", min_length=1),
+            separator=text("Between prompt and choice.", " "),
+            system_prompt=template("Template; makes it a chat, in which a choice is the answer.", default=None),
+            unconditional_prompt=text("The text before a choice when the question is left out.", ""),
         ),
-        "text_likelihood_solver": ObjectOf(
-            "a text_likelihood_solver",
+        "text_likelihood_solver": _solver(
+            "text_likelihood_solver",
             "Asks how likely a text is; the model writes nothing.",
-            {
-                "type": word("text_likelihood_solver"),
-                "text": template("Template of the text that is scored.", min_length=1),
-                "prompt": template("Template of what is only read before it.", default=""),
-                "window": Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
-                "stride": Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
-            },
+            text=template("Template of the text that is scored.", min_length=1),
+            prompt=template("Template of what is only read before it.", default=""),
+            window=Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
+            stride=Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
         ),
-        "python": ObjectOf(
-            "a python solver",
+        "python": _solver(
+            "python",
             "The author's `async def run_solver(sample, model, trace)`.",
-            {"type": word("python"), "run_solver_snippet": snippet("run_solver", "Asks `model`, returns `trace`.")},
+            run_solver_snippet=snippet("run_solver", "Asks `model`, returns `trace`."),
         ),
     },
     kind="solver",
