@@ -1,4 +1,4 @@
-"""Whether a model's confidence means what it says (calibration error) and how well it predicts text."""
+"""Calibration, whether a model is right as often as it claims, and how well it predicts text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.stats.quantiles import normal_quantile
 
 Binning = Literal["equal-width", "equal-mass"]
 _CLEAR = 2.5
-"""Standard errors from which on a bin's gap is taken for one."""
+"""Standard errors beyond which a bin's gap counts as real."""
 _EXACT = 2000
-"""Answers beyond which what chance adds is drawn as normal."""
+"""Answers beyond which the noise is drawn as normal."""
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class ReliabilityBin(Struct, frozen=True, kw_only=True):
     """Confidences in (low, high]; the first bin of equal width holds 0 as well."""
     count: int
     confidence: float | None
-    """Mean confidence of what fell in; None in an empty bin."""
+    """Mean confidence in the bin; None when it is empty."""
     accuracy: float | None
 
 
@@ -61,7 +61,7 @@ def expected_calibration_error(
 ) -> float:
     """The mean distance between confidence and accuracy, over bins weighted by their size.
 
-    Misleads with few samples (an empty-handed perfect model still shows an error of the order √(bins/n)) and when
+    Misleads with few samples (a perfectly calibrated model still shows an error of the order √(bins/n)) and when
     compared across numbers of bins, so state both. Reference: Guo et al. 2017, equation 3.
     """
     filled = [
@@ -74,14 +74,14 @@ def expected_calibration_error(
 
 
 class CalibrationTest(Struct, frozen=True, kw_only=True):
-    """How an expected calibration error compares with that of a model which is right as often as it says."""
+    """How an expected calibration error compares with that of a calibrated model."""
 
     interval: Interval
     """Includes 0 unless the test distinguishes the model from a calibrated one."""
     p_value: float
     """The chance that a calibrated model shows an error this large or larger."""
     if_calibrated: float
-    """The error that a calibrated model shows on average with these confidences: what few answers alone bring about."""
+    """The error that a calibrated model shows on average with these confidences, for lack of answers alone."""
 
 
 def calibration_test(
@@ -97,9 +97,9 @@ def calibration_test(
     """Interval of the expected calibration error (bins of equal width) and the test that there is none.
 
     The error is a sum of absolute values, so chance only adds to it. Upper end: the error lies above the signed sum
-    with the true signs, so it falls short of the truth by no more than that sum's normal error. Lower end: less what
-    chance adds (its upper percentile, drawn from a model whose clear gaps are those seen and whose others are none),
-    and 0 unless the test of no gap at all rejects.
+    with the true signs, so it falls short of the truth by no more than that sum's normal error. Lower end: the error
+    less what chance adds (its upper percentile, drawn from a model that has the clear gaps seen and no others), and 0
+    unless the test of no gap at all rejects.
     """
     check_level(level)
     stated, truth = _confidences(confidences, right)
@@ -163,16 +163,15 @@ def _noise(
     draws: int,
     random: np.random.Generator,
 ) -> Floats:
-    """What chance alone adds to each bin's gap, in every draw: answers right with the chance that was stated."""
+    """What chance alone adds to each bin's gap, in every draw, if answers are right with the stated probability."""
     n = len(stated)
     if groups is not None:
         clusters, count = cluster_codes(groups, n)
         sums = np.zeros((count, bins))
         np.add.at(sums, (clusters, codes), truth - stated)
-        # answers of one cluster are right or wrong together: their joint spread is taken from the clusters themselves
-        return (
-            random.standard_normal((draws, count)) @ sums / n if count <= _EXACT else _normal(sums, draws, random) / n
-        )
+        # answers of one cluster are right or wrong together, so their joint spread comes from the clusters themselves
+        drawn = random.standard_normal((draws, count)) @ sums if count <= _EXACT else _normal(sums, draws, random)
+        return drawn / n
     if n > _EXACT:
         spread = np.sqrt(np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins))
         return random.standard_normal((draws, bins)) * spread / n
@@ -182,12 +181,12 @@ def _noise(
 
 
 def _wider(stated: Floats, truth: Floats, codes: Codes, bins: int) -> Floats:
-    """By how much answers of each bin scatter more than their confidences say: those stated as sure and often wrong."""
+    """How much more the answers of each bin scatter than their confidences imply: stated as sure, yet often wrong."""
     counts = np.bincount(codes, minlength=bins)
     share = (np.bincount(codes, weights=truth, minlength=bins) + 1.0) / (counts + 2.0)
-    said = np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins)
+    implied = np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins)
     seen = counts * share * (1.0 - share)
-    wider: Floats = np.sqrt(np.divide(seen, said, out=np.ones(bins), where=(said > 0.0) & (seen > said)))
+    wider: Floats = np.sqrt(np.divide(seen, implied, out=np.ones(bins), where=(implied > 0.0) & (seen > implied)))
     return wider
 
 
@@ -195,7 +194,7 @@ def _lower_end(gaps: Floats, noise: Floats, level: float) -> float:
     error = float(np.abs(gaps).sum())
     clear = np.where(np.abs(gaps) > _CLEAR * noise.std(axis=0), gaps, 0.0)
     added = np.abs(clear + noise).sum(axis=1) - float(np.abs(clear).sum())
-    # the test has ruled out 0; how far above it the truth lies may still be hard to say
+    # the test has ruled out 0, so the lower end stays above it
     return max(error - float(np.quantile(added, 0.5 + level / 2.0, method="weibull")), 1e-3 * error)
 
 
@@ -219,4 +218,4 @@ def _exp(exponent: float) -> float:
     try:
         return math.exp(exponent)
     except OverflowError:
-        raise ValueError(f"a perplexity of e^{exponent:.0f} is beyond any number; check the log-likelihoods") from None
+        raise ValueError(f"the perplexity e^{exponent:.0f} is too large; check the log-likelihoods") from None
