@@ -1,7 +1,7 @@
 """Whether a run folder is unchanged: its fingerprints recomputed, every journal line checked, counts compared.
 
-Files are only read: nothing is imported or run, and no model is called. It shows damage, accidents and manual edits; it
-proves nothing against a forger who recomputes the checksums.
+Files are only read: nothing is imported or run, and no model is called. It detects damage, accidents and manual edits,
+but not a forger who recomputes the checksums.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from assay.reports.view import view_of
 from assay.user.seal import is_vouched_for
 
 MOST = 1000
-"""Problems that are listed one by one."""
+"""The most problems that are listed."""
 OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood")
 """Scorers of the catalog whose numbers may have any range."""
 
 
 class IntegrityProblem(Struct, frozen=True, kw_only=True):
-    """Something that is not as it was written."""
+    """Something that changed after it was written."""
 
     file: str
     what: str
@@ -51,7 +51,7 @@ class IntegrityProblem(Struct, frozen=True, kw_only=True):
 
 
 class RunIntegrity(Struct, frozen=True, kw_only=True):
-    """What was found in a run folder."""
+    """The result of checking a run folder."""
 
     lines: int
     checked: int
@@ -60,7 +60,7 @@ class RunIntegrity(Struct, frozen=True, kw_only=True):
     finished: int
     failed: int
     yours: bool
-    """Whether this user made the run's attempts, or took them over, on this machine."""
+    """Whether this user made the run's attempts, or adopted them, on this machine."""
     problems: list[IntegrityProblem]
     more: int = 0
     """Problems beyond those that are listed."""
@@ -84,7 +84,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     else:
         notes.append("there is no journal yet")
     if walk.unreadable:
-        notes.append("leaderboard.json was not compared: the journal cannot be read as it is")
+        notes.append("leaderboard.json was not compared: the journal cannot be read")
     else:
         problems += _board_problems(folder, run, notes)
     return RunIntegrity(
@@ -115,7 +115,7 @@ def _run_problems(run: RunFile) -> Iterator[IntegrityProblem]:
         if canonical_json(settings.get(name)) != canonical_json(run.settings.get(name)):
             yield changed(f"`config` says {name} = {settings.get(name)}, `settings` says {run.settings.get(name)}")
     if fingerprint([run.tasks, run.model, run.settings]) != run.fingerprint:
-        yield changed("tasks, model or settings are not those that were run: they come to another fingerprint")
+        yield changed("tasks, model or settings are not those that were run: their fingerprint differs")
 
 
 class _Score(Struct):
@@ -186,7 +186,7 @@ class _Walk:
         expected = number or self.lines if self._next_number is None else self._next_number
         self._next_number = (number or expected) + 1
         if number is None:
-            self._tell("unchecked", "it has no checksum, and every run writes one: what it says cannot be checked")
+            self._tell("unchecked", "it has no checksum, though every run writes one: its content cannot be checked")
             return
         self.checked += 1
         if number > expected:
@@ -239,7 +239,7 @@ class _Walk:
 
 
 def in_unit_range(part: PartSpec) -> bool:
-    """Whether what a scorer calls `score` lies in [0, 1]: true of the catalog's, unless they say otherwise."""
+    """Whether the `score` of a scorer lies in [0, 1]: true for those of the catalog, with few exceptions."""
     if part.use == "evaluator":
         return part.options.get("score_range") in (None, "unit")
     return part.use in CATALOG["scorer"] and part.use not in OWN_SCALE
@@ -260,38 +260,35 @@ def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[In
     except UsageError as error:
         yield IntegrityProblem(file=path.name, what="unreadable", message=str(error).removeprefix(f"{path}: "))
         return
-    made = build_leaderboard(folder, view_of(run.config, folder))
-    differences = list(_differences(written, made))
+    current = build_leaderboard(folder, view_of(run.config, folder))
+    differences = list(_differences(written, current))
     for message in differences:
         yield IntegrityProblem(file=path.name, what="board", message=f"{message}; `assay report` rebuilds it")
     if differences or not (folder / "report.md").exists():
         return
     if not read_regular(folder / "report.md").decode(errors="replace").startswith(report_page(written).rstrip()):
-        yield IntegrityProblem(
-            file="report.md",
-            what="board",
-            message="not the report of leaderboard.json; `assay report` rebuilds it",
-        )
+        message = "not the report of leaderboard.json; `assay report` rebuilds it"
+        yield IntegrityProblem(file="report.md", what="board", message=message)
 
 
-def _differences(written: Leaderboard, made: Leaderboard) -> Iterator[str]:
-    if written.run_fingerprint != made.run_fingerprint:
+def _differences(written: Leaderboard, current: Leaderboard) -> Iterator[str]:
+    if written.run_fingerprint != current.run_fingerprint:
         yield "it belongs to another run"
         return
     rows = {row.task: row for row in written.tasks}
-    for row in made.tasks:
-        other = rows.pop(row.task, None)
-        if other is None:
+    for row in current.tasks:
+        written_row = rows.pop(row.task, None)
+        if written_row is None:
             yield f"it has no row for task `{row.task}`"
             continue
         for name in COMPARED:
-            said, found = getattr(other, name), getattr(row, name)
-            if said != found:
-                yield f"{row.task}.{name} is {_shown(said)}, but the journal gives {_shown(found)} of it"
+            recorded, rebuilt = getattr(written_row, name), getattr(row, name)
+            if recorded != rebuilt:
+                yield f"{row.task}.{name} is {_shown(recorded)}, but the journal gives {_shown(rebuilt)}"
     yield from (f"it has a row for `{name}`, which the run does not have" for name in rows)
-    if written.overall_score != made.overall_score:
-        yield f"the overall score is {written.overall_score}, but the journal gives {made.overall_score} of it"
-    if written.fingerprint != made.fingerprint:
+    if written.overall_score != current.overall_score:
+        yield f"the overall score is {written.overall_score}, but the journal gives {current.overall_score}"
+    if written.fingerprint != current.fingerprint:
         yield "its fingerprint is not that of the journal's attempts"
 
 
