@@ -32,7 +32,7 @@ _SIGN = re.compile("|".join(map(re.escape, SIGNS)))
 def parse(text: str) -> Query | None:
     """The query, or None where the text is blank."""
     if len(text) > LONGEST:
-        raise QueryError(f"a query has at most {LONGEST:,} characters, this one has {len(text):,}", LONGEST)
+        raise QueryError(f"a query holds at most {LONGEST:,} characters, this one has {len(text):,}", LONGEST)
     reader = _Reader(text)
     if reader.ended():
         return None
