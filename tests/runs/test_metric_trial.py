@@ -66,7 +66,7 @@ REFUSED = {
     "a text": (body("return {'m': 'high'}"), "`m` is"),
     "no number": (body("return {'m': float('nan')}"), "NaN"),
     "beyond any number": (body("return {'m': 10 ** 400}"), "`m` is"),
-    "an empty mapping": (body("return {}"), "it is empty"),
+    "an empty mapping": (body("return {}"), "an empty one"),
     "needs more than there are": (body("assert len(scores) > 99, 'too few'", "return {'m': 1}"), "too few"),
     "a value that the scorer never gives": (
         body("return {'m': sum(s.values['is_corect'] for s in scores)}"),

@@ -157,20 +157,20 @@ class _Walk:
             self.lines += 1
             if not line.endswith(b"\n"):
                 if len(line) <= MAX_LINE_BYTES:
-                    self._tell("cut", "the last line has no end; resuming the run retries its attempt")
+                    self._report("cut", "the last line has no end; resuming the run retries its attempt")
                     return
                 self._next_number = None
-                self._tell_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
+                self._report_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
                 while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                     pass
             else:
-                self._look_at(line)
+                self._check_line(line)
 
-    def _look_at(self, line: bytes) -> None:
+    def _check_line(self, line: bytes) -> None:
         number = number_of(line)
         if not is_unchanged(line):
             self.unreadable = True
-            self._tell("edited", "its checksum does not match: it was changed after it was written")
+            self._report("edited", "its checksum does not match: it was changed after it was written")
             # the number may be what was edited
             self._next_number = number + 1 if number is not None and number == self._next_number else None
             return
@@ -178,7 +178,7 @@ class _Walk:
         try:
             record = self._decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._tell_unreadable(str(error))
+            self._report_unreadable(str(error))
             return
         self._check_record(record)
 
@@ -186,15 +186,15 @@ class _Walk:
         expected = number or self.lines if self._next_number is None else self._next_number
         self._next_number = (number or expected) + 1
         if number is None:
-            self._tell("unchecked", "it has no checksum, though every run writes one: its content cannot be checked")
+            self._report("unchecked", "it has no checksum, though every run writes one: its content cannot be checked")
             return
         self.checked += 1
         if number > expected:
             missing = number - expected
             cut = "1 line was cut out" if missing == 1 else f"{missing:,} lines were cut out"
-            self._tell("cut", f"{cut} before it: it was written as line {number}")
+            self._report("cut", f"{cut} before it: it was written as line {number}")
         elif number < expected:
-            self._tell("doubled", f"it was written as line {number}, so it was copied or moved here")
+            self._report("doubled", f"it was written as line {number}, so it was copied or moved here")
 
     def _check_record(self, record: _Line) -> None:
         who = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
@@ -203,17 +203,17 @@ class _Walk:
         counts = self.rule.counts(key, bool(record.failures), self.lines)
         if had_finished:
             again = "fails after it had finished" if record.failures else "is finished a second time"
-            self._tell("doubled", f"{who} {again}; the line is ignored")
+            self._report("doubled", f"{who} {again}; the line is ignored")
         size = self._sizes.get(record.task)
         if size is None:
-            self._tell("foreign", f"run.json has no task `{record.task}`")
+            self._report("foreign", f"run.json has no task `{record.task}`")
             return
         if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
-            self._tell("foreign", f"{who} is not among the {size:,} samples × {self._repeat} that were planned")
+            self._report("foreign", f"{who} is not among the {size:,} samples × {self._repeat} that were planned")
         elif counts and not record.failures and not self._places.add(_place(record)):
-            self._tell("foreign", f"{who} takes the place of another sample: position {record.index} has two")
+            self._report("foreign", f"{who} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:
-            self._tell("foreign", f"{who}: its key matches no sample of these task files")
+            self._report("foreign", f"{who}: its key matches no sample of these task files")
         self._check_scores(record)
 
     def _check_scores(self, record: _Line) -> None:
@@ -221,17 +221,17 @@ class _Walk:
         for score in record.scores:
             part = parts.get(score.name)
             if part is None:
-                self._tell("foreign", f"task `{record.task}` has no scorer `{score.name}`")
+                self._report("foreign", f"task `{record.task}` has no scorer `{score.name}`")
                 continue
             value = score.values.get("score")
             if in_unit_range(part) and isinstance(value, int | float) and not 0 <= value <= 1:
-                self._tell("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
+                self._report("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
 
-    def _tell_unreadable(self, message: str) -> None:
+    def _report_unreadable(self, message: str) -> None:
         self.unreadable = True
-        self._tell("unreadable", f"not a journal record: {message}")
+        self._report("unreadable", f"not a journal record: {message}")
 
-    def _tell(self, what: str, message: str) -> None:
+    def _report(self, what: str, message: str) -> None:
         if len(self.problems) < MOST:
             self.problems.append(IntegrityProblem(file="journal.jsonl", line=self.lines, what=what, message=message))
         else:

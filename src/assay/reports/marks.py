@@ -105,15 +105,15 @@ def append_mark(folder: Path, mark: Mark) -> None:
         os.close(file)
 
 
-def marks_agreement(folder: Path, *, threshold: float = THRESHOLD, level: float = 0.95) -> MarksAgreement | None:
+def marks_agreement(folder: Path) -> MarksAgreement | None:
     """How the run's scores agree with its marks; None when nobody marked anything."""
     marks = read_marks(folder)
-    return agreement_of(marks, _scores(folder, marks), threshold=threshold, level=level) if marks else None
+    return agreement_of(marks, _scores(folder, marks)) if marks else None
 
 
-def marks_sentence(folder: Path, level: float = 0.95) -> str | None:
+def marks_sentence(folder: Path) -> str | None:
     """How a run's scores agree with people, in one sentence; None when nobody marked anything."""
-    result = marks_agreement(folder, level=level) if folder.is_dir() else None
+    result = marks_agreement(folder) if folder.is_dir() else None
     if result is None:
         return None
     both = result.overall
@@ -134,13 +134,11 @@ def _range(interval: Interval) -> str:
     return "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} – {interval.high:.2f})"
 
 
-def agreement_of(
-    marks: Mapping[str, Mark], scores: Mapping[str, float | None], *, threshold: float = THRESHOLD, level: float = 0.95
-) -> MarksAgreement:
+def agreement_of(marks: Mapping[str, Mark], scores: Mapping[str, float | None]) -> MarksAgreement:
     """People's right and wrong against scores, as shares of full marks, cut at the threshold."""
     decided = [mark for mark in marks.values() if mark.verdict in ("right", "wrong")]
     pairs = [
-        (mark.task, str(mark.verdict), "right" if score >= threshold else "wrong")
+        (mark.task, str(mark.verdict), "right" if score >= THRESHOLD else "wrong")
         for mark in decided
         if (score := scores.get(mark.key)) is not None
     ]
@@ -148,20 +146,20 @@ def agreement_of(
     for _, human, machine in pairs:
         counts[f"{human}_{machine}"] += 1
     return MarksAgreement(
-        threshold=threshold,
+        threshold=THRESHOLD,
         marked=len(marks),
         unclear=len(marks) - len(decided),
         unscored=len(decided) - len(pairs),
-        overall=_agreement(pairs, level),
+        overall=_agreement(pairs),
         tasks={
-            task: _agreement([pair for pair in pairs if pair[0] == task], level)
+            task: _agreement([pair for pair in pairs if pair[0] == task])
             for task in dict.fromkeys(pair[0] for pair in pairs)
         },
         counts=counts,
     )
 
 
-def people_agreement(marks: Sequence[Mark], level: float = 0.95) -> list[PeopleAgreement]:
+def people_agreement(marks: Sequence[Mark]) -> list[PeopleAgreement]:
     """Every two people with samples that both called right or wrong, in the order of their names."""
     verdicts: dict[str, dict[str, str]] = defaultdict(dict)
     for mark in marks:
@@ -172,13 +170,13 @@ def people_agreement(marks: Sequence[Mark], level: float = 0.95) -> list[PeopleA
         theirs = verdicts[second]
         pairs = [(verdict, theirs[key]) for key, verdict in verdicts[first].items() if key in theirs]
         if pairs:
-            agreed = agreement([a for a, _ in pairs], [b for _, b in pairs], level=level)
+            agreed = agreement([a for a, _ in pairs], [b for _, b in pairs])
             results.append(PeopleAgreement(first=first, second=second, agreement=agreed))
     return results
 
 
-def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:
-    return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs], level=level)
+def _agreement(pairs: list[tuple[str, str, str]]) -> Agreement:
+    return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs])
 
 
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:

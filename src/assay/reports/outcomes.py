@@ -7,7 +7,7 @@ for all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,10 +51,15 @@ def outcome_of(attempt: HasOutcome, score: float) -> int:
     if attempt.excluded:
         return EXCLUDED
     if attempt.failures:
-        return TIMEOUT if any(failure.kind == "timeout" for failure in attempt.failures) else FAILED
+        return TIMEOUT if timed_out(attempt.failures) else FAILED
     if math.isnan(score):
         return UNSCORED
     return SCORED if all(part.extracted for part in attempt.scores) else UNPARSED
+
+
+def timed_out(failures: Iterable[_Failed]) -> bool:
+    """Whether a failed attempt counts as a timeout."""
+    return any(failure.kind == "timeout" for failure in failures)
 
 
 def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:

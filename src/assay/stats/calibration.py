@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from assay.stats.intervals import Codes, Floats, Interval, as_floats, check_level, cluster_codes, is_binary
 from assay.stats.quantiles import normal_quantile
 
-Binning = Literal["equal-width", "equal-mass"]
 _CLEAR = 2.5
 """Standard errors beyond which a bin's gap counts as real."""
 _EXACT = 2000
@@ -31,19 +29,13 @@ class ReliabilityBin(Struct, frozen=True, kw_only=True):
     accuracy: float | None
 
 
-def reliability_bins(
-    confidences: ArrayLike, right: ArrayLike, *, bins: int = 10, binning: Binning = "equal-width"
-) -> list[ReliabilityBin]:
-    """The bars of a reliability diagram.
-
-    Equal width cuts [0, 1] evenly (Guo et al. 2017); equal mass puts about as many samples in every bin and never
-    parts equal confidences, so it may return fewer bins than asked for.
-    """
+def reliability_bins(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> list[ReliabilityBin]:
+    """The bars of a reliability diagram, with bins of equal width (Guo et al. 2017)."""
     stated, truth = _confidences(confidences, right)
-    edges, codes = _binned(stated, bins, binning)
-    counts = np.bincount(codes, minlength=len(edges) - 1)
-    stated_sums = np.bincount(codes, weights=stated, minlength=len(counts))
-    right_sums = np.bincount(codes, weights=truth, minlength=len(counts))
+    edges, codes = _binned(stated, bins)
+    counts = np.bincount(codes, minlength=bins)
+    stated_sums = np.bincount(codes, weights=stated, minlength=bins)
+    right_sums = np.bincount(codes, weights=truth, minlength=bins)
     return [
         ReliabilityBin(
             low=float(edges[i]),
@@ -56,9 +48,7 @@ def reliability_bins(
     ]
 
 
-def expected_calibration_error(
-    confidences: ArrayLike, right: ArrayLike, *, bins: int = 10, binning: Binning = "equal-width"
-) -> float:
+def expected_calibration_error(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> float:
     """The mean distance between confidence and accuracy, over bins weighted by their size.
 
     Misleads with few samples (a perfectly calibrated model still shows an error of the order √(bins/n)) and when
@@ -66,7 +56,7 @@ def expected_calibration_error(
     """
     filled = [
         (each.count, abs(each.accuracy - each.confidence))
-        for each in reliability_bins(confidences, right, bins=bins, binning=binning)
+        for each in reliability_bins(confidences, right, bins=bins)
         if each.accuracy is not None and each.confidence is not None
     ]
     total = sum(count for count, _ in filled)
@@ -103,7 +93,7 @@ def calibration_test(
     """
     check_level(level)
     stated, truth = _confidences(confidences, right)
-    _, codes = _binned(stated, bins, "equal-width")
+    _, codes = _binned(stated, bins)
     gaps = np.bincount(codes, weights=truth - stated, minlength=bins) / len(stated)
     error = float(np.abs(gaps).sum())
     noise = _noise(stated, truth, codes, groups, bins, draws, np.random.default_rng(seed))
@@ -139,19 +129,12 @@ def _confidences(confidences: ArrayLike, right: ArrayLike) -> tuple[Floats, Floa
     return stated, truth
 
 
-def _binned(stated: Floats, bins: int, binning: Binning) -> tuple[Floats, Codes]:
+def _binned(stated: Floats, bins: int) -> tuple[Floats, Codes]:
+    """The edges of the bins, and the bin of each confidence."""
     if bins < 1:
         raise ValueError(f"need at least one bin, got {bins}")
-    if binning == "equal-width":
-        edges = np.arange(bins + 1) / bins
-    else:
-        ordered = np.sort(stated)
-        last_of_bin = (np.arange(1, bins + 1) * len(ordered)) // bins - 1
-        edges = np.unique(np.concatenate([[0.0], ordered[last_of_bin[last_of_bin >= 0]]]))
-        if len(edges) == 1:
-            edges = np.array([0.0, 1.0])
-    codes = np.searchsorted(edges, stated, side="left") - 1
-    return edges, np.clip(codes, 0, len(edges) - 2)
+    edges = np.arange(bins + 1) / bins
+    return edges, np.clip(np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1)
 
 
 def _noise(

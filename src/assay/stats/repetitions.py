@@ -50,17 +50,13 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     def right(self, threshold: float) -> Codes:
         """How many attempts of each sample reach the threshold."""
-        return self._sums((self.values >= threshold).astype(np.float64)).astype(np.intp)
-
-    def means(self) -> Floats:
-        return self._sums(self.values) / self.sizes
+        if not len(self):
+            return np.empty(0, dtype=np.intp)
+        return np.add.reduceat((self.values >= threshold).astype(np.intp), self.starts)
 
     def clusters_of_rows(self) -> Codes:
         codes = np.arange(len(self)) if self.groups is None else self.groups
         return np.repeat(codes, self.sizes)
-
-    def _sums(self, values: Floats) -> Floats:
-        return np.add.reduceat(values, self.starts) if len(self) else np.empty(0)
 
 
 def repetitions(

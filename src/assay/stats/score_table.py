@@ -33,7 +33,7 @@ RowOrder = Codes | slice
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The rows that hold a number in every requested column. Samples, attempts and clusters are computed on demand."""
+    """The rows that hold a number in every requested column. Samples and clusters are computed on demand."""
 
     rows: Floats
     """One row per attempt, one column per name."""
@@ -57,10 +57,6 @@ class Numbers:
     @property
     def samples(self) -> Codes:
         return self.table.samples(self.order)
-
-    @property
-    def attempts(self) -> Codes:
-        return self.table.attempts(self.order)
 
     @cached_property
     def _clusters(self) -> tuple[Codes, bool]:

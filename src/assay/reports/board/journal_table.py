@@ -20,6 +20,7 @@ from assay.reports.board.likelihood import LikelihoodFields, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
 from assay.reports.board.weak_passes import grade_of, is_weak_pass
 from assay.reports.measure import Measure, measure_of, values_by
+from assay.reports.outcomes import timed_out
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
@@ -179,13 +180,13 @@ class TaskTable:
         add_attempt(line, self.spent, self.judges)
 
     def _count_failure(self, failures: list[_Failure]) -> None:
-        if any(failure.kind == "timeout" for failure in failures):
+        if timed_out(failures):
             self.timeouts += 1
         else:
             self.failed += 1
-        first = failures[0]
-        self.failure_kinds[f"{first.stage}/{first.kind}"] += 1
-        self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
+        kind = f"{failures[0].stage}/{failures[0].kind}"
+        self.failure_kinds[kind] += 1
+        self.failure_example.setdefault(kind, failures[0].message)
 
 
 def read_tables(
@@ -236,8 +237,7 @@ def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: st
         return
     group = metadata_value(line.metadata, group_by) if line.metadata else None
     if line.failures:
-        timeout = any(failure.kind == "timeout" for failure in line.failures)
-        table.add_failure(timeout=timeout, sample=line.index, attempt=line.attempt, group=group)
+        table.add_failure(timeout=timed_out(line.failures), sample=line.index, attempt=line.attempt, group=group)
     elif values := values_by(scorer, line.scores):
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 

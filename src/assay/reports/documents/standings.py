@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 from assay.core.types import Bounds
 from assay.costs.spending import is_told, money
@@ -14,6 +15,8 @@ from assay.reports.document import Block, Cell, Items, Sentence, Span, TextTable
 from assay.reports.documents.leaderboard import interval, interval_header, number
 from assay.reports.standings.build import Cell as TaskCell
 from assay.reports.standings.build import ModelRow, Standings
+
+CsvField = tuple[str, str | float | None]
 
 
 def standings_document(standings: Standings) -> list[Block]:
@@ -34,23 +37,11 @@ NORMALISED = {
 def standings_csv(standings: Standings) -> str:
     """One line per model, everything in columns; empty where there is no number."""
     categories = category_names(standings)
-    header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
-    header += ["overall_bounds_low", "overall_bounds_high", "coverage", "scored", "compared"]
-    for column in ("normalised", "win_rate", "mean_rank"):
-        header += [column, f"{column}_low", f"{column}_high"]
-    for task in standings.tasks:
-        header += [task, f"{task}_low", f"{task}_high", f"{task}_bounds_low", f"{task}_bounds_high"]
-        header += [f"{task}_coverage", f"{task}_compared"]
-    for name in categories:
-        header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
-    header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
-    header += ["latency_p50_ms", "latency_p95_ms"]
-    header += ["failed", "timeouts", "remaining", "weak_passes"]
+    rows = [_csv_fields(row, standings.tasks, categories) for row in standings.models]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_harmless(name) for name in header])
-    for row in standings.models:
-        writer.writerow([_harmless(cell) for cell in _csv_cells(row, standings, categories)])
+    writer.writerows([_harmless(name) for name, _ in fields] for fields in rows[:1])
+    writer.writerows([_harmless(value) for _, value in fields] for fields in rows)
     return text.getvalue()
 
 
@@ -201,27 +192,37 @@ def slices_table(standings: Standings) -> TextTable | None:
     return TextTable(header=header, rows=rows, numeric_from=3, drops=("scored",))
 
 
-def _csv_cells(row: ModelRow, standings: Standings, categories: list[str]) -> list[str | float | None]:
-    cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
-    cells += [*_ends(row.interval), *_ends(row.bounds), row.coverage, row.scored, row.compared]
-    cells += [row.normalised, *_ends(row.normalised_interval), row.win_rate, *_ends(row.win_rate_interval)]
-    cells += [row.mean_rank, *_ends(row.mean_rank_interval)]
-    for task in standings.tasks:
+def _csv_fields(row: ModelRow, tasks: Sequence[str], categories: Sequence[str]) -> list[CsvField]:
+    fields: list[CsvField] = [("rank_low", row.rank_low), ("rank_high", row.rank_high)]
+    fields += [("model", row.label), ("source", row.source)]
+    fields += [("overall", row.overall), *_ends("overall", row.interval), *_ends("overall_bounds", row.bounds)]
+    fields += [("coverage", row.coverage), ("scored", row.scored), ("compared", row.compared)]
+    fields += [("normalised", row.normalised), *_ends("normalised", row.normalised_interval)]
+    fields += [("win_rate", row.win_rate), *_ends("win_rate", row.win_rate_interval)]
+    fields += [("mean_rank", row.mean_rank), *_ends("mean_rank", row.mean_rank_interval)]
+    for task in tasks:
         cell = row.tasks.get(task, TaskCell(score=None))
-        cells += [cell.score, *_ends(cell.interval), *_ends(cell.bounds), cell.coverage, cell.compared]
+        fields += [(task, cell.score), *_ends(task, cell.interval), *_ends(f"{task}_bounds", cell.bounds)]
+        fields += [(f"{task}_coverage", cell.coverage), (f"{task}_compared", cell.compared)]
     for name in categories:
         cell = row.categories.get(name, TaskCell(score=None))
-        cells += [cell.score, *_ends(cell.interval)]
-    cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
-    cells += [row.judge_cost.amount if row.judge_cost else None]
-    cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
-    cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
+        fields += [(f"category_{name}", cell.score), *_ends(f"category_{name}", cell.interval)]
+    cost, judge_cost, latency = row.cost, row.judge_cost, row.latency
+    fields += [("cost", cost.amount if cost else None), ("currency", cost.currency if cost else None)]
+    fields += [("judge_cost", judge_cost.amount if judge_cost else None)]
+    fields += [("tokens_in", row.tokens_in), ("tokens_out", row.tokens_out), ("judge_tokens", row.judge_tokens)]
+    fields += [
+        ("latency_p50_ms", latency.p50 if latency else None),
+        ("latency_p95_ms", latency.p95 if latency else None),
+    ]
     graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
-    return [*cells, row.failed, row.timeouts, row.remaining, sum(graded) if graded else None]
+    fields += [("failed", row.failed), ("timeouts", row.timeouts), ("remaining", row.remaining)]
+    return [*fields, ("weak_passes", sum(graded) if graded else None)]
 
 
-def _ends(interval: ScoreInterval | Bounds | None) -> list[float | None]:
-    return [None, None] if interval is None else [interval.low, interval.high]
+def _ends(name: str, interval: ScoreInterval | Bounds | None) -> list[CsvField]:
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    return [(f"{name}_low", low), (f"{name}_high", high)]
 
 
 def _harmless(cell: str | float | None) -> str | float | None:
