@@ -71,8 +71,8 @@ def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None)
         answered = framed[-1].role == "assistant"
         framed.insert(len(framed) - 1 if answered else len(framed), _turn("prefill", prefill))
     if system:
-        own = framed.pop(0).parts if framed[0].role == "system" else ()
-        framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *own)))
+        task_parts = framed.pop(0).parts if framed[0].role == "system" else ()
+        framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *task_parts)))
     return framed
 
 
@@ -297,14 +297,14 @@ def _answer(trace: Mapping[str, Any], completions: Sequence[Mapping[str, Any]]) 
 def _thoughts(messages: Sequence[Any], completions: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
     """The completion behind each message, matched from the last one back while their texts are equal."""
     thoughts: dict[int, Mapping[str, Any]] = {}
-    own = [at for at, message in enumerate(messages) if _mapping(message).get("role") == "assistant"]
-    if len(completions) == 1 and own:
-        return {own[-1]: completions[0]}
-    left = list(completions)
-    for at in reversed(own):
+    answers = [at for at, message in enumerate(messages) if _mapping(message).get("role") == "assistant"]
+    if len(completions) == 1 and answers:
+        return {answers[-1]: completions[0]}
+    remaining = list(completions)
+    for at in reversed(answers):
         text = words_of(_mapping(messages[at]).get("content"))
-        if left and text == str(left[-1].get("text", "")):
-            thoughts[at] = left.pop()
+        if remaining and text == str(remaining[-1].get("text", "")):
+            thoughts[at] = remaining.pop()
     return thoughts
 
 

@@ -197,23 +197,23 @@ class _Walk:
             self._report("doubled", f"it was written as line {number}, so it was copied or moved here")
 
     def _check_record(self, record: _Line) -> None:
-        who = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
+        attempt = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
         key = int(record.key, 16)
         had_finished = key in self.finished
         counts = self.rule.counts(key, bool(record.failures), self.lines)
         if had_finished:
             again = "fails after it had finished" if record.failures else "is finished a second time"
-            self._report("doubled", f"{who} {again}; the line is ignored")
+            self._report("doubled", f"{attempt} {again}; the line is ignored")
         size = self._sizes.get(record.task)
         if size is None:
             self._report("foreign", f"run.json has no task `{record.task}`")
             return
         if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
-            self._report("foreign", f"{who} is not among the {size:,} samples × {self._repeat} that were planned")
+            self._report("foreign", f"{attempt} is not among the {size:,} samples × {self._repeat} that were planned")
         elif counts and not record.failures and not self._places.add(_place(record)):
-            self._report("foreign", f"{who} takes the place of another sample: position {record.index} has two")
+            self._report("foreign", f"{attempt} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:
-            self._report("foreign", f"{who}: its key matches no sample of these task files")
+            self._report("foreign", f"{attempt}: its key matches no sample of these task files")
         self._check_scores(record)
 
     def _check_scores(self, record: _Line) -> None:

@@ -16,9 +16,9 @@ def markdown(document: Document | Block) -> str:
 
 def escaped(text: str) -> str:
     """Text that can neither break out of a table cell, nor become a tag, image or link, nor control a terminal."""
-    plain = printable(_BREAK.sub(" ", text))
+    one_line = printable(_BREAK.sub(" ", text))
     # a backslash in the text would undo ours
-    return _MARKUP.sub(lambda match: match[1] * 2 + "\\" + match[2], plain)
+    return _MARKUP.sub(lambda match: match[1] * 2 + "\\" + match[2], one_line)
 
 
 def _block(block: Block) -> str:

@@ -68,8 +68,8 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
     if not files:
         return view
     if len(set(levels.values())) > 1:
-        given = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
-        raise UsageError(f"the results have different confidence levels: {given}; --level L sets the one to compare at")
+        listed = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
+        raise UsageError(f"the results have different confidence levels: {listed}; set the one to use with --level L")
     return replace(view, level=next(iter(files.values())))
 
 

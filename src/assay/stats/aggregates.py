@@ -105,15 +105,15 @@ def frequency(
         wanted = [code for code, text in enumerate(labels.vocabulary) if text == as_text(label)]
         output = name or f"{field}_{as_text(label)}"
         return [share_of(output, "frequency", np.isin(codes, wanted), rows=labels, table=table, level=level)]
-    seen = np.unique(codes)
-    if len(seen) > most:
-        reason = f"`{field}` has {len(seen):,} distinct values, more than the {most:,} that frequency lists"
+    distinct = np.unique(codes)
+    if len(distinct) > most:
+        reason = f"`{field}` has {len(distinct):,} distinct values, more than the {most:,} that frequency lists"
         return [empty_cell(f"{field}_frequency", "frequency", labels, table, reason)]
     return [
         share_of(
             f"{field}_{labels.vocabulary[code]}", "frequency", codes == code, rows=labels, table=table, level=level
         )
-        for code in seen
+        for code in distinct
     ]
 
 

@@ -205,5 +205,5 @@ def ratio_of_sums(
 
 
 def groups_of(rows: Numbers | Labels) -> Codes | None:
-    """The cluster of each row; None when every row stands alone."""
+    """The cluster of each row; None when every row is independent."""
     return rows.clusters if rows.clustered else None

@@ -103,8 +103,8 @@ class PairTests:
             )
         if self._models == 2 and len(rows) <= _FEW:
             p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
-            other = 1.0 if p_value is None else p_value
-            return np.array([[1.0, other], [other, 1.0]])
+            p = 1.0 if p_value is None else p_value
+            return np.array([[1.0, p], [p, 1.0]])
         return None
 
     def _keep_few(self, units: Floats) -> None:

@@ -47,7 +47,7 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     n: int
     """Pairs compared."""
     clusters: int | None = None
-    """The clusters that the pairs come in; None when every pair stands alone."""
+    """The clusters that the pairs come in; None when every pair is independent."""
     first: float | None
     second: float | None
     """The two means, over the same pairs."""
@@ -162,8 +162,8 @@ def corrected(comparisons: Sequence[PairedComparison], level: float, others: Seq
     for comparison, raw, p in zip(comparisons, p_values, adjusted, strict=False):
         significant = p < 1.0 - level
         interval = agreeing(comparison.interval, comparison.difference or 0.0, raw, significant=significant)
-        own = replace(comparison, interval=interval, minimum_detectable_effect=detectable(comparison, hardest))
-        results.append(Corrected(comparison=own, adjusted_p=p, significant=significant))
+        result = replace(comparison, interval=interval, minimum_detectable_effect=detectable(comparison, hardest))
+        results.append(Corrected(comparison=result, adjusted_p=p, significant=significant))
     return results
 
 
@@ -233,14 +233,14 @@ def paired_score_difference(
         return no_interval(method, level, "one pair, or one cluster, has no spread to judge by")
     centre, error = difference * units / (units + 2.0), _error_with_two_more(sums, sizes)
     reach = student_t_quantile(0.5 + level / 2.0, cluster_degrees(sizes)) * error
-    plain = robust_error(sums, sizes)
+    unpadded = robust_error(sums, sizes)
     return Interval(
         low=max(-1.0, min(centre - reach, difference)),
         high=min(1.0, max(centre + reach, difference)),
         level=level,
         method=method,
         # the test does not add the two, unless nothing varies
-        standard_error=plain if plain > 0.0 else error,
+        standard_error=unpadded if unpadded > 0.0 else error,
     )
 
 
@@ -331,7 +331,7 @@ class _Pairs(NamedTuple):
     differences: Floats
     groups: ArrayLike | Sequence[Any] | None
     units: int
-    """Clusters, or pairs that stand alone."""
+    """Clusters, or independent pairs."""
     binary: bool
     scale: bool
     level: float

@@ -278,7 +278,7 @@ class ScoreTable:
 
     def _reading_order(self, present: NDArray[np.bool_]) -> RowOrder:
         if self._samples is None and present.all():
-            return slice(None)  # row i is sample i, so nobody has a second attempt
+            return slice(None)  # row i is sample i, so there are no second attempts
         rows = np.flatnonzero(present)
         samples = self.samples(rows)
         keys = (self.attempts(rows), samples) if len(self._attempts) else (samples,)
@@ -377,11 +377,11 @@ class _NumberColumn:
     def _texts(self) -> Iterator[tuple[Codes, list[str], Codes]]:
         """For each type: its rows, their distinct values as texts, and which of these each row has."""
         values = self.present
-        plain = np.isfinite(values)
-        plain[list(self._large)] = False
+        exact = np.isfinite(values)
+        exact[list(self._large)] = False
         kinds = _filled(self._kinds, len(values), _ABSENT if self._kind is None else _KINDS.index(self._kind))
         for code, kind in enumerate(_KINDS):
-            rows = np.flatnonzero(plain & (kinds == code))
+            rows = np.flatnonzero(exact & (kinds == code))
             if len(rows):
                 distinct, inverse = np.unique(values[rows], return_inverse=True)
                 yield rows, [as_text(kind(value)) for value in distinct.tolist()], inverse.reshape(-1)

@@ -76,8 +76,10 @@ def _design_effect(scaled: Floats, codes: Codes, clusters: int) -> float:
     squares = scaled**2 - 1.0
     sums = np.bincount(codes, weights=squares, minlength=clusters)
     weights = np.bincount(codes, minlength=clusters) / len(scaled)
-    plain = float((squares**2).sum())
-    return max(1.0, float((sums**2 / (1.0 - weights)).sum()) / plain) if plain > 0.0 else float(len(scaled)) / clusters
+    independent = float((squares**2).sum())
+    if independent == 0.0:
+        return float(len(scaled)) / clusters
+    return max(1.0, float((sums**2 / (1.0 - weights)).sum()) / independent)
 
 
 def _of_shares(interval: Interval) -> Interval:

@@ -79,8 +79,8 @@ def _interval(score: float, shares: Sequence[float], parts: Sequence[Summary], l
         if each.low is None or each.high is None:
             return None
         error = (each.details or {}).get("standard_error")
-        known = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
-        variance += (share * known) ** 2
+        standard_error = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
+        variance += (share * standard_error) ** 2
     reach = quantile * math.sqrt(variance)
     within = all(each.low is not None and each.high is not None and each.low >= 0 and each.high <= 1 for each in parts)
     low, high = (max(0.0, score - reach), min(1.0, score + reach)) if within else (score - reach, score + reach)

@@ -178,7 +178,7 @@ def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
-    """The clusters of these rows, or None when every row stands alone."""
+    """The clusters of these rows, or None when every row is independent."""
     groups = columns.groups[rows]
     return groups if len(np.unique(groups)) < len(groups) else None
 
@@ -189,8 +189,8 @@ def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[n
     prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
     targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
     answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
-    other = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
-    score = other & ~unknown & ~prompt & ~targets & ~answer
+    rescored = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
+    score = rescored & ~unknown & ~prompt & ~targets & ~answer
     counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
     return Changes(
         same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
@@ -281,11 +281,11 @@ def _corrected(board: BoardDiff) -> BoardDiff:
         for index, task in enumerate(board.tasks)
         if task.comparison is not None and task.comparison.n
     }
-    others = [] if board.overall is None else [board.overall.p_value]
-    own = corrected(list(tested.values()), board.level, others)
+    overall_p = [] if board.overall is None else [board.overall.p_value]
+    results = corrected(list(tested.values()), board.level, overall_p)
     drops = _drops([*tested.values(), *([] if board.overall is None else [board.overall])], board.level)
     tasks = list(board.tasks)
-    for index, each, drop in zip(tested, own, drops, strict=False):
+    for index, each, drop in zip(tested, results, drops, strict=False):
         tasks[index] = replace(
             tasks[index],
             comparison=each.comparison,
@@ -293,10 +293,11 @@ def _corrected(board: BoardDiff) -> BoardDiff:
             significant=each.significant,
             drop=drop,
         )
-    comparisons = len(own) + len(others)
+    comparisons = len(results) + len(overall_p)
     overall = board.overall
     if overall is not None:
-        [*_, adjusted] = holm([*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *others])
+        p_values = [1.0 if each.p_value is None else each.p_value for each in tested.values()]
+        [*_, adjusted] = holm([*p_values, *overall_p])
         overall = replace(corrected_overall(overall, adjusted, board.level, comparisons=comparisons), drop=drops[-1])
     tasks = _corrected_slices(tasks, board.level)
     board = replace(board, overall=overall, comparisons=comparisons)
@@ -311,14 +312,14 @@ def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list
 
 def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
     """Slices are a family of their own: corrected for every slice of every task, but not for the tasks."""
-    own = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
+    results = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
     return [
         replace(
             task,
             slices=[
                 replace(
                     each,
-                    comparison=(tested := next(own)).comparison,
+                    comparison=(tested := next(results)).comparison,
                     adjusted_p=tested.adjusted_p,
                     significant=tested.significant,
                 )

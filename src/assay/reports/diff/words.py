@@ -186,13 +186,13 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
 def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
     """What this many pairs can and cannot detect."""
     least = comparison.minimum_detectable_effect
-    seen = abs(comparison.difference or 0.0)
+    difference = abs(comparison.difference or 0.0)
     if least is None:
         return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
     power = f"{comparison.power * 100:g} % power"
     sentence = f"{comparison.n:,} pairs detect a true difference of {least:.3f} with {power}"
-    if 0.0 < seen < least:
-        sentence += f"; detecting one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
+    if 0.0 < difference < least:
+        sentence += f"; detecting one of {difference:.3f} takes about {_needed(comparison, difference, least, board):,}"
     return sentence
 
 

@@ -26,13 +26,13 @@ def verdict(history: History) -> Line:
     """Where the score first got significantly worse than the baseline."""
     if not history.comparisons:
         return f"No run can be tested against the baseline {history.baseline}: none has samples in common with it."
-    how = f"paired one-sided tests against {history.baseline}, Holm over {history.comparisons:,}"
+    method = f"paired one-sided tests against {history.baseline}, Holm over {history.comparisons:,}"
     if history.first_worse is None:
-        return f"No run is significantly worse than the baseline ({how})."
+        return f"No run is significantly worse than the baseline ({method})."
     point = next(each for each in history.runs if each.run == history.first_worse)
     size = f"{point.difference:+.3f}" if point.difference is not None else ""
-    sure = f"p {probability(point.adjusted_p)}"
-    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {sure} ({how}).")
+    p_value = f"p {probability(point.adjusted_p)}"
+    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {p_value} ({method}).")
 
 
 def sparkline(scores: Sequence[float | None]) -> str:

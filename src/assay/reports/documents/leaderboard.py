@@ -205,10 +205,10 @@ def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> l
     if broken:
         counts = {kind: sum(row.failures[kind] for row in rows) for kind in rows[0].failures}
         kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
-        sure = ""
+        within = ""
         if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
-            sure = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
-        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){sure}")
+            within = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
+        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){within}")
     where = f"{names}:   " if len(rows) == 1 else ""
     examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
     return [*sentences, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]

@@ -69,12 +69,12 @@ def group_table(board: Leaderboard) -> TextTable | None:
 
 def outcome_table(board: Leaderboard) -> TextTable | None:
     """How model-written code ended, for tasks where not all of it passed."""
-    ran = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
-    if not ran:
+    rows_of_code = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
+    if not rows_of_code:
         return None
-    words = ["pass", *sorted({word for row in ran for word in row.outcomes} - {"pass"})]
-    rows = [[row.task, *(f"{row.outcomes.get(word, 0):,}" for word in words)] for row in ran]
-    return TextTable(header=["code of", *words], rows=rows, numeric_from=1)
+    outcomes = ["pass", *sorted({outcome for row in rows_of_code for outcome in row.outcomes} - {"pass"})]
+    rows = [[row.task, *(f"{row.outcomes.get(outcome, 0):,}" for outcome in outcomes)] for row in rows_of_code]
+    return TextTable(header=["code of", *outcomes], rows=rows, numeric_from=1)
 
 
 def slice_table(board: Leaderboard) -> TextTable | None:
@@ -158,10 +158,10 @@ def token_table(board: Leaderboard) -> TextTable | None:
     rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
     judged = any(row.judges for row in board.tasks)
     header = ["task", *TOKEN_COLUMNS]
-    kept = [at for at, name in enumerate(header) if judged or not name.startswith("judges")]
+    shown = [column for column, name in enumerate(header) if judged or not name.startswith("judges")]
     return TextTable(
-        header=[header[at] for at in kept],
-        rows=[[cells[at] for at in kept] for cells in rows],
+        header=[header[column] for column in shown],
+        rows=[[cells[column] for column in shown] for cells in rows],
         numeric_from=1,
         drops=("from cache", "judges in", "judges out"),
     )

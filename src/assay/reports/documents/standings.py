@@ -58,9 +58,9 @@ def place_header(standings: Standings) -> list[str]:
 def _quality_header(standings: Standings) -> list[str]:
     """The names of the columns on quality; the others are on cost and time."""
     overall = "overall (shared)" if standings.unequal else "overall"
-    sure = ["bounds"] if bounded(standings) else []
-    over = ["coverage", "compared"] if standings.unequal else ["coverage"]
-    return [overall, interval_header(standings.level), *sure, *over, "normalised", "win rate", "mean rank"]
+    bounds = ["bounds"] if bounded(standings) else []
+    coverage = ["coverage", "compared"] if standings.unequal else ["coverage"]
+    return [overall, interval_header(standings.level), *bounds, *coverage, "normalised", "win rate", "mean rank"]
 
 
 def bounded(standings: Standings) -> bool:
@@ -131,9 +131,9 @@ def _places(standings: Standings) -> list[TextTable]:
     quality: list[list[Cell]] = []
     spending: list[list[Cell]] = []
     for row in standings.models:
-        (overall, _), (sure, _), *rest = place_cells(row, standings)
-        cells = [Span(f"{value} ({within})", shorter=(value,)) if within else Span(value) for value, within in rest]
-        quality.append([row.rank, row.label, Span(overall, "key"), Span(sure, "quiet"), *cells[: split - 2]])
+        (overall, _), (within, _), *rest = place_cells(row, standings)
+        cells = [Span(f"{value} ({between})", shorter=(value,)) if between else Span(value) for value, between in rest]
+        quality.append([row.rank, row.label, Span(overall, "key"), Span(within, "quiet"), *cells[: split - 2]])
         failed = Span(cells[-1].text, "bad" if row.failed + row.timeouts else "plain")
         spending.append([row.label, *cells[split - 2 : -1], failed])
     return [

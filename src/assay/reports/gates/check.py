@@ -39,11 +39,11 @@ def check_gates(
 
     `allow_unequal`: both boards are over the samples that compare, and the user chose to leave the others out.
     """
-    known = None if pairs is None else cache(pairs)
+    cached_pairs = None if pairs is None else cache(pairs)
     return [
-        _check_drop(gate, known, allow_unequal=allow_unequal)
+        _check_drop(gate, cached_pairs, allow_unequal=allow_unequal)
         if isinstance(gate, DropGate)
-        else _check(gate, board, baseline, None if allow_unequal else known)
+        else _check(gate, board, baseline, None if allow_unequal else cached_pairs)
         for gate in gates
     ]
 
@@ -128,8 +128,8 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
         if value.value is None:
             return f"{where} has no value for `{name}`" + (f": {value.reason}" if value.reason else "")
         if value.ends is None:
-            many = attempts_words(sum(value.failed.values()))
-            return f"{many} failed in {where}, and `{name}` has no bounds; {RETRY}"
+            failed_count = attempts_words(sum(value.failed.values()))
+            return f"{failed_count} failed in {where}, and `{name}` has no bounds; {RETRY}"
         measured += term.sign * value.value
         failed |= {(term.baseline, task): count for task, count in value.failed.items()}
         for task, (low, high) in value.ends.items():

@@ -126,10 +126,11 @@ def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> I
         return interval
     below = above = 0.0
     for each in tasks:
-        own, difference = worst_difference(each), each.difference or 0.0
-        if own.low is None or own.high is None:
-            return replace(interval, low=None, high=None, reason=own.reason)
-        below, above = below + (difference - own.low) ** 2, above + (own.high - difference) ** 2
+        worst, difference = worst_difference(each), each.difference or 0.0
+        if worst.low is None or worst.high is None:
+            return replace(interval, low=None, high=None, reason=worst.reason)
+        below += (difference - worst.low) ** 2
+        above += (worst.high - difference) ** 2
     low = overall.difference - math.sqrt(below) / len(tasks)
     high = overall.difference + math.sqrt(above) / len(tasks)
     if interval.low is not None and interval.high is not None:

@@ -133,8 +133,8 @@ def _drop_gate(text: str) -> DropGate:
     if len(words) == 1:
         return DropGate(text=text, margin=margin)
     name = words[1].strip()
-    plain = name.removeprefix("`").removesuffix("`")
-    return DropGate(text=text, margin=margin, name=plain, quoted=plain != name, position=text.rindex(name))
+    unquoted = name.removeprefix("`").removesuffix("`")
+    return DropGate(text=text, margin=margin, name=unquoted, quoted=unquoted != name, position=text.rindex(name))
 
 
 def wrong(text: str, position: int, detail: str) -> UsageError:

@@ -59,17 +59,17 @@ def number_of_parts(
     A mean is also known by the score value that it averages; `repeated` are the names of statistics of repetitions.
     """
     table = empty_table(definition)
-    every = summaries_by_part(definition, table, 0.95, {})
+    summaries = summaries_by_part(definition, table, 0.95, {})
     unique = [each.name for each in summaries_of(definition, table, 0.95, {})]
 
     def holds(part: PartSpec) -> bool:
         of_scorer = scorers is None or part.options.get("scorer") in scorers
         return of_scorer and (metrics is None or part.key.rpartition(".")[2] in metrics)
 
-    held = [(part, summary, name) for (part, summary), name in zip(every, unique, strict=True) if holds(part)]
-    name_in_task = {str(part.options.get("field")): name for part, _, name in reversed(held) if part.use == "mean"}
-    name_in_task |= {summary.name: name for _, summary, name in held}
-    name_in_task |= {name: name for _, _, name in held}
+    selected = [(part, summary, name) for (part, summary), name in zip(summaries, unique, strict=True) if holds(part)]
+    name_in_task = {str(part.options.get("field")): name for part, _, name in reversed(selected) if part.use == "mean"}
+    name_in_task |= {summary.name: name for _, summary, name in selected}
+    name_in_task |= {name: name for _, _, name in selected}
     if any(holds(part) for part in definition.aggregates[:1]):  # repetitions are of the task's score
         name_in_task |= {name: name for name in repeated if name not in name_in_task}
     patterns = [pattern for part in definition.aggregates if holds(part) for pattern in _patterns(part)]
@@ -131,17 +131,17 @@ def _check_term(gate: Gate, term: Term, opposite: Sequence[Term], tasks: Mapping
 def _one_meaning(
     gate: Gate | DropGate, position: int, name: str, tasks: Mapping[str, TaskNumbers], *, quoted: bool, where: str = ""
 ) -> Meaning:
-    known = meanings(name, tasks, quoted=quoted)
-    if not known:
+    matches = meanings(name, tasks, quoted=quoted)
+    if not matches:
         raise wrong(gate.text, position, _unknown(name, tasks, where))
-    if len(known) > 1:
+    if len(matches) > 1:
         raise wrong(
             gate.text,
             position,
             f"`{name}` is both a task's and a number of the whole run{where}: put it in backticks for the task, "
             f"or write {OF_THE_RUN}{name} for the run",
         )
-    return known[0]
+    return matches[0]
 
 
 def _unknown(name: str, tasks: Mapping[str, TaskNumbers], where: str) -> str:

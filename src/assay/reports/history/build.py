@@ -96,10 +96,10 @@ def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> t
     if commits is None:
         return by_time, []
     places = {commit: place for place, commit in enumerate(commits)}
-    known = [each for each in by_time if each.run.commit in places]
-    left_out = len(by_time) - len(known)
+    ordered = [each for each in by_time if each.run.commit in places]
+    left_out = len(by_time) - len(ordered)
     notes = [f"{left_out:,} of {len(by_time):,} runs have no commit of this repository"] if left_out else []
-    return sorted(known, key=lambda each: places[each.run.commit]), notes
+    return sorted(ordered, key=lambda each: places[each.run.commit]), notes
 
 
 def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:

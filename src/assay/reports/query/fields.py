@@ -92,11 +92,11 @@ class Schema:
 
     def together(self, other: Schema) -> Schema:
         """The fields of both, with the values of both."""
-        mine = {each.name: each for each in self.fields}
+        merged = {each.name: each for each in self.fields}
         for each in other.fields:
-            known = mine.get(each.name)
-            mine[each.name] = each if known is None else _wider(known, each)
-        return Schema(mine.values())
+            known = merged.get(each.name)
+            merged[each.name] = each if known is None else _wider(known, each)
+        return Schema(merged.values())
 
 
 def _wider(first: QueryField, second: QueryField) -> QueryField:
@@ -113,8 +113,8 @@ def scorer_fields(values: Sequence[tuple[str, str, FieldKind, tuple[str, ...]]])
         kinds[scorer, value] = field if known is None else _wider(known, field)
     fields = []
     for (scorer, value), each in kinds.items():
-        own = [name for by, name in kinds if by == scorer]
-        main = next((name for name in MAIN_VALUES if name in own), own[0] if len(own) == 1 else None)
+        names = [name for by, name in kinds if by == scorer]
+        main = next((name for name in MAIN_VALUES if name in names), names[0] if len(names) == 1 else None)
         alone = sum(name == value for _, name in kinds) == 1
         also = [*([scorer] if value == main else []), *([value] if alone else [])]
         fields.append(replace(each, also=tuple(also)))

@@ -273,8 +273,8 @@ def _overall_bounds(side: Side) -> Bounds | None:
 def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
     if row.score is not None or row.refused is not None:
         return bounds_of(row)
-    known = side.measures[row.task].bounds if failed_attempts(row) else None
-    return None if known is None else Bounds(low=known[0], high=known[1])
+    bounds = side.measures[row.task].bounds if failed_attempts(row) else None
+    return None if bounds is None else Bounds(low=bounds[0], high=bounds[1])
 
 
 def side_labels(sides: Sequence[Side]) -> list[str]:
@@ -285,11 +285,11 @@ def side_labels(sides: Sequence[Side]) -> list[str]:
         name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
     ]
     seen: Counter[str] = Counter()
-    own = []
+    unique = []
     for label in labels:
         seen[label] += 1
-        own.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
-    return own
+        unique.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
+    return unique
 
 
 def _model_and_prompt(side: Side) -> str:
@@ -304,7 +304,7 @@ def _upwards(row: TaskRow) -> float | None:
 
 def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
     columns = compared.tasks.get(row.task)
-    own = next(each for each in whole.board.tasks if each.task == row.task)
+    original = next(each for each in whole.board.tasks if each.task == row.task)
     scored = row.scored if columns is None else int(columns.in_score.sum())
     return Cell(
         score=row.score,
@@ -316,7 +316,7 @@ def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell
         coverage=row.coverage,
         scored=row.scored,
         compared=scored if is_shared else 0,
-        bounds=_own_bounds(whole, own) if failed_attempts(own) else None,
+        bounds=_own_bounds(whole, original) if failed_attempts(original) else None,
     )
 
 

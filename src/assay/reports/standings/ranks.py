@@ -110,7 +110,7 @@ class PairedTask(NamedTuple):
     scores: NDArray[np.float64]
     """Samples × models."""
     groups: NDArray[np.int64] | None
-    """The cluster of each sample; None when every sample stands alone."""
+    """The cluster of each sample; None when every sample is independent."""
     units: int
     """How many clusters there are."""
 
