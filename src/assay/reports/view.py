@@ -69,7 +69,7 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
         return view
     if len(set(levels.values())) > 1:
         listed = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
-        raise UsageError(f"the results have different confidence levels: {listed}; set the one to use with --level L")
+        raise UsageError(f"the results have different confidence levels: {listed}; --level L sets the one to use")
     return replace(view, level=next(iter(files.values())))
 
 
