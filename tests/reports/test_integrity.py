@@ -76,7 +76,7 @@ def test_lines_that_were_cut_off_at_the_end_disagree_with_the_leaderboard(run: P
     rewrite(run, lambda lines: lines[:-2])
     problems = check_run(run).problems
     assert {problem.what for problem in problems} == {"board"}
-    assert any("sums.scored is 12, but the journal gives 10 of it" in problem.message for problem in problems)
+    assert any("sums.scored is 12, but the journal gives 10" in problem.message for problem in problems)
 
 
 def test_a_torn_last_line_is_named(run: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_frequency_is_no_score_until_it_names_its_label(runs: Runs, tmp_path: 
     row = only(board := runs(rows, [python_scorer(said, metrics=every)], solver=None))
     assert (row.score, row.correct, row.scored, row.has_score) == (None, None, 2, False)
     assert [(each.name, each.value) for each in row.aggregates] == [("label_refusal", 0.5), ("label_safe", 0.5)]
-    assert "`label` names the one" in (row.reason or "")
+    assert "`label` selects one" in (row.reason or "")
     assert board.overall_reason == "none of its tasks has a score"
     assert exit_status_of(board) == 0
 

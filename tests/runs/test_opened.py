@@ -229,7 +229,7 @@ def test_a_journal_that_was_put_aside_while_it_was_read_is_a_sentence(written: P
     assert run.leaderboard.tasks[0].scored == SAMPLES
     assert run._source.survey is not None
     (written / "journal.jsonl").unlink()
-    with pytest.raises(UsageError, match="put aside or changed while it was read"):
+    with pytest.raises(UsageError, match="moved or changed while it was read"):
         next(run.attempts())
 
 

@@ -41,30 +41,17 @@ def test_edges_do_not_suffer_from_rounding():
             assert [each.count for each in found].index(1) == i - 1
 
 
-def test_equal_mass_bins_hold_equal_numbers_and_never_part_ties():
-    stated = np.linspace(0.5, 1.0, 100)
-    assert [each.count for each in cal.reliability_bins(stated, [1] * 100, bins=4, binning="equal-mass")] == [25] * 4
-    tied = cal.reliability_bins([0.9] * 10, [1] * 5 + [0] * 5, bins=4, binning="equal-mass")
-    assert [(each.count, each.accuracy) for each in tied] == [(10, 0.5)]
-    zeros = cal.reliability_bins([0.0] * 4, [0] * 4, bins=3, binning="equal-mass")
-    assert [each.count for each in zeros] == [4]
-
-
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50),
     st.integers(1, 20),
-    st.sampled_from(["equal-width", "equal-mass"]),
     st.randoms(use_true_random=False),
 )
-def test_calibration_error_is_bounded_and_ignores_order(pairs, bins, binning, random):
+def test_calibration_error_is_bounded_and_ignores_order(pairs, bins, random):
     shuffled = random.sample(pairs, len(pairs))
-    there, back = (
-        cal.expected_calibration_error(*zip(*rows, strict=True), bins=bins, binning=binning)
-        for rows in (pairs, shuffled)
-    )
+    there, back = (cal.expected_calibration_error(*zip(*rows, strict=True), bins=bins) for rows in (pairs, shuffled))
     assert 0.0 <= there <= 1.0
     assert there == pytest.approx(back)
-    found = cal.reliability_bins(*zip(*pairs, strict=True), bins=bins, binning=binning)
+    found = cal.reliability_bins(*zip(*pairs, strict=True), bins=bins)
     assert sum(each.count for each in found) == len(pairs)
 
 
@@ -91,7 +78,7 @@ def test_perplexities_worked_by_hand():
         (lambda: cal.expected_calibration_error([0.5], [1], bins=0), "at least one bin"),
         (lambda: cal.word_perplexity([], []), "undefined"),
         (lambda: cal.word_perplexity([-math.inf], [1]), "infinity"),
-        (lambda: cal.word_perplexity([-1e6], [1]), "beyond any number"),
+        (lambda: cal.word_perplexity([-1e6], [1]), "too large"),
         (lambda: cal.bits_per_byte([-1.0], [0]), "undefined"),
         (lambda: cal.bits_per_byte([-1.0], [1, 2]), "one size per"),
     ],

@@ -1,1 +1,1 @@
-"""What a finished run is turned into: leaderboards, tables, pages, differences."""
+"""Reports of finished runs: leaderboards, tables, pages and comparisons."""

@@ -1,4 +1,4 @@
-"""One attempt as text for a terminal: what was asked, what was answered, what it scored and why."""
+"""One attempt as text for a terminal: question, answer, scores and reasons."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ INDENT = " " * 13
 
 @dataclass(frozen=True, slots=True)
 class AttemptText:
-    """One attempt in words: which it is, and its named fields."""
+    """One attempt as text: a title, and named fields."""
 
     title: tuple[Span, ...]
     fields: Sequence[tuple[str, str]]
 
     def text(self) -> str:
         """Every field on its own line or lines, without wrapping."""
-        said = (_label(name) + text.replace("\n", f"\n{INDENT}") for name, text in self.fields)
-        return "\n".join([text_of(self.title), *said])
+        lines = (_label(name) + text.replace("\n", f"\n{INDENT}") for name, text in self.fields)
+        return "\n".join([text_of(self.title), *lines])
 
     def lines(self, width: int) -> list[Row]:
         """The same wrapped to fit a terminal, with the names in a column."""
@@ -54,44 +54,44 @@ def attempt_text(
 ) -> AttemptText:
     """One attempt, turn by turn; with `longest`, one line for the question and one for the answer.
 
-    `beginnings` is the shared beginning of each task's questions: left out of the line, and the few-shot examples
-    in it out of the turns. `config` is the run's, whose system message and prefill surround each request.
+    `beginnings` is the shared beginning of each task's prompts: left out of the line, and its few-shot examples out of
+    the turns. `config` is the run's, whose system message and prefill surround each request.
     """
-    seen = per_example(record, measures.get(record.task, Measure()))
-    verdict = "failed" if seen.failure is not None else f"score {number(seen.score)}"
+    example = per_example(record, measures.get(record.task, Measure()))
+    verdict = "failed" if example.failure is not None else f"score {number(example.score)}"
     if any(is_weak_pass(score.values, score.metadata) for score in record.scores):
         verdict += ", a weak pass"
     title = (
-        Span(_fitted(f"{record.task} / {seen.id}", None), "strong"),
-        Span(f"   attempt {seen.attempt}   "),
-        Span(verdict, _style_of(seen)),
-        Span(f"   {seen.latency_ms:,.0f} ms", "quiet"),
+        Span(_fitted(f"{record.task} / {example.id}", None), "strong"),
+        Span(f"   attempt {example.attempt}   "),
+        Span(verdict, _style_of(example)),
+        Span(f"   {example.latency_ms:,.0f} ms", "quiet"),
     )
-    said = [
+    fields = [
         *(
             _conversation(record, config or RunConfig(), beginnings)
             if longest is None
-            else _in_one_line(record, seen.prediction, longest, beginnings)
+            else _in_one_line(record, example.prediction, longest, beginnings)
         ),
-        ("read as", seen.answer),
-        ("targets", " / ".join(seen.targets) or None),
-        ("expected", seen.expected or None),
+        ("read as", example.answer),
+        ("targets", " / ".join(example.targets) or None),
+        ("expected", example.expected or None),
         *(line for failure in record.failures for line in _failure_lines(failure, longest)),
         *((score.name, _values(score.values)) for score in record.scores),
         *(line for score in record.scores for line in _reasons(score, longest)),
         ("left out by", ", ".join(record.excluded) or None),
     ]
-    return AttemptText(title, [(name, _fitted(text, longest)) for name, text in said if text is not None])
+    return AttemptText(title, [(name, _fitted(text, longest)) for name, text in fields if text is not None])
 
 
 def _label(name: str) -> str:
     return f"  {name + ':':<10} "
 
 
-def _style_of(seen: PerExample) -> Style:
-    if seen.failure is not None or seen.score == 0.0:
+def _style_of(example: PerExample) -> Style:
+    if example.failure is not None or example.score == 0.0:
         return "bad"
-    return "good" if seen.score == 1.0 else "plain"
+    return "good" if example.score == 1.0 else "plain"
 
 
 def _in_one_line(
@@ -111,7 +111,7 @@ def _conversation(record: Record, config: RunConfig, beginnings: Mapping[str, st
 
 
 def _part_lines(name: str, part: Part) -> Iterator[tuple[str, str]]:
-    """A part in words; an image or a sound is only mentioned."""
+    """A part as text; an image or a sound is only mentioned."""
     if part.kind == "call":
         yield "called", call_text(part)
         for inner in part.result or ():
@@ -131,7 +131,7 @@ def _failure_lines(failure: Failure, longest: int | None) -> Iterator[tuple[str,
 
 
 def _reasons(score: Score, longest: int | None) -> Iterator[tuple[str, str | None]]:
-    """Why it scored so, by its checks and by its judge; where there is room, also what the judge was asked."""
+    """The reasons for a score, from its checks and its judge; without `longest`, also the judge's prompt."""
     yield f"{score.name}, why", score.reason
     for note in _evidence_notes(score):
         yield f"{score.name}, found", note
@@ -143,9 +143,9 @@ def _reasons(score: Score, longest: int | None) -> Iterator[tuple[str, str | Non
 
 
 def _evidence_notes(score: Score) -> Iterator[str]:
-    """What a metric found, beside the places in the text that a page marks."""
-    found = (score.metadata or {}).get("evidence")
-    for each in found if isinstance(found, list) else ():
+    """The notes of a metric's evidence, without the spans of text that a page marks."""
+    evidence = (score.metadata or {}).get("evidence")
+    for each in evidence if isinstance(evidence, list) else ():
         if isinstance(each, dict) and each.get("kind") != "span" and isinstance(each.get("note"), str):
             sign = "✓ " if each.get("good") is True else "✗ " if each.get("good") is False else ""
             yield sign + each["note"]
@@ -158,5 +158,5 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _fitted(text: str, longest: int | None) -> str:
-    """Text that cannot move the cursor or colour the terminal; whole, unless it must be one line."""
+    """Text without control characters; whole, unless it must be one line."""
     return printable(text) if longest is None else one_line(text, longest)

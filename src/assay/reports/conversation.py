@@ -1,7 +1,7 @@
-"""What was said in an attempt, turn by turn and in order: the one human-readable form of a record.
+"""The conversation of an attempt, turn by turn: the one human-readable form of a record.
 
-Built from a record as unchecked plain data: the viewer, reports and the terminal show the same
-turns. A tool call stands with its result, and reasoning before the words it led to.
+Built from a record as unchecked plain data: the viewer, reports and the terminal show the same turns. A tool call
+includes its result, and reasoning comes before the text it led to.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of a turn."""
 
     kind: str
-    """`text`, `reasoning`, `refusal`, `image`, `audio`, `call`, `result` (of a call that nobody made), or `data`."""
+    """`text`, `reasoning`, `refusal`, `image`, `audio`, `call`, `result` (without its call), or `data`."""
     text: str = ""
-    """The words; of an image or a sound its address."""
+    """The text, or the address of an image or a sound."""
     name: str = ""
     """Of a tool; of a sound, its format."""
     value: Any = None
     """The arguments of a call, parsed or as text; or content of an unknown type."""
     result: tuple[Part, ...] | None = None
-    """What a call gave back."""
+    """The result of a call."""
 
 
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who said it, and what."""
+    """One message of the conversation."""
 
     role: str
     parts: tuple[Part, ...]
@@ -50,8 +50,8 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
     """The whole conversation of an attempt, its answer last."""
     trace = _mapping(record.get("trace"))
     if not trace:
-        asked = record.get("asked")
-        return [_turn("user", asked)] if isinstance(asked, str) and asked else []
+        prompt = record.get("asked")
+        return [_turn("user", prompt)] if isinstance(prompt, str) and prompt else []
     completions = [_mapping(each) for each in _list(trace.get("completions"))]
     messages = _messages(trace)
     if not messages or _mapping(messages[-1]).get("role") != "assistant":
@@ -60,9 +60,9 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
 
 
 def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None) -> list[Turn]:
-    """The turns with the run's additions to each request, which its records leave out because all share them.
+    """The turns with what the run adds to each request, which its records leave out because all share it.
 
-    The system message stands first, before a task's own in the same turn; the prefill before the last answer.
+    The system message comes first, in one turn with the task's own; the prefill before the last answer.
     """
     framed = list(turns)
     if not framed:
@@ -71,13 +71,13 @@ def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None)
         answered = framed[-1].role == "assistant"
         framed.insert(len(framed) - 1 if answered else len(framed), _turn("prefill", prefill))
     if system:
-        own = framed.pop(0).parts if framed[0].role == "system" else ()
-        framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *own)))
+        task_parts = framed.pop(0).parts if framed[0].role == "system" else ()
+        framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *task_parts)))
     return framed
 
 
 def asked_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Role and words of every turn before the last answer."""
+    """Role and text of every turn before the last answer."""
     trace = _mapping(record.get("trace"))
     if not trace:
         return [("user", str(record.get("asked") or ""))]
@@ -95,29 +95,30 @@ class HasPrediction(Protocol):
 
 
 def answer_of(trace: HasPrediction) -> str:
-    """What the model answered, in words: what it said, or the calls that it made instead."""
-    said = trace.prediction
-    return said if said and not said.isspace() else answer_in(msgspec.json.decode(msgspec.json.encode(trace)))
+    """The model's answer as text, or the calls that it made instead."""
+    answer = trace.prediction
+    return answer if answer and not answer.isspace() else answer_in(msgspec.json.decode(msgspec.json.encode(trace)))
 
 
 def answer_in(trace: Mapping[str, Any]) -> str:
     """The same of a trace as plain data."""
-    said = trace.get("prediction", "")
-    said = said if isinstance(said, str) else str(said)
-    if said and not said.isspace():
-        return said
+    answer = str(trace.get("prediction", ""))
+    if answer and not answer.isspace():
+        return answer
     turns = turns_of({"trace": trace})
     calls = [part for part in turns[-1].parts if part.kind == "call"] if turns else []
-    return "\n".join(map(call_text, calls)) or said
+    return "\n".join(map(call_text, calls)) or answer
 
 
 def call_text(call: Part) -> str:
-    """A call as it is written in a program: `get_weather(city="Oslo")`; what is not named arguments, as it is."""
-    given = call.value
-    if isinstance(given, dict) and all(isinstance(name, str) and name.isidentifier() for name in given):
-        inside = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items())
+    """A call in the form of a program: `get_weather(city="Oslo")`; arguments without names as text or JSON."""
+    arguments = call.value
+    if isinstance(arguments, dict) and all(isinstance(name, str) and name.isidentifier() for name in arguments):
+        inside = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
+    elif arguments is None or isinstance(arguments, str):
+        inside = arguments or ""
     else:
-        inside = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+        inside = json.dumps(arguments, ensure_ascii=False)
     return f"{call.name}({inside})"
 
 
@@ -131,7 +132,7 @@ def words_of(content: Any) -> str:
 
 
 class SharedBeginning(Struct, frozen=True, kw_only=True):
-    """How much of what was asked is the same in every sample of the task."""
+    """How much of the prompt is the same in every sample of the task."""
 
     turns: int = 0
     """Whole turns at the start."""
@@ -143,64 +144,64 @@ SEPARATOR = "\x1e"
 LONGEST_SHARED = 200_000
 
 
-def flat(asked: Sequence[tuple[str, str]]) -> str:
-    """What was asked as one text, of which the samples of a task share a beginning."""
-    return SEPARATOR.join(f"{role}\x1f{text}" for role, text in asked)[:LONGEST_SHARED]
+def flat(turns: Sequence[tuple[str, str]]) -> str:
+    """The prompt as one text, of which the samples of a task share a beginning."""
+    return SEPARATOR.join(f"{role}\x1f{text}" for role, text in turns)[:LONGEST_SHARED]
 
 
-def common_beginning(one: AnyStr, other: AnyStr) -> AnyStr:
+def common_beginning(first: AnyStr, second: AnyStr) -> AnyStr:
     """The longest text that both begin with."""
-    if other.startswith(one):
-        return one
-    low, high = 0, min(len(one), len(other))
+    if second.startswith(first):
+        return first
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if other.startswith(one[:middle]) else (low, middle - 1)
-    return one[:low]
+        low, high = (middle, high) if second.startswith(first[:middle]) else (low, middle - 1)
+    return first[:low]
 
 
-def shared_beginning(beginning: str, asked: Sequence[tuple[str, str]]) -> SharedBeginning:
-    """Where in these turns the shared beginning ends: after whole turns and paragraphs, never after everything."""
-    whole, turns = flat(asked), beginning.count(SEPARATOR)
-    if turns >= len(asked) or not whole.startswith(beginning) or len(whole) <= len(beginning):
+def shared_beginning(beginning: str, prompt: Sequence[tuple[str, str]]) -> SharedBeginning:
+    """Where the shared beginning ends in this prompt: after whole turns and paragraphs, never at its end."""
+    whole, turns = flat(prompt), beginning.count(SEPARATOR)
+    if turns >= len(prompt) or not whole.startswith(beginning) or len(whole) <= len(beginning):
         return SharedBeginning()
-    role, text = asked[turns]
+    role, text = prompt[turns]
     most = len(beginning) - (beginning.rfind(SEPARATOR) + 1) - len(role) - 1
     return SharedBeginning(turns=turns, characters=_paragraph_end(text, max(0, most)))
 
 
 def _paragraph_end(text: str, most: int) -> int:
-    """After the last blank line before that place; nothing is cut off where no paragraph ends."""
+    """The end of the last blank line within the first `most` characters; 0 where there is none."""
     at = text.rfind("\n\n", 0, most)
     return 0 if at < 0 else at + 2
 
 
-def last_asked(asked: Sequence[tuple[str, str]], shared: SharedBeginning | None = None) -> str:
-    """What the sample itself asks: the last turn that is not the model's, without what all samples begin with."""
-    place = next((at for at in range(len(asked) - 1, -1, -1) if asked[at][0] not in ("assistant", "tool")), None)
+def last_asked(prompt: Sequence[tuple[str, str]], shared: SharedBeginning | None = None) -> str:
+    """The sample's own question: the last turn that is not the model's, without the shared beginning."""
+    place = next((at for at in range(len(prompt) - 1, -1, -1) if prompt[at][0] not in ("assistant", "tool")), None)
     if place is None:
         return ""
-    text = asked[place][1]
+    text = prompt[place][1]
     return text[shared.characters :] if shared is not None and shared.turns == place else text
 
 
 def beginnings_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Per task, what the questions of these records begin with."""
-    found: dict[str, str] = {}
+    """The shared beginning of these records' prompts, by task."""
+    beginnings: dict[str, str] = {}
     for record in records:
         task, text = str(record.get("task", "")), flat(asked_of(record))
-        found[task] = common_beginning(found[task], text) if task in found else text
-    return found
+        beginnings[task] = common_beginning(beginnings[task], text) if task in beginnings else text
+    return beginnings
 
 
 def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str:
-    """What the sample itself asks, without what all the samples of its task begin with."""
-    asked = asked_of(record)
-    return last_asked(asked, shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked))
+    """The sample's own question, without the shared beginning of its task."""
+    prompt = asked_of(record)
+    return last_asked(prompt, shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt))
 
 
 def expected_in(record: Mapping[str, Any]) -> str | None:
-    """What the answer was compared with where the sample has no targets: what its scorers recorded."""
+    """What the answer was compared with where the sample has no targets, as its scorers recorded it."""
     scores = record.get("scores")
     for score in scores if isinstance(scores, list | tuple) else ():
         metadata = score.get("metadata") if isinstance(score, dict) else None
@@ -217,7 +218,7 @@ def expected_in(record: Mapping[str, Any]) -> str | None:
 
 
 def ends_kept(text: str, longest: int) -> str:
-    """A long text without its middle: what a prompt asks for stands at its beginning or at its end."""
+    """A long text without its middle: what a prompt asks for is at its beginning or at its end."""
     if len(text) <= longest:
         return text
     head = longest // 3
@@ -225,7 +226,7 @@ def ends_kept(text: str, longest: int) -> str:
 
 
 def question_end(text: str, longest: int) -> str:
-    """What a long prompt ends with: its last paragraphs, which hold the question after few-shot examples."""
+    """The last paragraphs of a long prompt, which hold the question after few-shot examples."""
     if len(text) <= longest:
         return text
     paragraphs = text.rstrip().split("\n\n")
@@ -236,29 +237,29 @@ def question_end(text: str, longest: int) -> str:
 
 
 def without_examples(record: Mapping[str, Any], beginning: str) -> list[Turn]:
-    """The turns of an attempt; few-shot examples that every sample of its task begins with are only counted."""
-    turns, asked = turns_of(record), asked_of(record)
-    shared = shared_beginning(beginning, asked)
+    """The turns of an attempt, with a count in place of the few-shot examples that its task's samples share."""
+    turns, prompt = turns_of(record), asked_of(record)
+    shared = shared_beginning(beginning, prompt)
     begin = next((at for at, turn in enumerate(turns) if turn.role not in ("system", "developer")), 0)
     shown, cut = turns[begin : shared.turns], shared.characters
     examples = sum(turn.role == "assistant" for turn in shown)
     if examples:
-        return [*turns[:begin], _turn("user", _counted(examples)), *turns[shared.turns :]]
+        return [*turns[:begin], _turn("user", _example_count(examples)), *turns[shared.turns :]]
     place = shared.turns
-    examples = worked_examples(asked[place][1], cut) if cut else 0
+    examples = worked_examples(prompt[place][1], cut) if cut else 0
     if not examples or turns[place].parts[0].kind != "text":
         return turns
     first, *rest = turns[place].parts
-    parts = (Part(kind="text", text=f"{_counted(examples)}\n\n{first.text[cut:]}"), *rest)
+    parts = (Part(kind="text", text=f"{_example_count(examples)}\n\n{first.text[cut:]}"), *rest)
     return [*turns[:place], replace(turns[place], parts=parts), *turns[place + 1 :]]
 
 
-def _counted(examples: int) -> str:
+def _example_count(examples: int) -> str:
     return f"({count_of(examples, 'few-shot example')}, the same in every sample)"
 
 
 def worked_examples(text: str, characters: int) -> int:
-    """How many questions of the sample's own kind stand in the shared beginning of a prompt."""
+    """How many questions in the shared beginning of a prompt have the form of the sample's own."""
     mark = text[characters:].lstrip().partition(":")[0]
     if not mark or len(mark) > 20 or "\n" in mark:
         return 0
@@ -266,7 +267,7 @@ def worked_examples(text: str, characters: int) -> int:
 
 
 def _messages(trace: Mapping[str, Any]) -> list[Any]:
-    """As chat messages: those of the trace, its prompt as one, or what its items say of tools."""
+    """The trace as chat messages: its own, its prompt as one, or its items where they have tool calls."""
     items = [_mapping(item) for item in _list(trace.get("items"))]
     if any(item.get("type") == "function_call" for item in items):
         return [message for item in items for message in _message_of(item)]
@@ -294,25 +295,23 @@ def _answer(trace: Mapping[str, Any], completions: Sequence[Mapping[str, Any]]) 
 
 
 def _thoughts(messages: Sequence[Any], completions: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
-    """Which completion led to which message: the last ones belong together, as far as they say the same."""
-    found: dict[int, Mapping[str, Any]] = {}
-    own = [at for at, message in enumerate(messages) if _mapping(message).get("role") == "assistant"]
-    if len(completions) == 1 and own:
-        return {own[-1]: completions[0]}
-    left = list(completions)
-    for at in reversed(own):
-        said = words_of(_mapping(messages[at]).get("content"))
-        if left and said == str(left[-1].get("text", "")):
-            found[at] = left.pop()
-    return found
+    """The completion behind each message, matched from the last one back while their texts are equal."""
+    thoughts: dict[int, Mapping[str, Any]] = {}
+    answers = [at for at, message in enumerate(messages) if _mapping(message).get("role") == "assistant"]
+    if len(completions) == 1 and answers:
+        return {answers[-1]: completions[0]}
+    remaining = list(completions)
+    for at in reversed(answers):
+        text = words_of(_mapping(messages[at]).get("content"))
+        if remaining and text == str(remaining[-1].get("text", "")):
+            thoughts[at] = remaining.pop()
+    return thoughts
 
 
 def _joined(messages: Sequence[Any], thoughts: Mapping[int, Mapping[str, Any]]) -> Iterator[Turn]:
     """Each message as a turn; the result of a call goes with the call."""
     calls = {
-        call.get("id"): True
-        for message in messages
-        for call in map(_mapping, _list(_mapping(message).get("tool_calls")))
+        call.get("id") for message in messages for call in map(_mapping, _list(_mapping(message).get("tool_calls")))
     }
     results: dict[Any, list[Part]] = {}
     for message in map(_mapping, messages):
@@ -341,13 +340,13 @@ def _call(call: Mapping[str, Any], results: Mapping[Any, list[Part]]) -> Part:
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
-            pass  # shown as the text that the model wrote
-    found = results.get(call.get("id"))
+            pass  # shown as text
+    result = results.get(call.get("id"))
     return Part(
         kind="call",
         name=str(function.get("name") or "?"),
         value=arguments,
-        result=None if found is None else tuple(found),
+        result=None if result is None else tuple(result),
     )
 
 
@@ -362,17 +361,17 @@ def _content(content: Any) -> list[Part]:
 
 
 def _part(part: Any) -> Part:
-    """A content part in the shapes that chat servers speak."""
+    """A content part in any of the formats of chat servers."""
     if isinstance(part, str):
         return Part(kind="text", text=part)
-    found = _mapping(part)
-    if isinstance(text := found.get("text"), str):
+    fields = _mapping(part)
+    if isinstance(text := fields.get("text"), str):
         return Part(kind="text", text=text)
-    image = found.get("image_url")
+    image = fields.get("image_url")
     address = image.get("url") if isinstance(image, dict) else image
     if isinstance(address, str):
         return Part(kind="image", text=address)
-    sound = _mapping(found.get("input_audio"))
+    sound = _mapping(fields.get("input_audio"))
     if isinstance(sound.get("data"), str):
         kind = sound.get("format") if sound.get("format") in ("wav", "mp3", "ogg", "flac") else "wav"
         return Part(kind="audio", text=f"data:audio/{kind};base64,{sound['data']}", name=str(kind))

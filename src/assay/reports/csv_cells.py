@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def harmless(cell: str) -> str:
-    """The text with a quote before it where a spreadsheet would take it for a formula; plain numbers are left alone."""
+    """The text, with a quote before it where a spreadsheet would take it for a formula; numbers stay as they are."""
     if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         cell = f"'{cell}"
     return printable(cell)

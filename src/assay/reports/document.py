@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Style: TypeAlias = Literal["plain", "strong", "code", "key", "good", "bad", "quiet"]
-"""`strong` and `code` are Markdown's too; the rest is seen on a terminal only, where `key` is what to look at first."""
+"""`strong` and `code` exist in Markdown too; the others show on a terminal only, where `key` stands out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Span:
     text: str
     style: Style = "plain"
     shorter: tuple[str, ...] = ()
-    """In a table that is too wide, what to show instead, each shorter than the one before."""
+    """Alternatives for a table that is too wide, each shorter than the one before."""
 
 
 Cell: TypeAlias = str | Span
@@ -30,16 +30,16 @@ Line: TypeAlias = str | Span | tuple[str | Span, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """Rows under a header, and how the table shrinks where there is no room."""
+    """Rows under a header, and how to shrink the table where it is too wide."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     numeric_from: int
-    """The first column of numbers: they are aligned to the right, and never cut."""
+    """The first column of numbers, which are aligned to the right and never cut."""
     drops: Sequence[str] = ()
-    """Columns that are left out where the table is too wide, in this order."""
+    """Columns to drop where the table is too wide, in this order."""
     prose: Sequence[str] = ()
-    """Columns of sentences, which are broken over several lines rather than cut."""
+    """Columns of sentences, which are wrapped rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Whether a run folder is unchanged: its fingerprints recomputed, every journal line checked, counts compared.
 
-Files are only read: nothing is imported or run, and no model is called. It shows damage, accidents and manual edits; it
-proves nothing against a forger who recomputes the checksums.
+Files are only read: nothing is imported or run, and no model is called. It detects damage, accidents and manual edits,
+but not a forger who recomputes the checksums.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from assay.reports.view import view_of
 from assay.user.seal import is_vouched_for
 
 MOST = 1000
-"""Problems that are listed one by one."""
+"""The most problems that are listed."""
 OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood")
 """Scorers of the catalog whose numbers may have any range."""
 
 
 class IntegrityProblem(Struct, frozen=True, kw_only=True):
-    """Something that is not as it was written."""
+    """Something that changed after it was written."""
 
     file: str
     what: str
@@ -51,7 +51,7 @@ class IntegrityProblem(Struct, frozen=True, kw_only=True):
 
 
 class RunIntegrity(Struct, frozen=True, kw_only=True):
-    """What was found in a run folder."""
+    """The result of checking a run folder."""
 
     lines: int
     checked: int
@@ -60,7 +60,7 @@ class RunIntegrity(Struct, frozen=True, kw_only=True):
     finished: int
     failed: int
     yours: bool
-    """Whether this user made the run's attempts, or took them over, on this machine."""
+    """Whether this user made the run's attempts, or adopted them, on this machine."""
     problems: list[IntegrityProblem]
     more: int = 0
     """Problems beyond those that are listed."""
@@ -84,7 +84,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     else:
         notes.append("there is no journal yet")
     if walk.unreadable:
-        notes.append("leaderboard.json was not compared: the journal cannot be read as it is")
+        notes.append("leaderboard.json was not compared: the journal cannot be read")
     else:
         problems += _board_problems(folder, run, notes)
     return RunIntegrity(
@@ -115,7 +115,7 @@ def _run_problems(run: RunFile) -> Iterator[IntegrityProblem]:
         if canonical_json(settings.get(name)) != canonical_json(run.settings.get(name)):
             yield changed(f"`config` says {name} = {settings.get(name)}, `settings` says {run.settings.get(name)}")
     if fingerprint([run.tasks, run.model, run.settings]) != run.fingerprint:
-        yield changed("tasks, model or settings are not those that were run: they come to another fingerprint")
+        yield changed("tasks, model or settings are not those that were run: their fingerprint differs")
 
 
 class _Score(Struct):
@@ -157,20 +157,20 @@ class _Walk:
             self.lines += 1
             if not line.endswith(b"\n"):
                 if len(line) <= MAX_LINE_BYTES:
-                    self._tell("cut", "the last line has no end; resuming the run retries its attempt")
+                    self._report("cut", "the last line has no end; resuming the run retries its attempt")
                     return
                 self._next_number = None
-                self._tell_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
+                self._report_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
                 while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                     pass
             else:
-                self._look_at(line)
+                self._check_line(line)
 
-    def _look_at(self, line: bytes) -> None:
+    def _check_line(self, line: bytes) -> None:
         number = number_of(line)
         if not is_unchanged(line):
             self.unreadable = True
-            self._tell("edited", "its checksum does not match: it was changed after it was written")
+            self._report("edited", "its checksum does not match: it was changed after it was written")
             # the number may be what was edited
             self._next_number = number + 1 if number is not None and number == self._next_number else None
             return
@@ -178,7 +178,7 @@ class _Walk:
         try:
             record = self._decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._tell_unreadable(str(error))
+            self._report_unreadable(str(error))
             return
         self._check_record(record)
 
@@ -186,34 +186,34 @@ class _Walk:
         expected = number or self.lines if self._next_number is None else self._next_number
         self._next_number = (number or expected) + 1
         if number is None:
-            self._tell("unchecked", "it has no checksum, and every run writes one: what it says cannot be checked")
+            self._report("unchecked", "it has no checksum, though every run writes one: its content cannot be checked")
             return
         self.checked += 1
         if number > expected:
             missing = number - expected
             cut = "1 line was cut out" if missing == 1 else f"{missing:,} lines were cut out"
-            self._tell("cut", f"{cut} before it: it was written as line {number}")
+            self._report("cut", f"{cut} before it: it was written as line {number}")
         elif number < expected:
-            self._tell("doubled", f"it was written as line {number}, so it was copied or moved here")
+            self._report("doubled", f"it was written as line {number}, so it was copied or moved here")
 
     def _check_record(self, record: _Line) -> None:
-        who = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
+        attempt = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
         key = int(record.key, 16)
         had_finished = key in self.finished
         counts = self.rule.counts(key, bool(record.failures), self.lines)
         if had_finished:
             again = "fails after it had finished" if record.failures else "is finished a second time"
-            self._tell("doubled", f"{who} {again}; the line is ignored")
+            self._report("doubled", f"{attempt} {again}; the line is ignored")
         size = self._sizes.get(record.task)
         if size is None:
-            self._tell("foreign", f"run.json has no task `{record.task}`")
+            self._report("foreign", f"run.json has no task `{record.task}`")
             return
         if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
-            self._tell("foreign", f"{who} is not among the {size:,} samples × {self._repeat} that were planned")
+            self._report("foreign", f"{attempt} is not among the {size:,} samples × {self._repeat} that were planned")
         elif counts and not record.failures and not self._places.add(_place(record)):
-            self._tell("foreign", f"{who} takes the place of another sample: position {record.index} has two")
+            self._report("foreign", f"{attempt} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:
-            self._tell("foreign", f"{who}: its key matches no sample of these task files")
+            self._report("foreign", f"{attempt}: its key matches no sample of these task files")
         self._check_scores(record)
 
     def _check_scores(self, record: _Line) -> None:
@@ -221,17 +221,17 @@ class _Walk:
         for score in record.scores:
             part = parts.get(score.name)
             if part is None:
-                self._tell("foreign", f"task `{record.task}` has no scorer `{score.name}`")
+                self._report("foreign", f"task `{record.task}` has no scorer `{score.name}`")
                 continue
             value = score.values.get("score")
             if in_unit_range(part) and isinstance(value, int | float) and not 0 <= value <= 1:
-                self._tell("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
+                self._report("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
 
-    def _tell_unreadable(self, message: str) -> None:
+    def _report_unreadable(self, message: str) -> None:
         self.unreadable = True
-        self._tell("unreadable", f"not a journal record: {message}")
+        self._report("unreadable", f"not a journal record: {message}")
 
-    def _tell(self, what: str, message: str) -> None:
+    def _report(self, what: str, message: str) -> None:
         if len(self.problems) < MOST:
             self.problems.append(IntegrityProblem(file="journal.jsonl", line=self.lines, what=what, message=message))
         else:
@@ -239,7 +239,7 @@ class _Walk:
 
 
 def in_unit_range(part: PartSpec) -> bool:
-    """Whether what a scorer calls `score` lies in [0, 1]: true of the catalog's, unless they say otherwise."""
+    """Whether the `score` of a scorer lies in [0, 1]: true for those of the catalog, with few exceptions."""
     if part.use == "evaluator":
         return part.options.get("score_range") in (None, "unit")
     return part.use in CATALOG["scorer"] and part.use not in OWN_SCALE
@@ -260,38 +260,35 @@ def _board_problems(folder: Path, run: RunFile, notes: list[str]) -> Iterator[In
     except UsageError as error:
         yield IntegrityProblem(file=path.name, what="unreadable", message=str(error).removeprefix(f"{path}: "))
         return
-    made = build_leaderboard(folder, view_of(run.config, folder))
-    differences = list(_differences(written, made))
+    current = build_leaderboard(folder, view_of(run.config, folder))
+    differences = list(_differences(written, current))
     for message in differences:
         yield IntegrityProblem(file=path.name, what="board", message=f"{message}; `assay report` rebuilds it")
     if differences or not (folder / "report.md").exists():
         return
     if not read_regular(folder / "report.md").decode(errors="replace").startswith(report_page(written).rstrip()):
-        yield IntegrityProblem(
-            file="report.md",
-            what="board",
-            message="not the report of leaderboard.json; `assay report` rebuilds it",
-        )
+        message = "not the report of leaderboard.json; `assay report` rebuilds it"
+        yield IntegrityProblem(file="report.md", what="board", message=message)
 
 
-def _differences(written: Leaderboard, made: Leaderboard) -> Iterator[str]:
-    if written.run_fingerprint != made.run_fingerprint:
+def _differences(written: Leaderboard, current: Leaderboard) -> Iterator[str]:
+    if written.run_fingerprint != current.run_fingerprint:
         yield "it belongs to another run"
         return
     rows = {row.task: row for row in written.tasks}
-    for row in made.tasks:
-        other = rows.pop(row.task, None)
-        if other is None:
+    for row in current.tasks:
+        written_row = rows.pop(row.task, None)
+        if written_row is None:
             yield f"it has no row for task `{row.task}`"
             continue
         for name in COMPARED:
-            said, found = getattr(other, name), getattr(row, name)
-            if said != found:
-                yield f"{row.task}.{name} is {_shown(said)}, but the journal gives {_shown(found)} of it"
+            recorded, rebuilt = getattr(written_row, name), getattr(row, name)
+            if recorded != rebuilt:
+                yield f"{row.task}.{name} is {_shown(recorded)}, but the journal gives {_shown(rebuilt)}"
     yield from (f"it has a row for `{name}`, which the run does not have" for name in rows)
-    if written.overall_score != made.overall_score:
-        yield f"the overall score is {written.overall_score}, but the journal gives {made.overall_score} of it"
-    if written.fingerprint != made.fingerprint:
+    if written.overall_score != current.overall_score:
+        yield f"the overall score is {written.overall_score}, but the journal gives {current.overall_score}"
+    if written.fingerprint != current.fingerprint:
         yield "its fingerprint is not that of the journal's attempts"
 
 

@@ -1,4 +1,4 @@
-"""Documents as Markdown: for a pull request, a file, or whatever reads our output through a pipe."""
+"""Documents as Markdown: for a pull request, a file or a pipe."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from assay.reports.document import Block, Cell, Document, Heading, Items, Line, 
 
 
 def markdown(document: Document | Block) -> str:
-    """The blocks with an empty line between them, without one at the end."""
+    """The blocks, separated by empty lines."""
     blocks = (document,) if isinstance(document, Block) else document
     return "\n\n".join(_block(block) for block in blocks)
 
 
 def escaped(text: str) -> str:
     """Text that can neither break out of a table cell, nor become a tag, image or link, nor control a terminal."""
-    plain = printable(_BREAK.sub(" ", text))
+    one_line = printable(_BREAK.sub(" ", text))
     # a backslash in the text would undo ours
-    return _MARKUP.sub(lambda found: found[1] * 2 + "\\" + found[2], plain)
+    return _MARKUP.sub(lambda match: match[1] * 2 + "\\" + match[2], one_line)
 
 
 def _block(block: Block) -> str:

@@ -1,7 +1,7 @@
-"""Human marks: what people said about samples, kept in `marks.jsonl` beside the journal, and how the scores agree.
+"""Human marks: people's verdicts on samples, kept in `marks.jsonl` beside the journal, and how the scores agree.
 
-One line per mark, append only; the last line that a person wrote for a sample counts, and one without a verdict takes
-that person's mark back.
+One line per mark, append only; the last line of a person for a sample counts, and one without a verdict withdraws that
+person's mark.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ MarkVerdict = Literal["right", "wrong", "unclear"]
 
 
 class Mark(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person said about one attempt."""
+    """A person's verdict on one attempt."""
 
     key: str
     task: str
     sample_id: str
     attempt: int = 1
     verdict: MarkVerdict | None = None
-    """None takes an earlier mark back."""
+    """None withdraws an earlier mark."""
     note: str = ""
     time: str = ""
     by: str = ""
-    """Who said so."""
+    """Who made the mark."""
     blind: bool = False
     """Whether score, outcome and reasons were hidden until the mark was made."""
 
@@ -57,7 +57,7 @@ class MarksAgreement(Struct, frozen=True, kw_only=True):
     marked: int
     unclear: int
     unscored: int
-    """Marked samples without a score: they failed, or their task knows no right and wrong."""
+    """Marked samples without a score: they failed, or their task has no right and wrong."""
     overall: Agreement
     tasks: dict[str, Agreement]
     counts: dict[str, int]
@@ -73,16 +73,16 @@ class PeopleAgreement(Struct, frozen=True, kw_only=True):
 
 
 def read_marks(folder: Path) -> dict[str, Mark]:
-    """By the key of its attempt the mark that was made last, of all that stand."""
+    """The latest standing mark of each attempt, by its key."""
     return {mark.key: mark for mark in standing_marks(folder)}
 
 
 def standing_marks(folder: Path) -> list[Mark]:
-    """Every person's mark of every attempt, in the order in which they were made."""
+    """Every person's latest mark of every attempt, in the order in which they were made."""
     path = folder / FILE_NAME
     if not path.exists():
         return []
-    found: dict[tuple[str, str], Mark] = {}
+    marks: dict[tuple[str, str], Mark] = {}
     for number, line in enumerate(read_regular(path).splitlines(), start=1):
         if not line.strip():
             continue
@@ -90,14 +90,14 @@ def standing_marks(folder: Path) -> list[Mark]:
             mark = msgspec.json.decode(line, type=Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}, line {number}: not a mark ({error}). Fix or delete this line.") from error
-        found.pop((mark.key, mark.by), None)
+        marks.pop((mark.key, mark.by), None)
         if mark.verdict is not None:
-            found[mark.key, mark.by] = mark
-    return list(found.values())
+            marks[mark.key, mark.by] = mark
+    return list(marks.values())
 
 
 def append_mark(folder: Path, mark: Mark) -> None:
-    """One write of one whole line; a link in the file's place is not followed."""
+    """Append the mark in one write; a link in the file's place is not followed."""
     file = open_to_append(folder / FILE_NAME)
     try:
         os.write(file, msgspec.json.encode(mark) + b"\n")
@@ -105,27 +105,28 @@ def append_mark(folder: Path, mark: Mark) -> None:
         os.close(file)
 
 
-def marks_agreement(folder: Path, *, threshold: float = THRESHOLD, level: float = 0.95) -> MarksAgreement | None:
+def marks_agreement(folder: Path) -> MarksAgreement | None:
     """How the run's scores agree with its marks; None when nobody marked anything."""
     marks = read_marks(folder)
-    return agreement_of(marks, _scores(folder, marks), threshold=threshold, level=level) if marks else None
+    return agreement_of(marks, _scores(folder, marks)) if marks else None
 
 
-def marks_sentence(folder: Path, level: float = 0.95) -> str | None:
-    """What people say about the scores of a run, in a line; None when nobody marked anything."""
-    found = marks_agreement(folder, level=level) if folder.is_dir() else None
-    if found is None:
+def marks_sentence(folder: Path) -> str | None:
+    """How a run's scores agree with people, in one sentence; None when nobody marked anything."""
+    result = marks_agreement(folder) if folder.is_dir() else None
+    if result is None:
         return None
-    both = found.overall
+    both = result.overall
     if both.raw is None:
-        return f"people marked {found.marked} samples, none of them right or wrong with a score to compare"
+        return f"people marked {result.marked} samples, none of them right or wrong with a score to compare"
     kappa = (
         f"no kappa ({both.reason})" if both.kappa is None else f"kappa {both.kappa:.2f}{_range(both.kappa_interval)}"
     )
-    left_out = f"; left out: {found.unclear} unclear, {found.unscored} without a score"
+    left_out = f"; left out: {result.unclear} unclear, {result.unscored} without a score"
     return (
         f"people and scores agree on {both.raw:.0%}{_range(both.raw_interval)} of {both.n} marked samples, {kappa}, "
-        f"a score from {found.threshold:g} on counting as right{left_out if found.unclear or found.unscored else ''}"
+        f"counting a score of {result.threshold:g} or more as right"
+        f"{left_out if result.unclear or result.unscored else ''}"
     )
 
 
@@ -133,55 +134,53 @@ def _range(interval: Interval) -> str:
     return "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} – {interval.high:.2f})"
 
 
-def agreement_of(
-    marks: Mapping[str, Mark], scores: Mapping[str, float | None], *, threshold: float = THRESHOLD, level: float = 0.95
-) -> MarksAgreement:
+def agreement_of(marks: Mapping[str, Mark], scores: Mapping[str, float | None]) -> MarksAgreement:
     """People's right and wrong against scores, as shares of full marks, cut at the threshold."""
     decided = [mark for mark in marks.values() if mark.verdict in ("right", "wrong")]
-    rated: list[tuple[Mark, float]] = []
-    for mark in decided:
-        score = scores.get(mark.key)
-        if score is not None:
-            rated.append((mark, score))
-    pairs = [(mark.task, str(mark.verdict), "right" if score >= threshold else "wrong") for mark, score in rated]
+    pairs = [
+        (mark.task, str(mark.verdict), "right" if score >= THRESHOLD else "wrong")
+        for mark in decided
+        if (score := scores.get(mark.key)) is not None
+    ]
     counts = {f"{human}_{machine}": 0 for human in ("right", "wrong") for machine in ("right", "wrong")}
     for _, human, machine in pairs:
         counts[f"{human}_{machine}"] += 1
     return MarksAgreement(
-        threshold=threshold,
+        threshold=THRESHOLD,
         marked=len(marks),
         unclear=len(marks) - len(decided),
-        unscored=len(decided) - len(rated),
-        overall=_agreement(pairs, level),
+        unscored=len(decided) - len(pairs),
+        overall=_agreement(pairs),
         tasks={
-            task: _agreement([pair for pair in pairs if pair[0] == task], level)
+            task: _agreement([pair for pair in pairs if pair[0] == task])
             for task in dict.fromkeys(pair[0] for pair in pairs)
         },
         counts=counts,
     )
 
 
-def people_agreement(marks: Sequence[Mark], level: float = 0.95) -> list[PeopleAgreement]:
-    """Every two people who called samples in common right or wrong, in the order of their names."""
-    said: dict[str, dict[str, str]] = defaultdict(dict)
+def people_agreement(marks: Sequence[Mark]) -> list[PeopleAgreement]:
+    """Every two people with samples that both called right or wrong, in the order of their names."""
+    verdicts: dict[str, dict[str, str]] = defaultdict(dict)
     for mark in marks:
         if mark.verdict in ("right", "wrong"):
-            said[mark.by][mark.key] = str(mark.verdict)
-    found = []
-    for first, second in combinations(sorted(said), 2):
-        both = [key for key in said[first] if key in said[second]]
-        if both:
-            agreed = agreement([said[first][key] for key in both], [said[second][key] for key in both], level=level)
-            found.append(PeopleAgreement(first=first, second=second, agreement=agreed))
-    return found
+            verdicts[mark.by][mark.key] = str(mark.verdict)
+    results = []
+    for first, second in combinations(sorted(verdicts), 2):
+        theirs = verdicts[second]
+        pairs = [(verdict, theirs[key]) for key, verdict in verdicts[first].items() if key in theirs]
+        if pairs:
+            agreed = agreement([a for a, _ in pairs], [b for _, b in pairs])
+            results.append(PeopleAgreement(first=first, second=second, agreement=agreed))
+    return results
 
 
-def _agreement(pairs: list[tuple[str, str, str]], level: float) -> Agreement:
-    return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs], level=level)
+def _agreement(pairs: list[tuple[str, str, str]]) -> Agreement:
+    return agreement([human for _, human, _ in pairs], [machine for _, _, machine in pairs])
 
 
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
-    """What share of full marks the marked attempts have, from the journal."""
+    """The marked attempts' shares of full marks, from the journal."""
     measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
     numbers: dict[str, array[float]] = defaultdict(lambda: array("d"))
     marked: dict[str, tuple[str, float]] = {}

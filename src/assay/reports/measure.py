@@ -1,4 +1,4 @@
-"""What an attempt's number is, whether it is right, and which way is better: decided here for all callers.
+"""The number of an attempt, whether it is right, and which way is better: decided here for all callers.
 
 It follows from the task's headline, its first aggregate. The leaderboard's counts, pairs, slices, rankings, the
 viewer's outcomes, marks, progress and searches all use a `Measure`.
@@ -25,7 +25,7 @@ CLASSES = ("field_gt", "field_pred")
 LIKELIHOODS = ("perplexity", "bits_per_byte")
 """Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
 FAULTS = {"rag_checker": ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination")}
-"""By kind of scorer, the values that count errors: the fewer, the better."""
+"""By kind of scorer, the values where lower is better because they count errors."""
 
 
 class Scored(Protocol):
@@ -63,29 +63,29 @@ class Measure(Struct, frozen=True, kw_only=True):
     field: str | None = None
     """The value that is averaged; None takes `score`, else `is_correct`."""
     weights: dict[str, float] | None = None
-    """What each label of `field` is worth, for tasks that average the worth of labels."""
+    """The weight of each label of `field`, for tasks that average weights."""
     other: float | None = None
-    """What a label without a weight is worth; None: then there is no number."""
+    """The weight of all other labels; None: they have no number."""
     same_as: tuple[str, str] | None = None
     """Two values whose agreement counts as right, for tasks that are scored as a classification."""
     answers: tuple[str, ...] = ()
-    """The answers that a classification knows; an attempt with another one has no number. Empty: all."""
+    """The answers of a classification; an attempt with another one has no number. Empty: all count."""
     headline: bool = True
     """Whether the mean of this number is the task's leaderboard score."""
     lower_is_better: bool = False
-    """Whether lower is better: perplexity and the like, hallucinations."""
+    """As for perplexity or hallucinations."""
     bounds: Range | None = (0.0, 1.0)
-    """The least and the most that an attempt can score; None when unknown."""
+    """The lowest and highest number possible; None when unknown."""
     scale: Range | None = None
-    """The range that the interval of the mean is made with, as the aggregate gets it; None: as the values look."""
+    """The range for the interval of the mean, as passed to the aggregate; None: inferred from the values."""
 
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
-        """The interval of the mean of some attempts' numbers, as the leaderboard would give for just these."""
+        """The interval of the mean of these numbers, as the leaderboard would show it."""
         return interval_of_mean(numbers, clusters, level, self.scale)
 
     @property
     def column(self) -> str | None:
-        """The value that is the number itself; None where the number is made of values."""
+        """The value that is the number itself; None where the number is computed from values."""
         return self.field if self.weights is None else None
 
     @property
@@ -95,15 +95,15 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_every_label(self) -> bool:
-        """Whether one attempt whose label has no weight leaves no mean, rather than the mean of the others."""
+        """Whether there is no mean at all as soon as one attempt's label has no weight."""
         return self.weights is not None and self.other is None
 
     def is_in_mean(self, mean: float | None) -> bool:
-        """Whether attempts' numbers have a part in the task's score: those of labels' weights all do or none does."""
+        """Whether attempts' numbers count in the task's mean; weights of labels count all or not at all."""
         return mean is not None or not self.needs_every_label
 
     def of(self, attempt: HasScores) -> float | None:
-        """The number, or None when the attempt has none, or is in no aggregate."""
+        """The number; None when the attempt has none or is not in the aggregates."""
         return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt) else None
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
@@ -114,35 +114,32 @@ class Measure(Struct, frozen=True, kw_only=True):
             if self.weights is None:
                 return _number(value)
             return None if value is None else self.weights.get(as_text(value), self.other)
-        for name in HEADLINES:
-            if name in values:
-                return _number(values[name])
-        return None
+        return next((_number(values[name]) for name in HEADLINES if name in values), None)
 
-    def _agreement(self, truth: ScoreValue, said: ScoreValue) -> float | None:
-        if truth is None or said is None:
+    def _agreement(self, truth: ScoreValue, prediction: ScoreValue) -> float | None:
+        if truth is None or prediction is None:
             return None
-        if self.answers:
-            positive = self.answers[0]
-            if not all(any(is_answer(as_text(each), known) for known in self.answers) for each in (truth, said)):
-                return None
-            return float(is_answer(as_text(truth), positive) == is_answer(as_text(said), positive))
-        return float(as_text(truth) == as_text(said))
+        texts = as_text(truth), as_text(prediction)
+        if not self.answers:
+            return float(texts[0] == texts[1])
+        if not all(any(is_answer(text, answer) for answer in self.answers) for text in texts):
+            return None
+        return float(is_answer(texts[0], self.answers[0]) == is_answer(texts[1], self.answers[0]))
 
     def upwards(self, number: float | None) -> float | None:
-        """The number, turned round where lower is better: more is then always better."""
+        """The number, negated where lower is better, so that higher always is."""
         return -number if number is not None and self.lower_is_better else number
 
     @property
     def upward_bounds(self) -> Range | None:
-        """The bounds of the numbers so turned: what a wrong attempt has, and a right one."""
+        """The bounds of `upwards`: the number of a wrong attempt, and of a right one."""
         return (-self.bounds[1], -self.bounds[0]) if self.bounds is not None and self.lower_is_better else self.bounds
 
     def marks(self, numbers: Floats) -> Range | None:
-        """What wrong and right attempts score, given all the task's numbers; None where there is no right and wrong.
+        """The numbers of a wrong and of a right attempt, given all the task's numbers; None where there are none such.
 
-        A range that does not hold every number was meant for another value; an unknown range is that of marks
-        when every number is one.
+        Bounds that do not hold every number belong to another value; unknown bounds are (0, 1) when every number is one
+        of the two.
         """
         if self.bounds is not None:
             known = self.bounds[0] < self.bounds[1] and holds_all(self.bounds, numbers)
@@ -166,21 +163,21 @@ class Measure(Struct, frozen=True, kw_only=True):
         if not len(labels):
             return np.empty(0)
         distinct, times = np.unique(labels.codes, axis=0, return_counts=True)
-        values = [
-            self.of_values(dict(zip(names, (labels.vocabulary[at] for at in row), strict=True))) for row in distinct
+        numbers = [
+            self.of_values(dict(zip(names, (labels.vocabulary[code] for code in row), strict=True))) for row in distinct
         ]
-        known = [each is not None for each in values]
-        return np.repeat([each for each in values if each is not None], times[known]).astype(np.float64)
+        known = [number is not None for number in numbers]
+        return np.repeat([number for number in numbers if number is not None], times[known]).astype(np.float64)
 
 
 def share_of_marks(number: float, marks: Range | None) -> float | None:
-    """How far a number is from wrong to right, 0 to 1; None where there is no right and wrong."""
+    """Where a number lies between wrong (0) and right (1); None where there is no right and wrong."""
     return None if marks is None else (number - marks[0]) / (marks[1] - marks[0])
 
 
 def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreValue]:
-    """The values of one scorer, or of whichever there are."""
-    if len(scores) == 1:  # nearly always; avoids a million copies
+    """The values of one scorer; None stands for all of them."""
+    if len(scores) == 1:  # the usual case: avoids a million copies
         return scores[0].values if scorer is None or scores[0].name == scorer else {}
     return {
         name: value
@@ -191,13 +188,13 @@ def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreVa
 
 
 def headline_of(definition: TaskDefinition) -> PartSpec | None:
-    """The aggregate that is the task's score; None for a task that has none, or only lists how often each label is."""
+    """The aggregate that is the task's score; None for a task without one, or that only lists shares of labels."""
     first = definition.aggregates[0] if definition.aggregates else None
     return None if first is None or (first.use == "frequency" and "label" not in first.options) else first
 
 
 def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
-    """The measure behind a task's first aggregate; for one that is not a mean over samples, the usual score."""
+    """The measure behind a task's first aggregate; the default score where that is not a mean over samples."""
     first = definition.aggregates[0] if definition.aggregates else None
     if first is None:
         return Measure(headline=False)
@@ -248,9 +245,9 @@ def _weights(definition: TaskDefinition, part: PartSpec) -> dict[str, float]:
 
 
 def _number(value: ScoreValue) -> float | None:
-    if type(value) is float:  # as nearly always
+    if type(value) is float:  # the usual case
         return value
     try:
         return float(value) if isinstance(value, int | float) else None
     except OverflowError:
-        return None  # beyond any float, as in a table
+        return None  # too large for a float

@@ -1,13 +1,13 @@
 """The outcome of an attempt, in one word: the rule for the viewer, the tables of Python and the exports.
 
-Whether a score is right needs all scores of its task, so it takes two steps: `outcome_of` looks at one line, `judged`
-at all of them.
+Whether a score is right depends on all scores of its task, so there are two steps: `outcome_of` for one line, `judged`
+for all of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ OUTCOMES = (
     *("right", "partial", "wrong", "unparsed", "unscored"),
     *("excluded", "failed", "timeout", "unreadable", "scored"),
 )
-"""`unparsed`: no answer could be extracted from what the model wrote; `scored`: it has a number, and its task knows no
+"""`unparsed`: no answer could be extracted from what the model wrote; `scored`: it has a number, and its task has no
 right and wrong.
 """
 RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
@@ -47,24 +47,29 @@ class HasOutcome(Protocol):
 
 
 def outcome_of(attempt: HasOutcome, score: float) -> int:
-    """As far as one line shows; a score that is not there is NaN."""
+    """The outcome as far as one line shows it; a missing score is NaN."""
     if attempt.excluded:
         return EXCLUDED
     if attempt.failures:
-        return TIMEOUT if any(failure.kind == "timeout" for failure in attempt.failures) else FAILED
+        return TIMEOUT if timed_out(attempt.failures) else FAILED
     if math.isnan(score):
         return UNSCORED
     return SCORED if all(part.extracted for part in attempt.scores) else UNPARSED
 
 
-def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
-    """The outcomes with right, partial and wrong separated, by how far each score is from wrong to right.
+def timed_out(failures: Iterable[_Failed]) -> bool:
+    """Whether a failed attempt counts as a timeout."""
+    return any(failure.kind == "timeout" for failure in failures)
 
-    An answer that could not be read is kept apart from a wrong one.
+
+def judged(outcomes: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
+    """The outcomes with right, partial and wrong separated, by where each score lies between wrong and right.
+
+    An answer that could not be extracted stays `unparsed` rather than wrong.
     """
-    found = outcomes.copy()
+    result = outcomes.copy()
     scored = outcomes == SCORED
-    found[scored & (shares <= 0.0)] = WRONG
-    found[scored & (shares > 0.0)] = PARTIAL
-    found[(scored | (outcomes == UNPARSED)) & (shares >= 1.0)] = RIGHT
-    return found
+    result[scored & (shares <= 0.0)] = WRONG
+    result[scored & (shares > 0.0)] = PARTIAL
+    result[(scored | (outcomes == UNPARSED)) & (shares >= 1.0)] = RIGHT
+    return result

@@ -43,31 +43,30 @@ class Pace:
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """Attempts by when they ended, in equal parts of the time that the run took."""
+    """Attempts by when they ended, in equal parts of the run's duration."""
 
     bucket_seconds: float
     made: list[int]
     """Failed ones included."""
     failed: list[int]
     pauses: int
-    """Stretches without an attempt that were left out."""
+    """Pauses that were left out."""
 
 
 def timeline_of(finished: NDArray[np.float64], failed: NDArray[np.bool_]) -> Timeline | None:
-    """None for fewer than two attempts with a time."""
+    """The timeline of a run; None for fewer than two attempts with a time."""
     if len(finished) < 2:
         return None
     order = np.argsort(finished, kind="stable")
-    times, broke = finished[order], failed[order]
+    times, failures = finished[order], failed[order]
     steps = np.diff(times, prepend=times[0])
     pauses = steps > PAUSE_SECONDS
     worked = np.cumsum(np.where(pauses, 0.0, steps))
     width = max(float(worked[-1]), 1e-3) / BUCKETS
     places = np.minimum((worked / width).astype(np.int64), BUCKETS - 1)
-    made = np.bincount(places, minlength=BUCKETS)
     return Timeline(
         bucket_seconds=width,
-        made=made.tolist(),
-        failed=np.bincount(places[broke], minlength=BUCKETS).tolist(),
+        made=np.bincount(places, minlength=BUCKETS).tolist(),
+        failed=np.bincount(places[failures], minlength=BUCKETS).tolist(),
         pauses=int(pauses.sum()),
     )

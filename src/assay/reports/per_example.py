@@ -1,4 +1,4 @@
-"""One attempt as readers and comparisons see it: what was asked, what was said, what it scored."""
+"""One attempt for readers and comparisons: its prompt, its prediction and its scores."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ class PerExample(Struct, frozen=True, kw_only=True):
     id: str
     attempt: int
     score: float | None
-    """The number that the task averages; None when the attempt is in no aggregate, or has none."""
+    """The number that the task averages; None when the attempt has none or is not in the aggregates."""
     prediction: str | None
-    """What the model said, or the tool calls that it made instead: `get_weather(city="Oslo")`."""
+    """The model's answer, or its tool calls where it made some instead: `get_weather(city="Oslo")`."""
     targets: tuple[str, ...]
     prompt: str | None = None
     answer: str | None = None
     values: dict[str, Any] = {}
-    """What each scorer gave: scorer -> value name -> value."""
+    """Scorer -> value name -> value."""
     excluded: tuple[str, ...] = ()
     """The task's own rules that keep it out of the aggregates."""
     failure: str | None = None
     expected: str | UnsetType = UNSET
     """What the answer was compared with where there are no targets, as with a judge."""
     reasons: dict[str, str] | UnsetType = UNSET
-    """Why each scorer decided as it did, or what its judge said: scorer -> text."""
+    """Each scorer's reason, or that of its judge: scorer -> text."""
     latency_ms: float = 0.0
     metadata: dict[str, Any] = {}
 
 
 def read_examples(journal: Path, measures: Mapping[str, Measure]) -> dict[str, list[PerExample]]:
-    """Every attempt that counts, per task, in the order of the dataset."""
+    """Every attempt that counts, by task, in the order of the dataset."""
     records = [record for _, record in counting_lines(journal, Record)]
-    found: dict[str, list[PerExample]] = {}
+    examples: dict[str, list[PerExample]] = {}
     for record in sorted(records, key=lambda record: (record.task, record.index, record.attempt)):
-        found.setdefault(record.task, []).append(per_example(record, measures.get(record.task, Measure())))
-    return found
+        examples.setdefault(record.task, []).append(per_example(record, measures.get(record.task, Measure())))
+    return examples
 
 
 def per_example(record: Record, measure: Measure) -> PerExample:
@@ -71,12 +71,12 @@ def per_example(record: Record, measure: Measure) -> PerExample:
 
 
 def reason_of(score: Score) -> str | None:
-    """Why the scorer decided so, in its own words or those of its judge; None where it says nothing."""
+    """The scorer's reason, or that of its judge; None where neither gives one."""
     return score.reason or judge_words(score)[1]
 
 
 def judge_words(score: Score) -> tuple[str | None, str | None]:
-    """Which model judged, and what it said; a record may be untrusted."""
+    """The judge model and its answer; a record may be untrusted."""
     judge = (score.metadata or {}).get("judge")
     if not isinstance(judge, dict):
         return None, None
@@ -85,7 +85,7 @@ def judge_words(score: Score) -> tuple[str | None, str | None]:
 
 
 def judge_prompt(score: Score) -> list[tuple[str, str]]:
-    """What the judge was asked: role and words of every message."""
+    """The judge's prompt: role and text of every message."""
     judge = (score.metadata or {}).get("judge")
     messages = judge.get("prompt") if isinstance(judge, dict) else None
     return [
@@ -96,7 +96,7 @@ def judge_prompt(score: Score) -> list[tuple[str, str]]:
 
 
 class HasPrompt(Protocol):
-    """As much of a `Trace` as shows what was asked."""
+    """As much of a `Trace` as holds the prompt."""
 
     @property
     def prompt(self) -> str | None: ...
@@ -106,7 +106,7 @@ class HasPrompt(Protocol):
 
 
 def question(trace: HasPrompt) -> str | None:
-    """What the model was asked: the prompt, or the turns that were not its own."""
+    """The prompt, or the turns of the conversation that were not the model's own."""
     if trace.prompt is not None or trace.messages is None:
         return trace.prompt
     return "\n\n".join(f"{turn.role}: {turn.content}" for turn in trace.messages if turn.role not in OWN_TURNS)

@@ -1,4 +1,4 @@
-"""Documents as lines that fit a terminal: columns are left out in their table's order, and no line is wider than it.
+"""Documents as lines that fit a terminal: columns are dropped in the order their table gives, and no line is wider.
 
 The lines are spans in styles, not escape sequences: the writer to a stream (`cli/streams.py`) makes every text
 printable first, so no untrusted text reaches the terminal as a control character.
@@ -22,7 +22,7 @@ GAP = "  "
 WIDEST_SENTENCE = 110
 """Longer lines are hard to read, however wide the terminal is."""
 COMFORTABLE, NARROWEST = 24, 8
-"""Columns that a text keeps while others can be left out, and in any case."""
+"""The width that a text column keeps while others can be dropped, and in any case."""
 
 
 def terminal_lines(document: Document | Block, width: int) -> list[Row]:
@@ -35,7 +35,7 @@ def terminal_lines(document: Document | Block, width: int) -> list[Row]:
 
 
 def sentence_lines(line: Line, width: int, first: str = "", style: Style = "plain") -> list[Row]:
-    """A sentence broken at its spaces, what follows the first line as far in as that begins."""
+    """A sentence wrapped at its spaces, with the lines after the first indented as far as the text of that."""
     spans = [Span(flat(span.text), span.style if span.style != "plain" else style) for span in spans_of(line)]
     text = "".join(span.text for span in spans)
     room = min(width, WIDEST_SENTENCE) - width_of(first)
@@ -48,7 +48,7 @@ def sentence_lines(line: Line, width: int, first: str = "", style: Style = "plai
 
 
 def flat(text: str) -> str:
-    """Text for one line of a terminal, as it will be printed: its width can be relied on."""
+    """Text for one line of a terminal, exactly as it will be printed, so that its width is right."""
     return printable(_BREAK.sub(" ", text))
 
 
@@ -63,13 +63,13 @@ def _block(block: Block, width: int) -> list[Row]:
 
 
 def _between(spans: Sequence[Span], start: int, end: int) -> Row:
-    found, at = [], 0
+    parts, at = [], 0
     for span in spans:
         text = span.text[max(start - at, 0) : max(end - at, 0)]
         at += len(span.text)
         if text:
-            found.append(Span(text, span.style))
-    return found
+            parts.append(Span(text, span.style))
+    return parts
 
 
 def _table(table: TextTable, width: int) -> list[Row]:
@@ -88,7 +88,7 @@ def _table(table: TextTable, width: int) -> list[Row]:
 
 
 def _short_enough(table: TextTable, width: int) -> list[list[Span]]:
-    """The cells in the longest form of which all columns fit, else in their shortest."""
+    """The cells in the longest form that lets all columns fit, else in the shortest."""
     most = max((len(cell.shorter) for row in table.rows for cell in row if isinstance(cell, Span)), default=0)
     for level in range(most + 1):
         cells = [[_flat_cell(cell, level) for cell in row] for row in table.rows]
@@ -113,7 +113,7 @@ def _floors(table: TextTable, cells: list[list[Span]], least: int) -> list[int]:
 
 
 def _natural(table: TextTable, cells: list[list[Span]]) -> list[int]:
-    """How wide every column wants to be."""
+    """The natural width of every column."""
     return [max(width_of(flat(name)), _widest(cells, column)) for column, name in enumerate(table.header)]
 
 
@@ -122,7 +122,7 @@ def _widest(cells: list[list[Span]], column: int) -> int:
 
 
 def _kept(table: TextTable, cells: list[list[Span]], width: int) -> tuple[list[int], list[str]]:
-    """The columns that there is room for, and the names of the others."""
+    """The columns that fit, and the names of the others."""
     floors = _floors(table, cells, COMFORTABLE)
     columns, dropped = list(range(len(floors))), []
     for name in table.drops:
@@ -136,7 +136,7 @@ def _kept(table: TextTable, cells: list[list[Span]], width: int) -> tuple[list[i
 
 
 def _parts(table: TextTable, columns: list[int], cells: list[list[Span]], width: int) -> list[list[int]]:
-    """The columns in as many tables below each other as it takes, each with the first column."""
+    """The columns split into as many tables as needed, each with the first column."""
     floors = _floors(table, cells, NARROWEST)
     first, *rest = columns
     parts = [[first]]
@@ -148,11 +148,11 @@ def _parts(table: TextTable, columns: list[int], cells: list[list[Span]], width:
 
 
 def _widths(table: TextTable, columns: list[int], cells: list[list[Span]], width: int) -> dict[int, int]:
-    """Every column as wide as it wants to be, or as can be, the widest giving way first."""
+    """Every column at its natural width, or narrower where the table does not fit, the widest first."""
     natural, floors = _natural(table, cells), _floors(table, cells, NARROWEST)
     widths = {column: natural[column] for column in columns}
     while (over := _total(widths.values()) - width) > 0:
-        # where even numbers have no room, they are cut: a line that wraps would be worse
+        # where not even numbers fit, they are cut: a wrapped line would be worse
         wide = [column for column in columns if widths[column] > floors[column]] or columns
         widest = max(wide, key=lambda column: widths[column])
         if widths[widest] <= 1:
@@ -168,7 +168,7 @@ def _total(widths: Collection[int]) -> int:
 
 
 def _row(table: TextTable, widths: dict[int, int], row: list[Span]) -> list[Row]:
-    """One line, or as many as the sentences in it take."""
+    """One line, or as many as its sentences take."""
     strong = row[0].style == "strong"
     texts = {column: _cell_lines(table, column, row[column].text, width) for column, width in widths.items()}
     lines = []

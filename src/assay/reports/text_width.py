@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, and where it can be cut or broken: counted in columns, not in characters."""
+"""How wide text is on a terminal, and where to cut or break it: in columns, not in characters."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ ELLIPSIS = "…"
 
 
 def width_of(text: str) -> int:
-    """Columns that the text takes: two for wide characters, none for marks that stand on others."""
+    """Columns that the text takes: two for wide characters, none for combining marks."""
     return len(text) if text.isascii() else sum(map(_character, text))
 
 
 def cut(text: str, width: int) -> str:
-    """The text if it fits, else as much of it as does, and an ellipsis."""
+    """The text, or as much of it as fits with an ellipsis."""
     if width_of(text) <= width:
         return text
     return text[: _end_within(text, 0, width - 1)] + ELLIPSIS if width > 0 else ""
 
 
 def line_breaks(text: str, width: int) -> list[tuple[int, int]]:
-    """Where lines of at most this many columns begin and end, at spaces where there are any."""
+    """Start and end of lines of at most this many columns, broken at spaces where possible."""
     lines, start, room = [], 0, max(width, 1)
     while True:
         end = _end_within(text, start, room)
@@ -37,7 +37,7 @@ def line_breaks(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _end_within(text: str, start: int, width: int) -> int:
-    """The end of the longest part from `start` that fits, with the marks that belong to its last character."""
+    """The end of the longest part from `start` that fits, including combining marks."""
     used = 0
     for position in range(start, len(text)):
         used += _character(text[position])

@@ -27,14 +27,14 @@ class View(Struct, frozen=True, kw_only=True):
     """Metadata keys to slice by."""
     per_example: bool = False
     prices: Prices | None = None
-    """None: the prices that apply where the command runs."""
+    """None: the prices of the folder where the command runs."""
 
 
 def view_of(config: RunConfig, folder: Path) -> View:
     """The view that the run in this folder was started with."""
     named = Path(config.prices) if config.prices else None
     if named is not None and not named.exists() and (folder / KEPT).exists():
-        named = None  # seen from another folder, or gone; the run kept a copy
+        named = None  # moved, deleted or relative to another folder; the run kept a copy
     return View(
         level=config.level,
         group_by=config.group_by or GROUP,
@@ -45,7 +45,7 @@ def view_of(config: RunConfig, folder: Path) -> View:
 
 
 def common_view(configs: Sequence[RunConfig]) -> View:
-    """The view that results are compared in: as their runs were asked for, the usual where they differ."""
+    """The view to compare results in: the settings that their runs share, the default where they differ."""
     levels = {config.level for config in configs}
     groups = {config.group_by or GROUP for config in configs}
     return View(
@@ -55,9 +55,9 @@ def common_view(configs: Sequence[RunConfig]) -> View:
 
 
 def view_of_results(sources: Sequence[Path | str], level: float | None = None) -> View:
-    """The view that run folders and leaderboard files are compared in, at `level` where one is given.
+    """The view to compare run folders and leaderboard files in, at `level` where one is given.
 
-    The intervals in a file are made: files whose levels differ are refused rather than compared at a third.
+    The intervals in a file are final, so results with different levels are refused.
     """
     runs = {str(path): read_run_file(path).config for source in sources if (path := Path(source)).is_dir()}
     view = common_view(list(runs.values()))
@@ -68,13 +68,13 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
     if not files:
         return view
     if len(set(levels.values())) > 1:
-        given = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
-        raise UsageError(f"the results have different confidence levels: {given}; --level L sets the one to compare at")
+        listed = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
+        raise UsageError(f"the results have different confidence levels: {listed}; --level L sets the one to use")
     return replace(view, level=next(iter(files.values())))
 
 
 def metadata_key(text: str, flag: str) -> str:
-    """`metadata.KEY` or just `KEY`, as flags may say it."""
+    """The key in a flag's `metadata.KEY` or `KEY`."""
     key = text.removeprefix("metadata.")
     if not key:
         raise UsageError(f"{flag} {text!r}: expected metadata.KEY, such as metadata.difficulty")
@@ -83,16 +83,11 @@ def metadata_key(text: str, flag: str) -> str:
 
 def metadata_value(metadata: dict[str, object], key: str) -> str | None:
     """The value of a key, as a table shows it; a dotted key looks inside. None when the sample has none."""
-    if not metadata:
-        return None
-    found: object = metadata
-    if key in metadata:
-        found = metadata[key]
-    elif "." not in key:
-        return None
-    else:
+    value: object = metadata.get(key)
+    if key not in metadata and "." in key:
+        value = metadata
         for part in key.split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-    if found is None or found is metadata or isinstance(found, dict):
+            value = value.get(part) if isinstance(value, dict) else None
+    if value is None or isinstance(value, dict):
         return None
-    return ", ".join(map(str, found)) if isinstance(found, list) else str(found)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""The attempts of a run that a reader wants to see first: what failed, then what scored lowest."""
+"""The attempts of a run to look at first: those that failed, then those with the lowest scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.reports.measure import Measure
 def worst_attempts(
     journal: Path, measures: Mapping[str, Measure], most: int, *, task: str | None = None
 ) -> list[Record]:
-    """Up to `most` attempts, of one task or of all, in one pass over the journal, whatever its size."""
+    """Up to `most` attempts, of one task or of all, in one pass over the journal."""
 
     def badness(record: Record) -> tuple[int, float, str, int, int]:
         place = (record.task, record.index, record.attempt)
@@ -29,16 +29,16 @@ def worst_attempts(
 
 
 def some_attempts(journal: Path, tasks: Collection[str], most: int) -> list[Record]:
-    """The first attempts at samples of these tasks, a given number of each."""
-    found: dict[str, list[Record]] = {task: [] for task in tasks}
+    """The first `most` attempts of each of these tasks."""
+    chosen: dict[str, list[Record]] = {task: [] for task in tasks}
     for _, record in counting_lines(journal, Record):
-        mine = found.get(record.task)
-        if mine is not None and len(mine) < most:
-            mine.append(record)
-    return [record for records in found.values() for record in records]
+        kept = chosen.get(record.task)
+        if kept is not None and len(kept) < most:
+            kept.append(record)
+    return [record for records in chosen.values() for record in records]
 
 
 def attempts_of(journal: Path, sample: str) -> list[Record]:
-    """Every attempt at one sample, in every task that has a sample of that id."""
-    found = [record for _, record in counting_lines(journal, Record) if record.sample_id == sample]
-    return sorted(found, key=lambda record: (record.task, record.index, record.attempt))
+    """Every attempt at the samples with this id, of any task."""
+    records = [record for _, record in counting_lines(journal, Record) if record.sample_id == sample]
+    return sorted(records, key=lambda record: (record.task, record.index, record.attempt))

@@ -1,3 +1,1 @@
-"""Statistics: how sure a number is, whether two runs differ, and what repetitions say. Needs numpy, never
-scipy.
-"""
+"""Statistics: how sure a number is, whether two runs differ, and what repetitions say. Needs numpy, not scipy."""

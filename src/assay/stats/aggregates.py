@@ -1,9 +1,7 @@
-"""The aggregates: the scores of many samples become leaderboard cells, each with its uncertainty and its
-definition.
+"""The aggregates: the scores of many samples become leaderboard cells, each with its uncertainty and its definition.
 
-All share one shape, `aggregate(table, *, options…, level=0.95) -> list[Summary]`, and one promise:
-where nothing was scored, or a denominator is empty, the value is None with a reason; it is never 0 and never
-NaN.
+All have one signature, `aggregate(table, *, options…, level=0.95) -> list[Summary]`. Where nothing was scored, or a
+denominator is empty, the value is None with a reason, never 0 or NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ def mean(
 
     Interval: Wilson for right/wrong answers, its graded form for scores, Student's t for values without a scale, their
     clustered forms as soon as two rows share a sample or a group. `bounds` is the range the value can take; values that
-    all lie in [0, 1] are taken for scores unless it says otherwise.
+    all lie in [0, 1] count as scores by default.
     """
     numbers = table.numbers(field)
     output = name or f"{field}_mean"
@@ -51,8 +49,8 @@ def maximum(
 ) -> list[Summary]:
     """The largest value, with an interval for the largest value of another run of the same size (order statistics).
 
-    `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one nothing is known
-    above the largest value seen, and the signature says that the interval ends there.
+    `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one the interval ends at
+    the largest value seen, and the signature says so.
     """
     return [_extreme(table, "max", field, name, bounds, level)]
 
@@ -96,7 +94,7 @@ def frequency(
 ) -> list[Summary]:
     """The share of each distinct value, `{field}_{value}`; the shares add up to 1.
 
-    With `label` the share of that one, also where it never occurs: a number that tasks can be compared by.
+    With `label` only the share of that value, even if it never occurs, so that tasks can be compared by it.
     """
     labels = table.labels(field)
     if not len(labels):
@@ -107,15 +105,15 @@ def frequency(
         wanted = [code for code, text in enumerate(labels.vocabulary) if text == as_text(label)]
         output = name or f"{field}_{as_text(label)}"
         return [share_of(output, "frequency", np.isin(codes, wanted), rows=labels, table=table, level=level)]
-    seen = np.unique(codes)
-    if len(seen) > most:
-        reason = f"`{field}` has {len(seen):,} distinct values, more than the {most:,} that frequency lists"
+    distinct = np.unique(codes)
+    if len(distinct) > most:
+        reason = f"`{field}` has {len(distinct):,} distinct values, more than the {most:,} that frequency lists"
         return [empty_cell(f"{field}_frequency", "frequency", labels, table, reason)]
     return [
         share_of(
             f"{field}_{labels.vocabulary[code]}", "frequency", codes == code, rows=labels, table=table, level=level
         )
-        for code in seen
+        for code in distinct
     ]
 
 
@@ -127,7 +125,7 @@ def weighted_average(
     name: str | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
-    """The mean weight of the samples' labels; without a weight for every label there is no number."""
+    """The mean weight of the samples' labels; no number unless every label has a weight."""
     labels = table.labels(field)
     output = name or f"{field}_weighted_average"
     if not len(labels):
@@ -155,7 +153,6 @@ def _extreme(
     lowest, highest = float(numbers.values.min()), float(numbers.values.max())
     if bounds is None and field in ("score", "is_correct") and lowest >= 0.0 and highest <= 1.0:
         bounds = (0.0, 1.0)
-    find = largest_interval if which == "max" else smallest_interval
-    interval = find(numbers.values, groups_of(numbers), level, bounds)
-    value = highest if which == "max" else lowest
+    value, interval_of = (highest, largest_interval) if which == "max" else (lowest, smallest_interval)
+    interval = interval_of(numbers.values, groups_of(numbers), level, bounds)
     return cell(output, which, value, interval, rows=numbers, table=table)

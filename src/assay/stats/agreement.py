@@ -23,7 +23,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
     n: int
     raw: float | None
-    """Share of samples on which both say the same."""
+    """Share of samples that both label the same."""
     raw_interval: Interval
     kappa: float | None
     """Agreement beyond chance: 1 is perfect, 0 is what the two marginals give by chance."""
@@ -80,9 +80,8 @@ def _vocabulary(
 ) -> list[Label]:
     seen = set(first) | set(second)
     if order is not None:
-        if seen - set(order):
-            missing = ", ".join(sorted(f"`{label}`" for label in seen - set(order)))
-            raise ValueError(f"the order of labels lacks {missing}")
+        if missing := seen - set(order):
+            raise ValueError(f"the order of labels lacks {', '.join(sorted(f'`{label}`' for label in missing))}")
         return list(order)
     if weights != "none" and any(isinstance(label, str) for label in seen):
         raise ValueError(f"{weights} weights need the `order` of the labels")
@@ -90,7 +89,7 @@ def _vocabulary(
 
 
 def _penalties(labels: int, weights: KappaWeights) -> Floats:
-    """What each pair of labels costs: 0 on the diagonal."""
+    """The penalty of each pair of labels: 0 on the diagonal."""
     steps = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels))).astype(np.float64)
     if weights == "none":
         return (steps > 0).astype(np.float64)
@@ -99,8 +98,8 @@ def _penalties(labels: int, weights: KappaWeights) -> Floats:
 
 def _rows(a: Codes, b: Codes, penalties: Floats) -> Floats:
     """Per sample: the penalty, then which label each rater gave; kappa is a function of their sums."""
-    each = np.eye(len(penalties))
-    return np.column_stack([penalties[a, b], each[a], each[b]])
+    one_hot = np.eye(len(penalties))
+    return np.column_stack([penalties[a, b], one_hot[a], one_hot[b]])
 
 
 def _sums(a: Codes, b: Codes, penalties: Floats) -> Floats:
@@ -131,10 +130,10 @@ def _kappa_interval(
     def statistic(sums: Floats) -> Floats:
         return _kappa(sums, penalties)
 
-    if groups is not None:
-        rows = _rows(a, b, penalties)
-        return bootstrap_sums(rows, statistic, groups=groups, level=level, resamples=resamples, seed=seed)
-    # only the pairs of labels that occur matter, however many samples have them
-    cells, counts = np.unique(a * len(penalties) + b, return_counts=True)
-    rows = _rows(cells // len(penalties), cells % len(penalties), penalties)
-    return bootstrap_sums(rows, statistic, counts=counts, level=level, resamples=resamples, seed=seed)
+    counts = None
+    if groups is None:
+        # each pair of labels once, however many samples have it
+        cells, counts = np.unique(a * len(penalties) + b, return_counts=True)
+        a, b = cells // len(penalties), cells % len(penalties)
+    rows = _rows(a, b, penalties)
+    return bootstrap_sums(rows, statistic, groups=groups, counts=counts, level=level, resamples=resamples, seed=seed)

@@ -1,7 +1,6 @@
-"""Bootstrap intervals, vectorised: a million samples resampled a thousand times in seconds and bounded
-memory.
+"""Bootstrap intervals, vectorised: a million samples resampled a thousand times in seconds and bounded memory.
 
-No resample is ever written out: a statistic of summed counts (F1, corpus BLEU, kappa) takes one multinomial draw over
+No resample is ever materialised: a statistic of summed counts (F1, corpus BLEU, kappa) takes one multinomial draw over
 the distinct rows, or one product of random weights with the rows where there are many.
 """
 
@@ -14,18 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.stats.intervals import (
-    Floats,
-    Interval,
-    check_level,
-    cluster_codes,
-    no_interval,
-)
+from assay.stats.intervals import Floats, Interval, check_level, no_interval, rows_by_cluster, too_few
 from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
 
 BootstrapKind = Literal["expanded", "percentile", "bca"]
 """How draws become bounds. The plain percentile interval is too narrow for few samples, as if a normal quantile were
-used where Student's t belongs; `expanded` moves the percentiles outwards by just that (Hesterberg 2015, section 3.3).
+used where Student's t belongs; `expanded` moves the percentiles outwards to match (Hesterberg 2015, section 3.3).
 `bca` corrects for bias and skewness instead (Efron 1987)."""
 _METHODS = {"expanded": "bootstrap", "percentile": "bootstrap-percentile", "bca": "bootstrap-bca"}
 
@@ -49,30 +42,33 @@ def bootstrap_sums(
     seed: int = 0,
     kind: BootstrapKind = "expanded",
 ) -> Interval:
-    """Interval of a statistic of column sums: `statistic(rows.sum(0))`, with the samples (or clusters)
-    resampled.
+    """Interval of a statistic of column sums: `statistic(rows.sum(0))`, with the samples (or clusters) resampled.
 
-    Beyond 20,000 distinct rows the weights are Poisson instead of multinomial, so the resample's size varies
-    a little; that needs a statistic which does not change when all sums are scaled alike (every ratio is).
-    `counts` says how often each row occurs, for rows that were counted rather than listed; they have no groups then.
+    Beyond 20,000 distinct rows the weights are Poisson instead of multinomial, so the resample's size varies a little;
+    that needs a statistic that does not change when all sums are scaled alike, as no ratio does. `counts` says how
+    often each row occurs, for rows that are distinct already; it excludes groups.
     """
     method = method_name(kind, resamples, seed)
-    units = _summed_by_group(np.asarray(rows, dtype=np.float64), groups)
+    check_level(level)
+    matrix = np.asarray(rows, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"need one row of counts per sample, got shape {matrix.shape}")
+    units = rows_by_cluster(matrix, groups)[0]
     distinct, counts = row_histogram(units) if counts is None else (units, counts)
     n = int(counts.sum())
     if n < 2:
-        return _too_few(n, method, level)
+        return too_few(method, level, n, "sample")
     draws = statistic(resampled_sums(distinct, counts, resamples, np.random.default_rng(seed)))
     total = counts @ distinct
     estimate = float(statistic(total[None, :])[0])
-    tails = _tails(kind, level, n=n)
+    tails = expanded_tails(level, n) if kind == "expanded" else (0.5 - level / 2.0, 0.5 + level / 2.0)
     if kind == "bca":
         tails = _bca_tails(draws, estimate, tails, _jackknife_acceleration(distinct, counts, total, statistic))
     return interval_of_draws(draws, estimate, tails, level=level, method=method)
 
 
 def resampled_sums(distinct: Floats, counts: NDArray[np.intp], resamples: int, random: np.random.Generator) -> Floats:
-    """Column sums of that many resamples of rows, each distinct row given once with how often it occurs."""
+    """Column sums of `resamples` resamples of the rows, given as distinct rows and how often each occurs."""
     rows, n = len(distinct), int(counts.sum())
     if rows <= _BINS or n <= _EXACT_ROWS:
         return _multinomial_sums(distinct, counts, n, resamples, random)
@@ -114,25 +110,14 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     return ratio
 
 
-def _too_few(n: int, method: str, level: float) -> Interval:
-    check_level(level)
-    return no_interval(method, level, "nothing was scored" if n == 0 else "one sample has no spread to judge by")
-
-
-def _summed_by_group(rows: Floats, groups: ArrayLike | Sequence[Any] | None) -> Floats:
-    if rows.ndim != 2:
-        raise ValueError(f"need one row of counts per sample, got shape {rows.shape}")
-    if groups is None:
-        return rows
-    codes, clusters = cluster_codes(groups, len(rows))
-    columns = [np.bincount(codes, weights=column, minlength=clusters) for column in rows.T]
-    return np.column_stack(columns) if columns else np.empty((clusters, 0))
+def expanded_tails(level: float, n: int) -> tuple[float, float]:
+    """Percentiles moved outwards by what resamples of few units lack."""
+    low = normal_cdf(math.sqrt(n / (n - 1)) * student_t_quantile(0.5 - level / 2.0, n - 1))
+    return low, 1.0 - low
 
 
 def row_histogram(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Distinct rows in a fixed order and their counts: the resamples then do not depend on the order of
-    samples.
-    """
+    """Distinct rows in a fixed order and their counts, so that resamples do not depend on the order of samples."""
     if not len(rows):
         return rows, np.zeros(0, dtype=np.intp)
     order = np.lexsort(rows.T[::-1])
@@ -167,7 +152,7 @@ def _poisson_sums(rows: Floats, resamples: int, random: np.random.Generator) -> 
 
 
 def random_bytes(random: np.random.Generator, count: int) -> NDArray[np.uint8]:
-    """That many random bytes, drawn eight at a time: several times faster than asking for bytes."""
+    """`count` random bytes, drawn eight at a time: several times faster than one at a time."""
     words = random.integers(0, 2**64 - 1, size=-(-count // 8), dtype=np.uint64, endpoint=True)
     return words.view(np.uint8)[:count]
 
@@ -177,14 +162,6 @@ def _poisson_table() -> np.ndarray[Any, np.dtype[np.float32]]:
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(12)], dtype=np.float64)
     edges = np.rint(np.cumsum(mass) * 65_536).astype(np.int64)
     return np.searchsorted(edges, np.arange(65_536), side="right").astype(np.float32)
-
-
-def _tails(kind: BootstrapKind, level: float, n: int) -> tuple[float, float]:
-    check_level(level)
-    low = 0.5 - level / 2.0
-    if kind == "expanded":
-        low = normal_cdf(math.sqrt(n / (n - 1)) * student_t_quantile(low, n - 1))
-    return low, 1.0 - low
 
 
 def _jackknife_acceleration(

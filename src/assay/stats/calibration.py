@@ -1,9 +1,8 @@
-"""Whether a model's confidence means what it says (calibration error) and how well it predicts text."""
+"""Calibration, whether a model is right as often as it claims, and how well it predicts text."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -12,11 +11,10 @@ from numpy.typing import ArrayLike
 from assay.stats.intervals import Codes, Floats, Interval, as_floats, check_level, cluster_codes, is_binary
 from assay.stats.quantiles import normal_quantile
 
-Binning = Literal["equal-width", "equal-mass"]
 _CLEAR = 2.5
-"""Standard errors from which on a bin's gap is taken for one."""
+"""Standard errors beyond which a bin's gap counts as real."""
 _EXACT = 2000
-"""Answers beyond which what chance adds is drawn as normal."""
+"""Answers beyond which the noise is drawn as normal."""
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True):
@@ -27,23 +25,17 @@ class ReliabilityBin(Struct, frozen=True, kw_only=True):
     """Confidences in (low, high]; the first bin of equal width holds 0 as well."""
     count: int
     confidence: float | None
-    """Mean confidence of what fell in; None in an empty bin."""
+    """Mean confidence in the bin; None when it is empty."""
     accuracy: float | None
 
 
-def reliability_bins(
-    confidences: ArrayLike, right: ArrayLike, *, bins: int = 10, binning: Binning = "equal-width"
-) -> list[ReliabilityBin]:
-    """The bars of a reliability diagram.
-
-    Equal width cuts [0, 1] evenly (Guo et al. 2017); equal mass puts about as many samples in every bin and never
-    parts equal confidences, so it may return fewer bins than asked for.
-    """
+def reliability_bins(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> list[ReliabilityBin]:
+    """The bars of a reliability diagram, with bins of equal width (Guo et al. 2017)."""
     stated, truth = _confidences(confidences, right)
-    edges, codes = _binned(stated, bins, binning)
-    counts = np.bincount(codes, minlength=len(edges) - 1)
-    stated_sums = np.bincount(codes, weights=stated, minlength=len(counts))
-    right_sums = np.bincount(codes, weights=truth, minlength=len(counts))
+    edges, codes = _binned(stated, bins)
+    counts = np.bincount(codes, minlength=bins)
+    stated_sums = np.bincount(codes, weights=stated, minlength=bins)
+    right_sums = np.bincount(codes, weights=truth, minlength=bins)
     return [
         ReliabilityBin(
             low=float(edges[i]),
@@ -56,17 +48,15 @@ def reliability_bins(
     ]
 
 
-def expected_calibration_error(
-    confidences: ArrayLike, right: ArrayLike, *, bins: int = 10, binning: Binning = "equal-width"
-) -> float:
+def expected_calibration_error(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> float:
     """The mean distance between confidence and accuracy, over bins weighted by their size.
 
-    Misleads with few samples (an empty-handed perfect model still shows an error of the order √(bins/n)) and when
+    Misleads with few samples (a perfectly calibrated model still shows an error of the order √(bins/n)) and when
     compared across numbers of bins, so state both. Reference: Guo et al. 2017, equation 3.
     """
     filled = [
         (each.count, abs(each.accuracy - each.confidence))
-        for each in reliability_bins(confidences, right, bins=bins, binning=binning)
+        for each in reliability_bins(confidences, right, bins=bins)
         if each.accuracy is not None and each.confidence is not None
     ]
     total = sum(count for count, _ in filled)
@@ -74,14 +64,14 @@ def expected_calibration_error(
 
 
 class CalibrationTest(Struct, frozen=True, kw_only=True):
-    """How an expected calibration error compares with that of a model which is right as often as it says."""
+    """How an expected calibration error compares with that of a calibrated model."""
 
     interval: Interval
     """Includes 0 unless the test distinguishes the model from a calibrated one."""
     p_value: float
     """The chance that a calibrated model shows an error this large or larger."""
     if_calibrated: float
-    """The error that a calibrated model shows on average with these confidences: what few answers alone bring about."""
+    """The error that a calibrated model shows on average with these confidences, for lack of answers alone."""
 
 
 def calibration_test(
@@ -97,13 +87,13 @@ def calibration_test(
     """Interval of the expected calibration error (bins of equal width) and the test that there is none.
 
     The error is a sum of absolute values, so chance only adds to it. Upper end: the error lies above the signed sum
-    with the true signs, so it falls short of the truth by no more than that sum's normal error. Lower end: less what
-    chance adds (its upper percentile, drawn from a model whose clear gaps are those seen and whose others are none),
-    and 0 unless the test of no gap at all rejects.
+    with the true signs, so it falls short of the truth by no more than that sum's normal error. Lower end: the error
+    less what chance adds (its upper percentile, drawn from a model that has the clear gaps seen and no others), and 0
+    unless the test of no gap at all rejects.
     """
     check_level(level)
     stated, truth = _confidences(confidences, right)
-    _, codes = _binned(stated, bins, "equal-width")
+    _, codes = _binned(stated, bins)
     gaps = np.bincount(codes, weights=truth - stated, minlength=bins) / len(stated)
     error = float(np.abs(gaps).sum())
     noise = _noise(stated, truth, codes, groups, bins, draws, np.random.default_rng(seed))
@@ -139,19 +129,12 @@ def _confidences(confidences: ArrayLike, right: ArrayLike) -> tuple[Floats, Floa
     return stated, truth
 
 
-def _binned(stated: Floats, bins: int, binning: Binning) -> tuple[Floats, Codes]:
+def _binned(stated: Floats, bins: int) -> tuple[Floats, Codes]:
+    """The edges of the bins, and the bin of each confidence."""
     if bins < 1:
         raise ValueError(f"need at least one bin, got {bins}")
-    if binning == "equal-width":
-        edges = np.arange(bins + 1) / bins
-    else:
-        ordered = np.sort(stated)
-        last_of_bin = (np.arange(1, bins + 1) * len(ordered)) // bins - 1
-        edges = np.unique(np.concatenate([[0.0], ordered[last_of_bin[last_of_bin >= 0]]]))
-        if len(edges) == 1:
-            edges = np.array([0.0, 1.0])
-    codes = np.searchsorted(edges, stated, side="left") - 1
-    return edges, np.clip(codes, 0, len(edges) - 2)
+    edges = np.arange(bins + 1) / bins
+    return edges, np.clip(np.searchsorted(edges, stated, side="left") - 1, 0, bins - 1)
 
 
 def _noise(
@@ -163,16 +146,15 @@ def _noise(
     draws: int,
     random: np.random.Generator,
 ) -> Floats:
-    """What chance alone adds to each bin's gap, in every draw: answers right with the chance that was stated."""
+    """What chance alone adds to each bin's gap, in every draw, if answers are right with the stated probability."""
     n = len(stated)
     if groups is not None:
         clusters, count = cluster_codes(groups, n)
         sums = np.zeros((count, bins))
         np.add.at(sums, (clusters, codes), truth - stated)
-        # answers of one cluster are right or wrong together: their joint spread is taken from the clusters themselves
-        return (
-            random.standard_normal((draws, count)) @ sums / n if count <= _EXACT else _normal(sums, draws, random) / n
-        )
+        # answers of one cluster are right or wrong together, so their joint spread comes from the clusters themselves
+        drawn = random.standard_normal((draws, count)) @ sums if count <= _EXACT else _normal(sums, draws, random)
+        return drawn / n
     if n > _EXACT:
         spread = np.sqrt(np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins))
         return random.standard_normal((draws, bins)) * spread / n
@@ -182,12 +164,12 @@ def _noise(
 
 
 def _wider(stated: Floats, truth: Floats, codes: Codes, bins: int) -> Floats:
-    """By how much answers of each bin scatter more than their confidences say: those stated as sure and often wrong."""
+    """How much more the answers of each bin scatter than their confidences imply: stated as sure, yet often wrong."""
     counts = np.bincount(codes, minlength=bins)
     share = (np.bincount(codes, weights=truth, minlength=bins) + 1.0) / (counts + 2.0)
-    said = np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins)
+    implied = np.bincount(codes, weights=stated * (1.0 - stated), minlength=bins)
     seen = counts * share * (1.0 - share)
-    wider: Floats = np.sqrt(np.divide(seen, said, out=np.ones(bins), where=(said > 0.0) & (seen > said)))
+    wider: Floats = np.sqrt(np.divide(seen, implied, out=np.ones(bins), where=(implied > 0.0) & (seen > implied)))
     return wider
 
 
@@ -195,7 +177,7 @@ def _lower_end(gaps: Floats, noise: Floats, level: float) -> float:
     error = float(np.abs(gaps).sum())
     clear = np.where(np.abs(gaps) > _CLEAR * noise.std(axis=0), gaps, 0.0)
     added = np.abs(clear + noise).sum(axis=1) - float(np.abs(clear).sum())
-    # the test has ruled out 0; how far above it the truth lies may still be hard to say
+    # the test has ruled out 0, so the lower end stays above it
     return max(error - float(np.quantile(added, 0.5 + level / 2.0, method="weibull")), 1e-3 * error)
 
 
@@ -219,4 +201,4 @@ def _exp(exponent: float) -> float:
     try:
         return math.exp(exponent)
     except OverflowError:
-        raise ValueError(f"a perplexity of e^{exponent:.0f} is beyond any number; check the log-likelihoods") from None
+        raise ValueError(f"the perplexity e^{exponent:.0f} is too large; check the log-likelihoods") from None

@@ -1,4 +1,4 @@
-"""Leaderboard cells: a number with the interval that fits it, and over how many samples; or none, and why."""
+"""Leaderboard cells: a number with the interval that fits it and its counts of samples, or the reason for none."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def cell(
     name: str,
     definition: str,
     value: float,
-    interval: Interval | None,
+    interval: Interval,
     *,
     rows: Numbers | Labels,
     table: ScoreTable,
     **details: Any,
 ) -> Summary:
     """A number with its interval, over these rows of the table."""
-    if interval is not None and interval.reason is not None:
+    if interval.reason is not None:
         details["no_interval"] = interval.reason
-    if interval is not None and interval.standard_error is not None:
+    if interval.standard_error is not None:
         details["standard_error"] = interval.standard_error
     if rows.clustered:
         details["clusters"] = int(rows.clusters.max()) + 1
@@ -54,13 +54,13 @@ def cell(
     return Summary(
         name=name,
         value=value,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
+        low=interval.low,
+        high=interval.high,
         scored=len(rows),
         unscored=rows.unscored,
         failed=table.failed,
         timeouts=table.timeouts,
-        signature=interval.signature(definition) if interval else definition,
+        signature=interval.signature(definition),
         details=details or None,
     )
 
@@ -68,7 +68,7 @@ def cell(
 def empty_cell(
     name: str, definition: str, rows: Numbers | Labels, table: ScoreTable, reason: str | None = None
 ) -> Summary:
-    """No number, and why."""
+    """A cell without a number, and the reason."""
     return Summary(
         name=name,
         value=None,
@@ -88,27 +88,24 @@ def interval_of_mean(
     """The interval that fits the values: Wilson for right/wrong answers, its graded form for scores on a scale with two
     ends, t for everything else; clustered where rows belong together.
 
-    Without `bounds`, values that all lie in [0, 1] are on that scale: taking an open-ended measure for a share costs
-    width, taking a share for open-ended costs the truth. Bounds with an infinite end say that a value is open-ended.
+    Without `bounds`, values that all lie in [0, 1] are on that scale: an open-ended measure treated as a share only
+    gets a wider interval, a share treated as open-ended a wrong one. Bounds with an infinite end mark an open-ended
+    value.
     """
     if bounds is not None:
         bounds = float(bounds[0]), float(bounds[1])
     elif len(values) and values.min() >= 0.0 and values.max() <= 1.0:
         bounds = UNIT
     if bounds == UNIT and is_binary(values):
-        return (
-            wilson(float(values.sum()), len(values), level)
-            if clusters is None
-            else clustered_wilson(values, clusters, level)
-        )
+        if clusters is None:
+            return wilson(float(values.sum()), len(values), level)
+        return clustered_wilson(values, clusters, level)
     if bounds is not None and _is_scale(values, bounds):
-        return (
-            graded_interval(values, level, bounds)
-            if clusters is None
-            else clustered_graded_interval(values, clusters, level, bounds)
-        )
-    found = mean_interval(values, level) if clusters is None else clustered_mean_interval(values, clusters, level)
-    return found if bounds is None else found.clipped(*bounds)
+        if clusters is None:
+            return graded_interval(values, level, bounds)
+        return clustered_graded_interval(values, clusters, level, bounds)
+    interval = mean_interval(values, level) if clusters is None else clustered_mean_interval(values, clusters, level)
+    return interval if bounds is None else interval.clipped(*bounds)
 
 
 def _is_scale(values: Floats, bounds: tuple[float, float]) -> bool:
@@ -135,13 +132,12 @@ def share_among(
     level: float,
     details: Mapping[str, Any] | None = None,
 ) -> Summary:
-    """The share of right ones among some rows, Wilson or clustered; `empty` says why when there are none."""
+    """The share of right ones among some rows, Wilson or clustered; `empty` is the reason when there are none."""
     if not among.any():
         return empty_cell(name, definition, rows, table, empty)
     values = right[among].astype(np.float64)
     interval = interval_of_mean(values, rows.clusters[among] if rows.clustered else None, level)
-    value = float(values.mean())
-    return cell(name, definition, value, interval, rows=rows, table=table, **(details or {}))
+    return cell(name, definition, float(values.mean()), interval, rows=rows, table=table, **(details or {}))
 
 
 def share_of_counts(
@@ -156,8 +152,8 @@ def share_of_counts(
     level: float,
     f1: bool = False,
 ) -> Summary:
-    """Counts summed over the samples before dividing; `f1` turns the share of true positives among everything that is
-    or was called positive, J, into F1 = 2J / (1 + J), bounds and all.
+    """Counts summed over the samples before dividing; `f1` turns J, the share of true positives among all true or
+    predicted ones, and its bounds into F1 = 2J / (1 + J).
     """
     if not len(rows):
         return empty_cell(name, definition, rows, table)
@@ -198,7 +194,7 @@ def ratio_of_sums(
     seed: int,
     resamples: int,
 ) -> Summary:
-    """A statistic of what is summed over the samples first, with a bootstrap interval."""
+    """A statistic of sums over the samples, with a bootstrap interval."""
     if not len(rows):
         return empty_cell(name, definition, rows, table)
     value = float(statistic(sums.sum(axis=0)[None, :])[0])
@@ -209,5 +205,5 @@ def ratio_of_sums(
 
 
 def groups_of(rows: Numbers | Labels) -> Codes | None:
-    """Which rows belong together, where any do."""
+    """The cluster of each row; None when every row is independent."""
     return rows.clusters if rows.clustered else None

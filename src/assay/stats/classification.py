@@ -28,35 +28,37 @@ def binary_classification(
     labels = table.labels(field_gt, field_pred)
     positive, negative = (_has_answer(labels, answer) for answer in (positive_answer, negative_answer))
     known = np.asarray((positive | negative).all(axis=1))
-    left = _only(labels, known)
-    if not len(left):
+    answered = _only(labels, known)
+    if not len(answered):
         reason = labels.reason or (
             f"no sample has `{as_text(positive_answer)}` or `{as_text(negative_answer)}` in both "
             f"`{field_gt}` and `{field_pred}`"
         )
         names = ("accuracy", "precision", "recall", "f1_score")
-        return [empty_cell(name, f"binary-classification.{name}", left, table, reason) for name in names]
-    truth, said = positive[known].T
-    counts = np.column_stack([truth & said, ~truth & said, truth & ~said]).astype(np.float64)
+        return [empty_cell(name, f"binary-classification.{name}", answered, table, reason) for name in names]
+    truth, predicted = positive[known].T
+    counts = np.column_stack([truth & predicted, ~truth & predicted, truth & ~predicted]).astype(np.float64)
     tp, fp, fn = (int(count) for count in counts.sum(axis=0))
-    confusion = {"tp": tp, "fp": fp, "fn": fn, "tn": len(left) - tp - fp - fn}
+    confusion = {"tp": tp, "fp": fp, "fn": fn, "tn": len(answered) - tp - fp - fn}
 
     def share(name: str, right: Mask, among: Mask, empty: str, **details: Any) -> Summary:
         definition = f"binary-classification.{name}"
-        return share_among(name, definition, right, among, empty, rows=left, table=table, level=level, details=details)
+        return share_among(
+            name, definition, right, among, empty, rows=answered, table=table, level=level, details=details
+        )
 
-    everything = np.ones(len(left), dtype=bool)
+    everything = np.ones(len(answered), dtype=bool)
     return [
-        share("accuracy", truth == said, everything, "", confusion=confusion),
-        share("precision", truth, said, "nothing was predicted positive"),
-        share("recall", said, truth, "nothing is positive in truth"),
+        share("accuracy", truth == predicted, everything, "", confusion=confusion),
+        share("precision", truth, predicted, "nothing was predicted positive"),
+        share("recall", predicted, truth, "nothing is positive in truth"),
         share_of_counts(
             "f1_score",
             "binary-classification.f1_score",
             counts[:, 0],
             counts.sum(axis=1),
             "nothing is positive, neither in truth nor predicted",
-            rows=left,
+            rows=answered,
             table=table,
             level=level,
             f1=True,
@@ -71,22 +73,20 @@ def multiclass_classification(
     labels = table.labels(field_gt, field_pred)
     if not len(labels):
         return [empty_cell("accuracy", "multiclass-classification.accuracy", labels, table)]
-    truth, said = labels.codes.T
+    truth, predicted = labels.codes.T
     everything = np.ones(len(labels), dtype=bool)
 
     def share(name: str, kind: str, right: Mask, among: Mask, empty: str) -> Summary:
         definition = f"multiclass-classification.{kind}"
         return share_among(name, definition, right, among, empty, rows=labels, table=table, level=level)
 
-    summaries = [share("accuracy", "accuracy", truth == said, everything, "")]
+    summaries = [share("accuracy", "accuracy", truth == predicted, everything, "")]
     for code in np.unique(labels.codes):
-        label = labels.vocabulary[code]
-        summaries.append(
-            share(f"{label}_precision", "precision", truth == code, said == code, f"`{label}` was never predicted")
-        )
-        summaries.append(
-            share(f"{label}_recall", "recall", said == code, truth == code, f"`{label}` is never the truth")
-        )
+        label, true, called = labels.vocabulary[code], truth == code, predicted == code
+        summaries += [
+            share(f"{label}_precision", "precision", true, called, f"`{label}` was never predicted"),
+            share(f"{label}_recall", "recall", called, true, f"`{label}` is never the truth"),
+        ]
     return summaries
 
 
@@ -144,10 +144,10 @@ def _from_counts(
 
 
 def _has_answer(labels: Labels, answer: str | bool | float) -> Mask:
-    """Which rows and columns hold the answer."""
+    """Which cells hold the answer."""
     codes = [code for code, text in enumerate(labels.vocabulary) if is_answer(text, as_text(answer))]
-    found: Mask = np.isin(labels.codes, codes)
-    return found
+    matches: Mask = np.isin(labels.codes, codes)
+    return matches
 
 
 def _only(labels: Labels, rows: Mask) -> Labels:

@@ -23,39 +23,44 @@ class DropTest(Struct, frozen=True, kw_only=True):
     adjusted_p: float
     significant: bool
     attainable: float | None
-    """The adjusted p-value had everything been lost, all other comparisons being as they are; None where there was
+    """The adjusted p-value if everything had been lost, with all other comparisons as they are; None where there was
     nothing to lose.
     """
     can_tell: bool
-    """False when not even the loss of everything would have been significant: no drop was found as none can be."""
+    """False when even losing everything would not have been significant: the test cannot find a drop."""
 
 
 def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: float) -> list[DropTest]:
     """From the one-sided `p_drop` and `least_p_drop` of every comparison that a report makes."""
     check_level(level)
     alpha = 1.0 - level
-    adjusted = holm(p_values)
-    found = []
-    for index, (p, own, smallest) in enumerate(zip(p_values, adjusted, least, strict=True)):
-        attainable = None if smallest is None else _adjusted_had_it_been(p_values, index, min(p, smallest))
-        can_tell = attainable is None or attainable < alpha
-        found.append(
-            DropTest(p_value=p, adjusted_p=own, significant=own < alpha, attainable=attainable, can_tell=can_tell)
+    tests = []
+    for index, (p, adjusted_p, smallest) in enumerate(zip(p_values, holm(p_values), least, strict=True)):
+        attainable = None if smallest is None else _adjusted_with(p_values, index, min(p, smallest))
+        tests.append(
+            DropTest(
+                p_value=p,
+                adjusted_p=adjusted_p,
+                significant=adjusted_p < alpha,
+                attainable=attainable,
+                can_tell=attainable is None or attainable < alpha,
+            )
         )
-    return found
+    return tests
 
 
-def worst_difference(found: PairedComparison) -> Interval:
+def worst_difference(comparison: PairedComparison) -> Interval:
     """The comparison's interval with the lower end that a claim of no drop may rest on.
 
-    Of right and wrong answers it is the lower of the interval's own and Tango's (1998), which takes the spread as it
-    would be had the drop really been that large. Where answers are lost and none gained, the interval alone would call
-    a true drop of the margin none in up to 6 % of runs.
+    For right/wrong answers it is the lower of the interval's own end and Tango's (1998), which uses the spread that a
+    drop of that size would have. Where answers are lost and none gained, the interval alone would miss a true drop of
+    the margin in up to 6 % of runs.
     """
-    interval = found.interval
-    if found.test != MCNEMAR or interval.low is None:
+    interval = comparison.interval
+    if comparison.test != MCNEMAR or interval.low is None:
         return interval
-    return replace(interval, low=min(interval.low, _tango_low(found.wins, found.losses, found.n, interval.level)))
+    tango = _tango_low(comparison.wins, comparison.losses, comparison.n, interval.level)
+    return replace(interval, low=min(interval.low, tango))
 
 
 def _tango_low(wins: int, losses: int, n: int, level: float) -> float:
@@ -72,7 +77,7 @@ def _tango_low(wins: int, losses: int, n: int, level: float) -> float:
 
 
 def _tango_score(wins: int, losses: int, n: int, difference: float) -> float:
-    """Standard errors between the difference seen and this one, with the share of losses most likely under this one."""
+    """Standard errors between the observed difference and this one, with the share of losses most likely under it."""
     b = -wins - losses + (2.0 * n - wins + losses) * difference
     c = -losses * difference * (1.0 - difference)
     lost = (math.sqrt(max(0.0, b * b - 8.0 * n * c)) - b) / (4.0 * n)
@@ -81,7 +86,8 @@ def _tango_score(wins: int, losses: int, n: int, difference: float) -> float:
     return away / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, away) if away else 0.0
 
 
-def _adjusted_had_it_been(p_values: Sequence[float], index: int, p_value: float) -> float:
+def _adjusted_with(p_values: Sequence[float], index: int, p_value: float) -> float:
+    """The adjusted p-value at `index` if it had been `p_value`."""
     return holm([*p_values[:index], p_value, *p_values[index + 1 :]])[index]
 
 
@@ -100,11 +106,11 @@ class NonInferiority(Struct, frozen=True, kw_only=True):
 def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
     """Judge the interval of a paired difference, of right/wrong answers or other scores, clustered or not.
 
-    With a two-sided interval, as `worst_difference` gives it, a drop beyond the margin is called none with a chance of
-    about (1 − level)/2.
+    With a two-sided interval, as `worst_difference` returns it, a drop beyond the margin passes with a chance of about
+    (1 − level)/2.
     """
     if not margin >= 0.0:
-        raise ValueError(f"a margin is 0 or more, got {margin}")
+        raise ValueError(f"margin must be 0 or more, got {margin}")
     outcome: GateOutcome = "cannot tell"
     if interval.low is not None and interval.low >= -margin:
         outcome = "met"

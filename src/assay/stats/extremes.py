@@ -1,7 +1,7 @@
-"""Where the largest and the smallest value of a fresh run of the same size may well lie: order statistics alone.
+"""Prediction intervals for the largest and the smallest value of another run of the same size, from order statistics.
 
 Of n values seen and n to come, every order is equally likely, whatever their distribution. So all new ones fall below
-the k-th largest seen with chance ∏ (n − i)/(2n − i), i < k: about one half to the power k. Nothing in a sample says how
+the k-th largest seen with chance ∏ (n − i)/(2n − i), i < k: about one half to the power k. A sample does not show how
 far above its largest value the next one may go, so on that side the interval ends where the scale does, or at the
 value seen.
 """
@@ -24,18 +24,17 @@ def largest_interval(
     level: float = 0.95,
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
-    """For the largest of as many new values; of as many new clusters, where values come in clusters."""
+    """For the largest of as many new values, or of as many new clusters where values come in clusters."""
     check_level(level)
-    each = _largest_per_cluster(as_floats(values), clusters)
+    ordered = np.sort(_largest_per_cluster(as_floats(values), clusters))[::-1]
     method = METHOD if clusters is None else f"clustered-{METHOD}"
     method += "|high=scale" if bounds is not None else "|high=observed"
-    if not len(each):
+    if not len(ordered):
         return no_interval(method, level, "nothing was scored")
-    ordered = np.sort(each)[::-1]
     low = _low(ordered, 1.0 - level)
     if low is None:
         if bounds is None:
-            return no_interval(method, level, f"{len(each)} values are too few to predict another run's")
+            return no_interval(method, level, f"{len(ordered)} values are too few to predict another run's")
         low = bounds[0]
     high = float(ordered[0]) if bounds is None else max(bounds[1], float(ordered[0]))
     return Interval(low=low, high=high, level=level, method=method)
@@ -48,19 +47,19 @@ def smallest_interval(
     bounds: tuple[float, float] | None = None,
 ) -> Interval:
     """The same for the smallest value."""
-    turned = None if bounds is None else (-bounds[1], -bounds[0])
-    found = largest_interval(-as_floats(values), clusters, level, turned)
+    mirrored = None if bounds is None else (-bounds[1], -bounds[0])
+    largest = largest_interval(-as_floats(values), clusters, level, mirrored)
     return Interval(
-        low=None if found.high is None else 0.0 - found.high,
-        high=None if found.low is None else 0.0 - found.low,
+        low=None if largest.high is None else 0.0 - largest.high,
+        high=None if largest.low is None else 0.0 - largest.low,
         level=level,
-        method=found.method.replace("high=", "low="),
-        reason=found.reason,
+        method=largest.method.replace("high=", "low="),
+        reason=largest.reason,
     )
 
 
 def _low(ordered: Floats, tail: float) -> float | None:
-    """What all new values fall below with chance `tail`: between the two order statistics whose chances enclose it."""
+    """What all new values fall below with chance `tail`, interpolated between the two order statistics around it."""
     n = len(ordered)
     chance = 1.0
     for k in range(n):

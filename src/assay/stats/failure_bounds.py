@@ -1,7 +1,7 @@
-"""Failure bounds: what an aggregate would be had every failed attempt been wrong, and had every one been right.
+"""Failure bounds: what an aggregate would be if every failed attempt had been wrong, and if every one had been right.
 
-Only numbers that can but rise with every attempt's score have them: then no other outcome of the failed attempts lies
-outside. A spread, a consistency or a ratio of counts has none, nor has a value whose range is unknown.
+Only numbers that never fall as an attempt's score rises have them: then every other outcome of the failed attempts lies
+between. A spread, a consistency or a ratio of counts has none, nor has a value whose range is unknown.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SHARES = (
     *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination"),
     *("self_knowledge", "faithfulness"),
 )
-"""Values that lie in [0, 1]: what our own scorers call them."""
+"""Values of our own scorers that lie in [0, 1]."""
 CLASSIFICATIONS = ("binary-classification", "multiclass-classification")
 RISING = ("mean", "max", "min", "weighted_average", "frequency", "repetitions", *CLASSIFICATIONS)
-"""Aggregates that can but rise with every attempt's score; of classifications only the accuracy does."""
+"""Aggregates that never fall as an attempt's score rises; of classifications only the accuracy."""
 NOT_RISING = ("consistency", "flip_rate")
-"""Of `repetitions`, what asks for agreement and not for right answers."""
+"""Numbers of `repetitions` that measure agreement rather than right answers."""
 
 Range = tuple[float, float]
 SummariesOf = Callable[[ScoreTable], Sequence[Summary]]
@@ -40,7 +40,7 @@ SummariesOf = Callable[[ScoreTable], Sequence[Summary]]
 def with_bounds(
     summaries: Sequence[Summary], aggregate: SummariesOf, table: ScoreTable, use: str, options: Mapping[str, Any]
 ) -> list[Summary]:
-    """The summaries that an aggregate made of a table, each with its bounds where it has any."""
+    """The summaries that an aggregate returned for a table, each with its bounds where it has any."""
     ends = _ends(table, use, options)
     if ends is None:
         return list(summaries)
@@ -55,21 +55,21 @@ def with_bounds(
 
 
 def range_of(field: str, declared: Sequence[float] | None) -> Range | None:
-    """What a value can be at least and at most, as the aggregate's `bounds` or its own name say; None: unknown."""
+    """The smallest and largest possible value, from the aggregate's `bounds` or the field's name; None when unknown."""
     if declared is not None:
         return float(declared[0]), float(declared[1])
     return (0.0, 1.0) if field in SHARES else None
 
 
 def holds_all(within: Range, values: Floats) -> bool:
-    """Whether the range holds every value seen: a scorer of a user may mean another one by the name."""
+    """Whether every value lies in the range: a user's scorer may use the name for another one."""
     return not len(values) or bool(within[0] <= values.min() and values.max() <= within[1])
 
 
 def _ends(
     table: ScoreTable, use: str, options: Mapping[str, Any]
 ) -> tuple[tuple[float, ScoreTable], tuple[float, ScoreTable]] | None:
-    """What a wrong and a right attempt score, with the table had all that failed been so."""
+    """The score of a wrong and of a right attempt, each with the table if all failed attempts had been such."""
     if use not in RISING or not table.failed + table.timeouts:
         return None
     marks = _marks(table, use, options)
@@ -80,19 +80,18 @@ def _ends(
 
 
 def _marks(table: ScoreTable, use: str, options: Mapping[str, Any]) -> list[tuple[float, dict[str, ScoreValue]]] | None:
-    """What a wrong and a right attempt score, and the values that make them so; None when unknown."""
+    """The score of a wrong and of a right attempt, each with the values that give it; None when unknown."""
     field = str(options.get("field", "score"))
     if use in CLASSIFICATIONS:
-        truth, said = options["field_gt"], options["field_pred"]
-        one, another = (options.get(name, name) for name in ("positive_answer", "negative_answer"))
-        return [(0.0, {truth: one, said: another}), (1.0, {truth: one, said: one})]
+        truth, prediction = options["field_gt"], options["field_pred"]
+        positive, negative = (options.get(name, name) for name in ("positive_answer", "negative_answer"))
+        return [(0.0, {truth: positive, prediction: negative}), (1.0, {truth: positive, prediction: positive})]
     if use == "frequency":
         label = options.get("label")
-        other = f"not {label}"
-        return None if label is None else [(0.0, {field: other}), (1.0, {field: label})]
+        return None if label is None else [(0.0, {field: f"not {label}"}), (1.0, {field: label})]
     if use == "weighted_average":
-        weighed = sorted((float(weight), as_text(label)) for label, weight in options["weights"].items())
-        return [(weight, {field: label}) for weight, label in (weighed[0], weighed[-1])]
+        weights = sorted((float(weight), as_text(label)) for label, weight in options["weights"].items())
+        return [(weight, {field: label}) for weight, label in (weights[0], weights[-1])]
     within = range_of(field, options.get("bounds"))
     if within is None or not holds_all(within, table.numbers(field).values):
         return None

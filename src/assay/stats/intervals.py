@@ -1,8 +1,8 @@
 """Confidence intervals in closed form: which numbers are believable given what was measured.
 
-Each answers with an `Interval`, which names its method. Where the data cannot support one (a single value, a
+Each function returns an `Interval`, which names its method. Where the data cannot support one (a single value, a
 single cluster, no variation at all) the bounds are None and `reason` says why: a width of zero would claim
-certainty. `docs/statistics.md` says which one to use when; resampling lives in `bootstrap.py`.
+certainty. `docs/statistics.md` says which one to use when; resampling is in `bootstrap.py`.
 """
 
 from __future__ import annotations
@@ -40,16 +40,10 @@ class Interval(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{name}|{self.method}|level={self.level:g}"
 
     def clipped(self, low: float, high: float) -> Interval:
-        """The same interval inside the range the measure can take; coverage is not changed by that."""
+        """The same interval inside the range the measure can take, which does not change its coverage."""
         if self.low is None or self.high is None:
             return self
-        return Interval(
-            low=min(max(self.low, low), high),
-            high=max(min(self.high, high), low),
-            level=self.level,
-            method=self.method,
-            standard_error=self.standard_error,
-        )
+        return replace(self, low=min(max(self.low, low), high), high=max(min(self.high, high), low))
 
 
 def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
@@ -70,15 +64,13 @@ def wilson(successes: float, n: float, level: float = 0.95) -> Interval:
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Mean of independent values: Student's t with n - 1 degrees, sample standard error s/√n (n - 1 in s).
 
-    t rather than the normal: the same beyond a few hundred values, and honest for the small sets people start
-    with.
+    t rather than the normal: the same beyond a few hundred values, and correct for the small sets people start with.
     """
     check_level(level)
     numbers = as_floats(values)
     n = len(numbers)
     if n < 2:
-        reason = "nothing was scored" if n == 0 else "one value has no spread to judge by"
-        return no_interval("t", level, reason)
+        return too_few("t", level, n, "value")
     return around(float(numbers.mean()), standard_error(numbers), n - 1, n=n, level=level, method="t")
 
 
@@ -86,17 +78,16 @@ def graded_interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float,
     """Mean of independent scores on a scale with two ends: Wilson at the effective number of right/wrong answers.
 
     t is far too narrow near an end of the scale: twenty scores about 0.99 say nothing about the one in a hundred that
-    is 0. So the spread is taken with one more score at each end, and Wilson's formula with the number of right/wrong
-    answers that would be as sure. Of scores that are all 0 or 1 it is Wilson's interval with t in place of z.
+    is 0. So the spread is computed with one more score at each end, and Wilson's formula uses the number of right/wrong
+    answers that would be as sure. For scores that are all 0 or 1 it is Wilson's interval with t in place of z.
     """
     check_level(level)
     numbers = _on_scale(as_floats(values), bounds)
     n = len(numbers)
     if n < 2:
-        reason = "nothing was scored" if n == 0 else "one value has no spread to judge by"
-        return no_interval("graded-wilson", level, reason)
-    found = _effective_wilson(numbers, np.ones(n), level, most=math.inf, method="graded-wilson")
-    return _back_on(found, bounds)
+        return too_few("graded-wilson", level, n, "value")
+    interval = _effective_wilson(numbers, np.ones(n), level, most=math.inf, method="graded-wilson")
+    return _rescaled(interval, bounds)
 
 
 def clustered_graded_interval(
@@ -110,10 +101,10 @@ def clustered_graded_interval(
     numbers = _on_scale(as_floats(values), bounds)
     codes, clusters = cluster_codes(groups, len(numbers))
     if clusters < 2:
-        return no_interval("clustered-graded-wilson", level, _no_clusters(clusters))
+        return too_few("clustered-graded-wilson", level, clusters, "cluster")
     sums, sizes = _by_code(numbers, codes, clusters)
-    found = _effective_wilson(sums, sizes, level, most=math.inf, method="clustered-graded-wilson")
-    return _back_on(found, bounds)
+    interval = _effective_wilson(sums, sizes, level, most=math.inf, method="clustered-graded-wilson")
+    return _rescaled(interval, bounds)
 
 
 def clustered_mean_interval(values: ArrayLike, groups: ArrayLike | Sequence[Any], level: float = 0.95) -> Interval:
@@ -127,7 +118,7 @@ def clustered_mean_interval(values: ArrayLike, groups: ArrayLike | Sequence[Any]
     numbers = as_floats(values)
     codes, clusters = cluster_codes(groups, len(numbers))
     if clusters < 2:
-        return no_interval("clustered-t", level, _no_clusters(clusters))
+        return too_few("clustered-t", level, clusters, "cluster")
     error = clustered_standard_error(numbers, codes, clusters)
     degrees = cluster_degrees(np.bincount(codes, minlength=clusters))
     return around(float(numbers.mean()), error, degrees, n=len(numbers), level=level, method="clustered-t")
@@ -136,15 +127,15 @@ def clustered_mean_interval(values: ArrayLike, groups: ArrayLike | Sequence[Any]
 def clustered_wilson(values: ArrayLike, groups: ArrayLike | Sequence[Any], level: float = 0.95) -> Interval:
     """Share of right answers that come in clusters: Wilson at the effective number of independent answers.
 
-    The spread between clusters is taken with one more cluster all wrong and one all right, so that a few clusters
+    The spread between clusters is computed with one more cluster all wrong and one all right, so that a few clusters
     that happen to agree do not pass for certainty; the quantile is Student's t at the clusters' degrees of freedom. The
-    effective number is never more than that of the answers, and the number of clusters when nothing varies.
+    effective number is at most that of the answers, and the number of clusters when nothing varies.
     """
     check_level(level)
     numbers = as_floats(values)
     codes, clusters = cluster_codes(groups, len(numbers))
     if clusters < 2:
-        return no_interval("clustered-wilson", level, _no_clusters(clusters))
+        return too_few("clustered-wilson", level, clusters, "cluster")
     sums, sizes = _by_code(numbers, codes, clusters)
     return _effective_wilson(sums, sizes, level, most=len(numbers), method="clustered-wilson")
 
@@ -157,20 +148,20 @@ def ratio_interval(
 ) -> Interval:
     """Σ parts / Σ wholes, where every sample brings its own counts: recall, precision, the Jaccard index.
 
-    What a sample counts is a cluster of right and wrong answers; samples that count nothing say nothing, however many.
+    The counts of one sample are a cluster of right and wrong answers; samples whose counts are all 0 are left out.
     """
     check_level(level)
     sums, sizes = as_floats(parts), as_floats(wholes)
     if groups is not None:
         sums, sizes = (sums_by_cluster(each, groups)[0] for each in (sums, sizes))
-    counted = sizes > 0.0
-    sums, sizes = sums[counted], sizes[counted]
+    nonempty = sizes > 0.0
+    sums, sizes = sums[nonempty], sizes[nonempty]
     if not len(sizes):
         return no_interval("ratio-wilson", level, "nothing was counted")
     if (sizes == 1.0).all() and is_binary(sums):
         return replace(wilson(float(sums.sum()), len(sums), level), method="ratio-wilson")
     if len(sizes) < 2:
-        return no_interval("ratio-wilson", level, "one sample has no spread to judge by")
+        return too_few("ratio-wilson", level, len(sizes), "sample")
     return _effective_wilson(sums, sizes, level, most=float(sizes.sum()), method="ratio-wilson")
 
 
@@ -193,7 +184,7 @@ def standard_error(values: Floats) -> float:
 
 def clustered_standard_error(values: Floats, codes: Codes, clusters: int) -> float:
     """Cluster-robust standard error of the mean (CR2): a large cluster pulls the mean towards itself, so its distance
-    from it is stretched by what it pulled; with clusters of equal size this is the factor √(G/(G − 1)).
+    is scaled up by as much; with clusters of equal size this is the factor √(G/(G − 1)).
     """
     if values.min() == values.max():
         return 0.0
@@ -215,6 +206,15 @@ def sums_by_cluster(values: Floats, groups: ArrayLike | Sequence[Any] | None) ->
     if groups is None:
         return values, np.ones(len(values))
     return _by_code(values, *cluster_codes(groups, len(values)))
+
+
+def rows_by_cluster(rows: Floats, groups: ArrayLike | Sequence[Any] | None) -> tuple[Floats, Floats]:
+    """Every cluster's sum of each column, and its size; without groups every row is a cluster."""
+    if groups is None:
+        return rows, np.ones(len(rows))
+    codes, clusters = cluster_codes(groups, len(rows))
+    sums: Floats = np.column_stack([np.bincount(codes, weights=column, minlength=clusters) for column in rows.T])
+    return sums, np.bincount(codes, minlength=clusters).astype(np.float64)
 
 
 def cluster_degrees(sizes: ArrayLike) -> float:
@@ -247,8 +247,13 @@ def no_interval(method: str, level: float, reason: str) -> Interval:
     return Interval(low=None, high=None, level=level, method=method, reason=reason)
 
 
+def too_few(method: str, level: float, count: int, unit: str) -> Interval:
+    """No interval, for lack of a second value, sample or cluster."""
+    return no_interval(method, level, f"one {unit} has no spread to judge by" if count else "nothing was scored")
+
+
 def check_level(level: float) -> None:
-    """A level is a share, such as 0.95."""
+    """Refuse a level that is not a share, such as 95 for 0.95."""
     if not 0.0 < level < 1.0:
         raise UsageError(f"a confidence level lies between 0 and 1, such as 0.95; got {level!r}")
 
@@ -269,7 +274,7 @@ def is_binary(values: Floats) -> bool:
 
 
 def _effective_wilson(sums: Floats, sizes: Floats, level: float, *, most: float, method: str) -> Interval:
-    """Wilson at the number of independent right/wrong answers that is as sure as these clusters' sums and sizes."""
+    """Wilson at the number of independent right/wrong answers that is as sure as these sums and sizes of clusters."""
     clusters, total = len(sums), float(sizes.sum())
     p, usual = float(sums.sum()) / total, total / len(sums)
     # one more cluster of the usual size at either end of the scale
@@ -287,10 +292,6 @@ def _by_code(values: Floats, codes: Codes, clusters: int) -> tuple[Floats, Float
     return sums, np.bincount(codes, minlength=clusters).astype(np.float64)
 
 
-def _no_clusters(clusters: int) -> str:
-    return "nothing was scored" if clusters == 0 else "one cluster has no spread to judge by"
-
-
 def _on_scale(values: Floats, bounds: tuple[float, float]) -> Floats:
     low, high = bounds
     if not -math.inf < low < high < math.inf:
@@ -300,9 +301,9 @@ def _on_scale(values: Floats, bounds: tuple[float, float]) -> Floats:
     return (values - low) / (high - low)
 
 
-def _back_on(found: Interval, bounds: tuple[float, float]) -> Interval:
-    if bounds == (0.0, 1.0) or found.low is None or found.high is None:
-        return found
-    low, width = bounds[0], bounds[1] - bounds[0]
-    error = None if found.standard_error is None else found.standard_error * width
-    return replace(found, low=low + found.low * width, high=low + found.high * width, standard_error=error)
+def _rescaled(interval: Interval, bounds: tuple[float, float]) -> Interval:
+    if bounds == (0.0, 1.0) or interval.low is None or interval.high is None:
+        return interval
+    start, width = bounds[0], bounds[1] - bounds[0]
+    error = None if interval.standard_error is None else interval.standard_error * width
+    return replace(interval, low=start + interval.low * width, high=start + interval.high * width, standard_error=error)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.core.types import Summary
-from assay.stats.bootstrap import divide
+from assay.stats.bootstrap import SumStatistic, divide
 from assay.stats.cells import ratio_of_sums
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
@@ -19,11 +19,11 @@ Unit = Literal["token", "word", "byte"]
 def bits_per_byte(
     table: ScoreTable, *, name: str | None = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
 ) -> list[Summary]:
-    """Bits that the texts cost over the bytes they have: comparable between models with different tokens.
+    """Bits that the texts cost per byte: comparable between models with different tokens.
 
     Lower is better; a model that knows nothing about bytes costs 8.
     """
-    return [_ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)]
+    return _ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)
 
 
 def perplexity(
@@ -39,15 +39,14 @@ def perplexity(
 
     Lower is better. Texts are weighted by their length.
     """
-    found = _ratio(table, name or f"{unit}_perplexity", unit, _exponential, level=level, seed=seed, resamples=resamples)
-    return [found]
+    name = name or f"{unit}_perplexity"
+    return _ratio(table, name, unit, _exponential, level=level, seed=seed, resamples=resamples)
 
 
-def _ratio(table: ScoreTable, name: str, unit: str, statistic: Any, **how: Any) -> Summary:
+def _ratio(table: ScoreTable, name: str, unit: str, statistic: SumStatistic, **options: Any) -> list[Summary]:
     numbers = table.numbers("nats", f"{unit}s")
-    return ratio_of_sums(
-        name, name, np.maximum(numbers.rows, 0.0), statistic, "the texts are empty", rows=numbers, table=table, **how
-    )
+    sums = np.maximum(numbers.rows, 0.0)
+    return [ratio_of_sums(name, name, sums, statistic, "the texts are empty", rows=numbers, table=table, **options)]
 
 
 def _bits(sums: Floats) -> Floats:

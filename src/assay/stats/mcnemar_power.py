@@ -1,7 +1,7 @@
-"""What McNemar's exact test can find: the smallest true difference of two paired shares that n pairs would notice.
+"""The power of McNemar's exact test: the smallest true difference of two paired shares that n pairs would find.
 
-The usual formula from the spread of the differences is too hopeful when few pairs differ: with 50 pairs and one
-flip it promises 0.06, though no fewer than six flips the same way, 0.12, are ever significant at 95 %.
+The usual formula from the spread of the differences is too optimistic when few pairs differ: with 50 pairs and one flip
+it gives 0.06, though it takes at least six flips the same way, 0.12, to be significant at 95 %.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 def detectable_share_difference(
     wins: int, losses: int, n: int, level: float = 0.95, power: float = 0.8
 ) -> float | None:
-    """The smallest true difference that n pairs find significant with this power; None when no difference would do.
+    """The smallest true difference that n pairs find significant with this power; None when they find none.
 
-    Flips against the difference are taken to be as frequent as the rarer kind seen; the difference comes on top.
+    Flips against the difference are assumed as frequent as the rarer kind seen; the difference comes on top.
     """
     check_level(level)
     return None if n < 1 else _detectable(min(wins, losses), n, level, power)
@@ -48,7 +48,7 @@ def _detectable(rarer: int, n: int, level: float, power: float) -> float | None:
 def pairs_to_find(difference: float, against: float, level: float = 0.95, power: float = 0.8) -> int:
     """How many pairs find a true difference of this size when flips the other way have this share of all pairs."""
     if not 0.0 < difference <= 1.0 - 2.0 * against:
-        raise ValueError(f"a difference of {difference} with {against} against it cannot be")
+        raise ValueError(f"a difference of {difference} with a share of {against} against it is impossible")
     high = 2
     while _power(difference, against, high, level) < power:
         high *= 2
@@ -83,8 +83,8 @@ def _significant(flips: Counts, share: float, alpha: float) -> Floats:
     rest = np.maximum(rest, 0)
     logs = _LOG_FACTORIALS[flips][:, None] - _LOG_FACTORIALS[one_way] - _LOG_FACTORIALS[rest]
     logs += one_way * math.log(share) + rest * math.log1p(-share)
-    found: Floats = np.where(inside, np.exp(logs), 0.0).sum(axis=1)
-    return found
+    chances: Floats = np.where(inside, np.exp(logs), 0.0).sum(axis=1)
+    return chances
 
 
 @lru_cache(maxsize=4096)
@@ -100,5 +100,5 @@ def _binomial(n: int, p: float, counts: Counts) -> Floats:
         return np.asarray(counts == (n if p >= 1.0 else 0), dtype=np.float64)
     rest = np.array([math.lgamma(n - k + 1) for k in counts.tolist()])
     logs = math.lgamma(n + 1) - _LOG_FACTORIALS[counts] - rest
-    found: Floats = np.exp(logs + counts * math.log(p) + (n - counts) * math.log1p(-p))
-    return found
+    masses: Floats = np.exp(logs + counts * math.log(p) + (n - counts) * math.log1p(-p))
+    return masses

@@ -1,4 +1,4 @@
-"""The author's `compute_metrics(scores)`, called once: numbers by name, or why there are none."""
+"""The author's `compute_metrics(scores)`, called once: numbers by name, or the reason for none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.wording import show_no_score
 
 
 def metric_snippet(source: str, part: str) -> Snippet:
-    """The snippet in its process. The caller has checked that it may run."""
+    """The snippet in its own process. The caller has checked that it may run."""
     return Snippet(
         source,
         function="compute_metrics",
@@ -25,7 +25,7 @@ def metric_snippet(source: str, part: str) -> Snippet:
 
 
 async def metric_values(snippet: Snippet, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`values` by name, or the `error`. A score is `{"values": …, "metadata": …}`."""
+    """`values` by name, or the `error`. Each score is `{"values": …, "metadata": …}`."""
     try:
         result = await snippet.call({"scores": list(scores)})
     except FailureError as error:
@@ -36,9 +36,9 @@ async def metric_values(snippet: Snippet, scores: Sequence[Mapping[str, Any]]) -
 def read_result(result: Any) -> dict[str, Any]:
     """The `values` that a metric returned, or the `error` in them."""
     if not isinstance(result, dict):
-        return {"error": f"compute_metrics must return a mapping of numbers, it returned {type(result).__name__}"}
+        return {"error": f"compute_metrics must return a mapping of numbers, got {type(result).__name__}"}
     if not result:
-        return {"error": "compute_metrics must return a mapping of numbers, and it is empty"}
+        return {"error": "compute_metrics must return a mapping of numbers, got an empty one"}
     values: dict[str, float] = {}
     for name, value in result.items():
         number = _number(value)
@@ -51,6 +51,6 @@ def read_result(result: Any) -> dict[str, Any]:
 def _number(value: Any) -> float | None:
     try:
         number = float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:  # an integer beyond any float
+    except OverflowError:  # an integer too large for a float
         return None
     return number if math.isfinite(number) else None

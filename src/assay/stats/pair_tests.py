@@ -1,23 +1,23 @@
 """Every two of many models tested against each other, on the mean over tasks of their paired scores.
 
-The variance of a difference is that of two models' scores less twice what they share, so one product of matrices serves
-all pairs, however many samples there are.
+The variance of a difference is that of both models' scores less twice their covariance, so one product of matrices
+serves all pairs, however many samples there are.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from assay.stats.intervals import Floats, cluster_codes, cluster_degrees, is_binary
+from assay.stats.intervals import Floats, cluster_degrees, is_binary, rows_by_cluster
 from assay.stats.paired import FEW_CLUSTERS, compare, mcnemar_exact
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
 from assay.stats.task_means import satterthwaite, tail, with_shared_ends
 
 _FEW = 20_000
-"""So many samples at most are compared one pair of models at a time."""
+"""At most this many samples are compared one pair of models at a time."""
 _GLANCE = 256
-"""So many samples mostly show that two models differ on more than a few."""
+"""This many samples usually show that two models differ on more than a few."""
 
 
 class PairTests:
@@ -37,8 +37,8 @@ class PairTests:
         """How often one model is right and another is not, in a single task of right/wrong answers."""
 
     def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0) -> None:
-        """One task: a samples × models matrix and the cluster of each sample; differences count by `weight`."""
-        sums, sizes = _rows_by_cluster(rows, clusters)
+        """Add one task: a samples × models matrix and the cluster of each sample; `weight` multiplies differences."""
+        sums, sizes = rows_by_cluster(rows, clusters)
         means = rows.mean(axis=0)
         self._wins = None
         answers = clusters is None and is_binary(rows.reshape(-1))
@@ -61,42 +61,41 @@ class PairTests:
 
     def differences(self) -> Floats:
         """The first model's mean over tasks less the second's."""
-        found: Floats = np.tensordot(np.array(self._weights), np.array(self._means), axes=1) / len(self._weights)
-        return found
+        differences: Floats = np.tensordot(np.array(self._weights), np.array(self._means), axes=1) / len(self._weights)
+        return differences
 
     def p_values(self) -> Floats:
         """Two-sided and not corrected: the tests of `assay diff`, with t where they would resample."""
-        alone = None if self._only is None else self._as_compared(*self._only)
-        if alone is not None:
-            return alone
-        found = self._t_tests()
+        p_values = None if self._only is None else self._as_compared(*self._only)
+        if p_values is not None:
+            return p_values
+        p_values = self._t_tests()
         if self._only is None or self._units[0] >= FEW_CLUSTERS:
             for (i, j), parts in self._few.items():
-                found[i, j] = found[j, i] = permutation_test(np.concatenate(parts))[1]
-        return found
+                p_values[i, j] = p_values[j, i] = permutation_test(np.concatenate(parts))[1]
+        return p_values
 
     def _t_tests(self) -> Floats:
         weights = np.array(self._weights)[:, None, None]
         variances, units = np.array(self._variances), np.array(self._units, dtype=np.float64)[:, None, None]
-        among = np.array(self._answers)
-        if among.any():
+        binary = np.array(self._answers)
+        if binary.any():
             means = np.array(self._means)
-            variances[among] = with_shared_ends(means[among], units[among], variances[among], ends=(-1.0, 1.0))[1]
+            variances[binary] = with_shared_ends(means[binary], units[binary], variances[binary], ends=(-1.0, 1.0))[1]
         variances = variances * weights**2
         degrees = satterthwaite(variances, np.array(self._degrees)[:, None, None])
         errors = np.sqrt(variances.sum(axis=0)) / len(weights)
         differences = np.abs(self.differences())
-        found = np.ones((self._models, self._models))
+        p_values = np.ones((self._models, self._models))
         for i in range(self._models):
             for j in range(i):
                 if errors[i, j] > 0.0:
                     t = float(differences[i, j] / errors[i, j])
-                    found[i, j] = found[j, i] = min(1.0, 2.0 * tail(t, float(degrees[i, j])))
-        return found
+                    p_values[i, j] = p_values[j, i] = min(1.0, 2.0 * tail(t, float(degrees[i, j])))
+        return p_values
 
     def _as_compared(self, rows: Floats, clusters: ArrayLike | None) -> Floats | None:
-        """One task alone is tested as `compare` tests it, as far as that does not take long."""
-        found = np.ones((self._models, self._models))
+        """The p-values of a single task, tested as `compare` does; None where that would take long."""
         if self._wins is not None:
             wins = self._wins.round().astype(int).tolist()
             return np.array(
@@ -104,14 +103,14 @@ class PairTests:
             )
         if self._models == 2 and len(rows) <= _FEW:
             p_value = compare(rows[:, 0], rows[:, 1], groups=clusters).p_value
-            found[0, 1] = found[1, 0] = 1.0 if p_value is None else p_value
-            return found
+            p = 1.0 if p_value is None else p_value
+            return np.array([[1.0, p], [p, 1.0]])
         return None
 
     def _keep_few(self, units: Floats) -> None:
-        """What samples or clusters add to the difference of two models, for every pair that differs on few of them."""
+        """Keep what samples or clusters add to the difference, for every two models that differ on few of them."""
         if not self._few:
-            return  # as nearly always after the first task
+            return  # the usual case after the first task
         first = units[:_GLANCE].T
         few = [(np.count_nonzero(each != first, axis=1) <= EXACT_FLIPS).tolist() for each in first]
         self._few = {(i, j): parts for (i, j), parts in self._few.items() if few[i][j]}
@@ -120,13 +119,3 @@ class PairTests:
             parts.append(differences[differences != 0.0])
             if sum(map(len, parts)) > EXACT_FLIPS:
                 del self._few[i, j]
-
-
-def _rows_by_cluster(rows: Floats, clusters: ArrayLike | None) -> tuple[Floats, Floats]:
-    if clusters is None:
-        return rows, np.ones(len(rows))
-    codes, count = cluster_codes(clusters, len(rows))
-    sums: NDArray[np.float64] = np.column_stack(
-        [np.bincount(codes, weights=column, minlength=count) for column in rows.T]
-    )
-    return sums, np.bincount(codes, minlength=count).astype(np.float64)

@@ -1,7 +1,7 @@
 """Two runs on the same samples: how much they differ, how sure that is, and whether chance explains it.
 
-Pairing by sample removes what the two runs share, the difficulty of the questions, and so sees differences that two
-separate intervals hide. Everywhere the difference is second minus first, so positive means the second is better.
+Pairing by sample removes what the two runs share, the difficulty of the questions, and so reveals differences that two
+separate intervals hide. The difference is always second minus first: positive means that the second is better.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t
 MCNEMAR = "mcnemar-exact"
 CLUSTERED_T = "clustered-t"
 FEW_CLUSTERS = 6
-"""Five clusters flipped in all ways give no p below 0.06."""
+"""Below this many, flipping the signs of clusters gives no p-value under 0.06."""
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,13 +47,13 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     n: int
     """Pairs compared."""
     clusters: int | None = None
-    """The clusters that the pairs come in; None when every pair stands alone."""
+    """The clusters that the pairs come in; None when every pair is independent."""
     first: float | None
     second: float | None
     """The two means, over the same pairs."""
     difference: float | None
     interval: Interval
-    """Excludes 0 if and only if the test finds a difference, corrected where it was corrected."""
+    """Excludes 0 if and only if the test, corrected where it was, finds a difference."""
     p_value: float | None
     test: str
     """`mcnemar-exact`, `permutation-exact`, `permutation` with its resamples and seed, or `clustered-t`."""
@@ -62,15 +62,15 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     losses: int = 0
     ties: int = 0
     effect_sizes: dict[str, float] = {}
-    """`cohen_dz` always where there is spread; `cohen_h` and `odds_ratio` for right/wrong answers."""
+    """`cohen_dz` where there is spread; `cohen_h` and `odds_ratio` for right/wrong answers."""
     minimum_detectable_effect: float | None = None
     """The true difference this many pairs would find with the stated power, at the level of the test; None when they
     would find none, however large.
     """
     least_p: float | None = None
-    """The smallest p-value that the test could give for this many pairs or clusters: all of them moving one way."""
+    """The smallest p-value possible with this many pairs or clusters: all of them moving one way."""
     least_p_drop: float | None = None
-    """The smallest one-sided p-value that a drop could give, everything lost; None where there is nothing to lose."""
+    """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
     degrees: float | None = None
     """Degrees of freedom of the interval's standard error; None where it is normal."""
     scale: bool = False
@@ -100,27 +100,27 @@ def compare(
 
     Right/wrong answers: Bonett–Price interval and McNemar's exact test. Other scores, or clusters: the graded form of
     that interval (t of the differences where scores have no scale) and a sign-flip permutation test that flips whole
-    clusters. Fewer than six clusters cannot be flipped into significance: there the test is the cluster-robust t, and
+    clusters. Fewer than six clusters can never be significant that way: there the test is the cluster-robust t, and
     never surer than if every pair stood alone.
     """
     check_level(level)
     before, after = _aligned(first, second)
     n = len(before)
     if n == 0:
-        nothing = "no sample was scored in both runs"
-        empty = no_interval("t", level, nothing)
+        reason = "no sample was scored in both runs"
+        empty = no_interval("t", level, reason)
         return PairedComparison(
-            n=0, first=None, second=None, difference=None, interval=empty, p_value=None, test="none", reason=nothing
+            n=0, first=None, second=None, difference=None, interval=empty, p_value=None, test="none", reason=reason
         )
     binary = is_binary(before) and is_binary(after)
     scale = _in_unit(before) and _in_unit(after)
     wins, losses = int((after > before).sum()), int((after < before).sum())
     clusters = None if groups is None else cluster_codes(groups, n)[1]
     differences = _differences(before, after)
-    how = _Pairs(differences, groups, clusters or n, binary=binary, scale=scale, level=level)
-    interval, degrees = _interval(how)
-    test, p_value = _test(how, wins, losses, interval, degrees, seed=seed, resamples=resamples)
-    found = PairedComparison(
+    pairs = _Pairs(differences, groups, clusters or n, binary=binary, scale=scale, level=level)
+    interval, degrees = _interval(pairs)
+    test, p_value = _test(pairs, wins, losses, interval, degrees, seed=seed, resamples=resamples)
+    comparison = PairedComparison(
         n=n,
         clusters=clusters,
         first=float(before.mean()),
@@ -133,15 +133,15 @@ def compare(
         losses=losses,
         ties=n - wins - losses,
         effect_sizes=_effect_sizes(before, after, differences, wins, losses, binary),
-        least_p=_least_p(how, test, degrees),
-        least_p_drop=_least_p_drop(how, before, test),
+        least_p=_least_p(pairs, test, degrees),
+        least_p_drop=_least_p_drop(pairs, before, test),
         degrees=degrees,
         scale=scale,
         power=power,
         signature=f"paired|{interval.method}|{test}|level={level:g}",
     )
-    agreed = agreeing(interval, found.difference or 0.0, p_value, significant=p_value < 1.0 - level)
-    return replace(found, interval=agreed, minimum_detectable_effect=detectable(found, level))
+    agreed = agreeing(interval, comparison.difference or 0.0, p_value, significant=p_value < 1.0 - level)
+    return replace(comparison, interval=agreed, minimum_detectable_effect=detectable(comparison, level))
 
 
 class Corrected(Struct, frozen=True, kw_only=True):
@@ -154,24 +154,24 @@ class Corrected(Struct, frozen=True, kw_only=True):
 
 
 def corrected(comparisons: Sequence[PairedComparison], level: float, others: Sequence[float] = ()) -> list[Corrected]:
-    """Comparisons of one report together, corrected by Holm; `others` are p-values that count as well."""
+    """The comparisons of one report, corrected together by Holm; `others` are further p-values that count."""
     p_values = [1.0 if each.p_value is None else each.p_value for each in comparisons]
     adjusted = holm([*p_values, *others])
     hardest = 1.0 - (1.0 - level) / max(1, len(adjusted))
-    found = []
-    for each, raw, p in zip(comparisons, p_values, adjusted, strict=False):
+    results = []
+    for comparison, raw, p in zip(comparisons, p_values, adjusted, strict=False):
         significant = p < 1.0 - level
-        interval = agreeing(each.interval, each.difference or 0.0, raw, significant=significant)
-        own = replace(each, interval=interval, minimum_detectable_effect=detectable(each, hardest))
-        found.append(Corrected(comparison=own, adjusted_p=p, significant=significant))
-    return found
+        interval = agreeing(comparison.interval, comparison.difference or 0.0, raw, significant=significant)
+        result = replace(comparison, interval=interval, minimum_detectable_effect=detectable(comparison, hardest))
+        results.append(Corrected(comparison=result, adjusted_p=p, significant=significant))
+    return results
 
 
 def agreeing(interval: Interval, difference: float, p_value: float, *, significant: bool) -> Interval:
-    """The interval, widened to 0 where the test finds nothing.
+    """The interval, widened to include 0 where the test finds nothing.
 
-    Where the test is the surer of the two the interval ends where the test does: at the difference, less as many of the
-    test's own standard errors as the level asks for.
+    Where the test is the surer of the two, the interval is narrowed to match: it ends at the difference less as many of
+    the test's own standard errors as the level requires.
     """
     if interval.low is None or interval.high is None:
         return interval
@@ -179,22 +179,22 @@ def agreeing(interval: Interval, difference: float, p_value: float, *, significa
     if not significant:
         low, high = min(low, 0.0), max(high, 0.0)
     elif low <= 0.0 <= high and difference != 0.0:
-        left = 1.0 - normal_quantile(0.5 + interval.level / 2.0) / -normal_quantile(max(p_value, 1e-300) / 2.0)
-        end = difference * max(left, 1e-6)
+        remaining = 1.0 - normal_quantile(0.5 + interval.level / 2.0) / -normal_quantile(max(p_value, 1e-300) / 2.0)
+        end = difference * max(remaining, 1e-6)
         low, high = (end, high) if difference > 0.0 else (low, end)
     return replace(interval, low=low, high=high)
 
 
 def one_sided(p_value: float, difference: float) -> float:
-    """The p-value on the side of a drop, of a test whose distribution is symmetric."""
+    """The p-value on the side of a drop, for a test with a symmetric distribution."""
     return p_value / 2.0 if difference < 0.0 else 1.0 - p_value / 2.0
 
 
 def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95) -> Interval:
     """Interval of the difference of two paired shares of right answers (Bonett & Price 2012).
 
-    One win and one loss are added before the normal approximation, which keeps coverage near the nominal level for
-    small n and a width when the runs never disagree.
+    Adding one win and one loss before the normal approximation keeps coverage near the nominal level for small n, and
+    the width above 0 when the runs never disagree.
     """
     check_level(level)
     if wins < 0 or losses < 0 or wins + losses > n:
@@ -220,9 +220,9 @@ def paired_score_difference(
 ) -> Interval:
     """Interval of the mean difference of scores in [0, 1]: Bonett and Price's for scores between right and wrong.
 
-    One win and one loss more (pairs, or clusters of the usual size), as large as the largest seen; as large as can be
-    while fewer than six differ, since those say little about the others. Of right/wrong answers it is their interval
-    with t in place of the normal quantile.
+    Adds one win and one loss (pairs, or clusters of the usual size) as large as the largest seen, or as large as
+    possible while fewer than six differ, since those say little about the others. For right/wrong answers it is their
+    interval with t in place of the normal quantile.
     """
     check_level(level)
     values = as_floats(differences)
@@ -233,14 +233,14 @@ def paired_score_difference(
         return no_interval(method, level, "one pair, or one cluster, has no spread to judge by")
     centre, error = difference * units / (units + 2.0), _error_with_two_more(sums, sizes)
     reach = student_t_quantile(0.5 + level / 2.0, cluster_degrees(sizes)) * error
-    plain = robust_error(sums, sizes)
+    unpadded = robust_error(sums, sizes)
     return Interval(
         low=max(-1.0, min(centre - reach, difference)),
         high=min(1.0, max(centre + reach, difference)),
         level=level,
         method=method,
-        # the test knows nothing of the two that are added, unless nothing varies
-        standard_error=plain if plain > 0.0 else error,
+        # the test does not add the two, unless nothing varies
+        standard_error=unpadded if unpadded > 0.0 else error,
     )
 
 
@@ -291,7 +291,7 @@ def cohen_h(first: float, second: float) -> float:
 
 
 def odds_ratio(wins: int, losses: int) -> float | None:
-    """Odds that a pair which differs differs in favour of the second; None when there is no loss to divide by."""
+    """Odds that a pair that differs favours the second; None when there is no loss to divide by."""
     return wins / losses if losses else None
 
 
@@ -301,28 +301,28 @@ def minimum_detectable_effect(
     """The smallest true mean difference that is found with this power: (t₁₋α⁄₂ + t_power) standard errors of it."""
     check_level(level)
     if not 0.0 < power < 1.0:
-        raise ValueError(f"power lies between 0 and 1, such as 0.8; got {power!r}")
+        raise ValueError(f"power must lie between 0 and 1, such as 0.8; got {power!r}")
     tails = 0.5 + level / 2.0, power
     if degrees is None:
         return math.fsum(normal_quantile(p) for p in tails) * error
     return math.fsum(student_t_quantile(p, degrees) for p in tails) * error
 
 
-def detectable(found: PairedComparison, level: float) -> float | None:
-    """The true difference that this comparison would find at this level, with the test that it uses; None when it would
-    find none, however large.
+def detectable(pairs: PairedComparison, level: float) -> float | None:
+    """The true difference that this comparison's test would find at this level; None when it would find none, however
+    large.
     """
-    if found.test == MCNEMAR:
-        return detectable_share_difference(found.wins, found.losses, found.n, level, found.power)
-    error = found.interval.standard_error
-    if error is None or found.least_p is None or found.least_p > 1.0 - level:
+    if pairs.test == MCNEMAR:
+        return detectable_share_difference(pairs.wins, pairs.losses, pairs.n, level, pairs.power)
+    error = pairs.interval.standard_error
+    if error is None or pairs.least_p is None or pairs.least_p > 1.0 - level:
         return None
-    least = minimum_detectable_effect(error, found.degrees, level, found.power)
-    if found.test != CLUSTERED_T and 1.0 - level < 3.0 * found.least_p:
-        # nothing but all of them moving one way is significant
-        units = found.clusters or found.n
-        least = max(least, normal_quantile(found.power ** (1.0 / units)) * error * math.sqrt(units))
-    return None if found.scale and least > 1.0 else least
+    least = minimum_detectable_effect(error, pairs.degrees, level, pairs.power)
+    if pairs.test != CLUSTERED_T and 1.0 - level < 3.0 * pairs.least_p:
+        # only all of them moving one way is significant
+        units = pairs.clusters or pairs.n
+        least = max(least, normal_quantile(pairs.power ** (1.0 / units)) * error * math.sqrt(units))
+    return None if pairs.scale and least > 1.0 else least
 
 
 class _Pairs(NamedTuple):
@@ -331,7 +331,7 @@ class _Pairs(NamedTuple):
     differences: Floats
     groups: ArrayLike | Sequence[Any] | None
     units: int
-    """Clusters, or pairs that stand alone."""
+    """Clusters, or independent pairs."""
     binary: bool
     scale: bool
     level: float
@@ -357,16 +357,14 @@ def _interval(pairs: _Pairs) -> tuple[Interval, float | None]:
 
 
 def _few_clusters(pairs: _Pairs, degrees: float) -> Interval:
-    """Cluster-robust t. Clusters that agree to the last sample would leave no error, so it is at least that of as many
-    pairs that stand alone.
+    """Cluster-robust t. Clusters that agree on every sample would leave no error, so it is at least that of as many
+    independent pairs.
     """
-    difference = float(pairs.differences.mean())
-    robust = robust_error(*sums_by_cluster(pairs.differences, pairs.groups))
-    alone = _error_with_two_more(pairs.differences, np.ones(len(pairs.differences)))
-    found = around(
-        difference, max(robust, alone), degrees, n=len(pairs.differences), level=pairs.level, method="clustered-t"
-    )
-    return found.clipped(-1.0, 1.0)
+    values = pairs.differences
+    robust = robust_error(*sums_by_cluster(values, pairs.groups))
+    error = max(robust, _error_with_two_more(values, np.ones(len(values))))
+    interval = around(float(values.mean()), error, degrees, n=len(values), level=pairs.level, method=CLUSTERED_T)
+    return interval.clipped(-1.0, 1.0)
 
 
 def _test(
@@ -385,7 +383,7 @@ def _test(
         return permutation_test(pairs.differences, groups=pairs.groups, seed=seed, resamples=resamples)
     if wins == losses == 0:
         return CLUSTERED_T, 1.0
-    # however much clusters agree, pairs in clusters say no more than as many that stand alone
+    # however much clusters agree, their pairs say no more than as many independent ones
     alone = mcnemar_exact(wins, losses) if pairs.binary else permutation_test(pairs.differences, seed=seed)[1]
     if not interval.standard_error or degrees is None:
         return CLUSTERED_T, alone
@@ -394,7 +392,7 @@ def _test(
 
 
 def _least_p(pairs: _Pairs, test: str, degrees: float | None) -> float:
-    """The p-value had every pair moved one way, and all the way."""
+    """The p-value if every pair had moved one way by as much as possible."""
     alone = 2.0 ** (1 - (len(pairs.differences) if test == CLUSTERED_T else pairs.units))
     if test != CLUSTERED_T or degrees is None or not pairs.scale:
         return alone
@@ -404,7 +402,7 @@ def _least_p(pairs: _Pairs, test: str, degrees: float | None) -> float:
 
 
 def _least_p_drop(pairs: _Pairs, before: Floats, test: str) -> float | None:
-    """The one-sided p-value had the second run lost all that the first had; without a scale a drop has no end."""
+    """The one-sided p-value if the second run had lost all that the first had; without a scale a drop is unlimited."""
     if not pairs.scale:
         return 2.0 ** -(len(before) if test == CLUSTERED_T else pairs.units)
     if not before.any():
@@ -417,13 +415,13 @@ def _least_p_drop(pairs: _Pairs, before: Floats, test: str) -> float | None:
 
 
 def _differences(before: Floats, after: Floats) -> Floats:
-    """Second minus first. Where they differ from each other by rounding alone they are one number: the spread of
-    rounding would be taken for information, and make an interval without a width.
+    """Second minus first. Differences that vary by rounding alone become one number, so that rounding does not pass for
+    spread and give an interval without a width.
     """
-    found = after - before
+    differences = after - before
     largest = max(before.max(), after.max(), -before.min(), -after.min())
     rounding = 4.0 * np.finfo(np.float64).eps * largest
-    return np.full_like(found, np.median(found)) if np.ptp(found) <= rounding else found
+    return np.full_like(differences, np.median(differences)) if np.ptp(differences) <= rounding else differences
 
 
 def _in_unit(values: Floats) -> bool:

@@ -8,7 +8,7 @@ import math
 def pass_at_k(n: int, c: int, k: int) -> float:
     """Unbiased estimate 1 − C(n−c, k)/C(n, k) from c right attempts among n (Chen et al. 2021).
 
-    Needs k ≤ n: with fewer attempts than k nothing unbiased can be said, so that is an error rather than a guess.
+    Needs k ≤ n: with fewer attempts there is no unbiased estimate, so that is an error rather than a guess.
     Example: pass_at_k(5, 3, 2) == 0.9
     """
     _check(n, c, k)
@@ -35,4 +35,4 @@ def _check(n: int, c: int, k: int) -> None:
     if not 0 <= c <= n:
         raise ValueError(f"need 0 <= right attempts <= attempts, got {c} of {n}")
     if not 1 <= k <= n:
-        raise ValueError(f"k attempts out of {n} were asked for with k = {k}; k must lie between 1 and {n}")
+        raise ValueError(f"k must lie between 1 and {n}, the number of attempts, got {k}")

@@ -13,7 +13,7 @@ from assay.stats.bootstrap import random_bytes
 from assay.stats.intervals import Floats, as_floats, cluster_codes
 
 EXACT_FLIPS = 16
-"""So many differences at most are flipped in every possible way."""
+"""At most this many differences are flipped in every possible way."""
 _FEW_DISTINCT = 4096
 _CHUNK_CELLS = 1 << 21
 
@@ -28,9 +28,9 @@ def permutation_test(
     """The sign-flip test that the mean difference is 0: its name in a signature, and its two-sided p-value.
 
     Exact over all sign patterns while at most 16 differences are not 0; beyond that Monte Carlo, (count + 1) /
-    (resamples + 1), or Chernoff's bound on the same chance where that is smaller: resamples alone never show less than
-    one in their number, which a correction for many comparisons would turn into nothing. With groups a whole cluster
-    flips at once.
+    (resamples + 1), or Chernoff's bound on the same chance where that is smaller: resamples alone never give less than
+    one in their number, which would not survive a correction for many comparisons. With groups a whole cluster flips at
+    once.
     """
     units = as_floats(differences)
     if groups is not None:
@@ -38,7 +38,7 @@ def permutation_test(
         units = np.asarray(np.bincount(codes, weights=units, minlength=clusters), dtype=np.float64)
     sizes = np.sort(np.abs(units[units != 0.0]))
     observed = abs(math.fsum(units))
-    # a sum that equals the observed one but for rounding counts as equal
+    # a sum that differs from the observed one by rounding alone counts as equal
     threshold = observed - 1e-12 * float(sizes.sum())
     if len(sizes) <= EXACT_FLIPS:
         return "permutation-exact", _exact_share(sizes, threshold)

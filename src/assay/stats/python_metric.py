@@ -27,11 +27,11 @@ def python_metric(
 ) -> list[Summary]:
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
 
-    Code is run by the run itself, over all scores and over resamples of them; a report only reads what was found. The
+    The run itself executes the code, over all scores and over resamples of them; a report only reads the results. The
     interval lies between percentiles of the resampled numbers.
     """
     del compute_metrics_snippet
-    # what a corpus-level number is made of need not be numbers, which is all that the table holds
+    # the table holds numbers only, and a corpus-level metric may be computed from other values
     scored = found["scored"] if found is not None and "scored" in found else len(table)
     counts: dict[str, Any] = {"scored": scored, "failed": table.failed, "timeouts": table.timeouts}
     if found is None:
@@ -44,18 +44,18 @@ def python_metric(
     return [_summary(name, float(value), found, level, counts) for name, value in found["values"].items()]
 
 
-def _at_level(summary: Summary, computed: float, asked: float) -> Summary:
+def _at_level(summary: Summary, computed: float, level: float) -> Summary:
     """The result of a custom aggregate; an interval for another level is dropped."""
-    if computed == asked or summary.low is None:
+    if computed == level or summary.low is None:
         return summary
-    reason = f"its Python made one for a level of {computed:g} when the run ended, and none for {asked:g}"
+    reason = f"its Python computed one for a level of {computed:g} when the run ended, and none for {level:g}"
     return msgspec.structs.replace(summary, low=None, high=None, details={"no_interval": reason})
 
 
-def _summary(name: str, value: float, found: MetricOutput, level: float, counts: dict[str, Any]) -> Summary:
-    draws = found.get("draws", {}).get(name)
+def _summary(name: str, value: float, output: MetricOutput, level: float, counts: dict[str, Any]) -> Summary:
+    draws = output.get("draws", {}).get(name)
     if not draws:
-        details = {"no_interval": found["no_interval"]} if "no_interval" in found else None
+        details = {"no_interval": output["no_interval"]} if "no_interval" in output else None
         return Summary(name=name, value=value, signature="python", details=details, **counts)
     method = f"bootstrap|n={len(draws)}|seed=0"
     numbers = np.array([math.nan if draw is None else draw for draw in draws])

@@ -1,7 +1,7 @@
 """Many models on many tasks: mean rank, win rate, and ranks with their uncertainty ("1–2").
 
-Metrics of different kinds must not be averaged as they are: a task whose scores span 0.1 to 0.9 would outweigh one
-that spans 0.70 to 0.75. Ranks and win rates do not have that problem; for averages the columns are normalised first.
+Metrics of different kinds must not be averaged directly: a task whose scores span 0.1 to 0.9 would outweigh one that
+spans 0.70 to 0.75. Ranks and win rates do not have that problem; for averages the columns are normalised first.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
-from assay.stats.bootstrap import resampled_sums, row_histogram
-from assay.stats.intervals import Floats, Interval, check_level, cluster_codes
+from assay.stats.bootstrap import expanded_tails, resampled_sums, row_histogram
+from assay.stats.intervals import Floats, Interval, check_level, rows_by_cluster
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired import holm
-from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
+from assay.stats.quantiles import normal_cdf, normal_quantile
 
 Normalisation = Literal["none", "chance", "z"]
 
@@ -54,7 +54,7 @@ def standings(
     complete = ~np.isnan(table.sum(axis=0))
     columns = [normalised(column, normalisation, low) for column, low in zip(table.T, levels, strict=True)]
     ranks = np.column_stack([_ranks_with_gaps(column) for column in table.T]) if tasks else table
-    found = [
+    rows = [
         Standing(
             model=model,
             tasks=int((~np.isnan(table[i])).sum()),
@@ -64,7 +64,7 @@ def standings(
         )
         for i, model in enumerate(models)
     ]
-    return sorted(found, key=lambda each: (each.mean_rank is None, each.mean_rank, each.model))
+    return sorted(rows, key=lambda each: (each.mean_rank is None, each.mean_rank, each.model))
 
 
 def normalised(column: ArrayLike, normalisation: Normalisation = "chance", chance: float = 0.0) -> Floats:
@@ -95,16 +95,14 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 class RankRange(Struct, frozen=True, kw_only=True):
-    """The ranks a model may really have, and its other standings between percentiles of resamples."""
+    """The ranks a model may really have, and intervals of its other standings between percentiles of resamples."""
 
     model: str
     score: float
     low: int
     high: int
     normalised: tuple[float, float] | None = None
-    """None for z-scores: they measure the distance from the other models in units of the models' own spread, so that
-    two models are always +1 and −1, whatever the data say.
-    """
+    """None for z-scores: they are in units of the models' own spread, so that two models are always +1 and −1."""
     win_rate: tuple[float, float] | None = None
     mean_rank: tuple[float, float] | None = None
 
@@ -131,9 +129,9 @@ def rank_ranges(
     A model's best rank is 1 + the number of models that are significantly better, its worst the number that are not
     significantly worse, itself included. Resampled ranks claim too much where models tie: more than half of twenty
     equal models would be denied rank 1 (Hall & Miller 2009). Each task is a samples × models matrix of scores, with
-    `groups` naming the cluster of each sample. What is compared is the mean over tasks of the scores, normalised
-    between chance and 1 where chance is given. Win rate, mean rank and the column `normalised` are resampled, for all
-    models at once, so that what the models share cancels. `tested` are the same tasks' tests, where they were made.
+    `groups` naming the cluster of each sample. The mean over tasks of the scores is compared, normalised between chance
+    and 1 where chance is given. Win rate, mean rank and the column `normalised` are resampled for all models at once,
+    so that what the models share cancels. `tested` are the tests of the same tasks, where already made.
     """
     check_level(level)
     random = np.random.default_rng(seed)
@@ -152,26 +150,28 @@ def rank_ranges(
             columns += normalised(draws, normalisation, low)
         better, worst = _best_ranks(draws), _worst_ranks(draws)
         rank_sums += (better + worst) / 2.0
-        # others that are worse are wins, others that are level are half of one
+        # a worse model is a win, an equal one half a win
         wins += len(models) - worst + (worst - better) / 2.0
     pairs = tested or pair_tests(len(models), tasks, groups=groups, chance=chance)
     ranges = ranges_of(pairs.p_values(), pairs.differences(), level)
-    tails = _tails(level, fewest)
-    others = max(1, len(models) - 1)
-    between = [np.quantile(each / len(tasks), tails, axis=0) for each in (columns, wins / others, rank_sums)]
-    found = [
+    tails = expanded_tails(level, fewest)
+    normalised_ends, win_rates, mean_ranks = (
+        [(low, high) for low, high in np.quantile(draws / len(tasks), tails, axis=0).T.tolist()]
+        for draws in (columns, wins / max(1, len(models) - 1), rank_sums)
+    )
+    estimates = [
         RankRange(
             model=model,
             score=float(point[i] / len(tasks)),
             low=ranges[i][0],
             high=ranges[i][1],
-            normalised=None if normalisation == "z" else (float(between[0][0, i]), float(between[0][1, i])),
-            win_rate=(float(between[1][0, i]), float(between[1][1, i])),
-            mean_rank=(float(between[2][0, i]), float(between[2][1, i])),
+            normalised=None if normalisation == "z" else normalised_ends[i],
+            win_rate=win_rates[i],
+            mean_rank=mean_ranks[i],
         )
         for i, model in enumerate(models)
     ]
-    return sorted(found, key=lambda each: (-each.score, each.model))
+    return sorted(estimates, key=lambda each: (-each.score, each.model))
 
 
 def pair_tests(
@@ -182,26 +182,26 @@ def pair_tests(
     chance: Sequence[float] | None = None,
 ) -> PairTests:
     """Every two models tested on the mean over tasks, normalised between chance and 1."""
-    found = PairTests(models)
+    tests = PairTests(models)
     lows = list(chance) if chance is not None else [0.0] * len(tasks)
     for matrix, low, clusters in zip(tasks, lows, groups or [None] * len(tasks), strict=True):
-        found.add(_checked(matrix, models), clusters, weight=1.0 / (1.0 - low))
-    return found
+        tests.add(_checked(matrix, models), clusters, weight=1.0 / (1.0 - low))
+    return tests
 
 
 def rank_ranges_of_scores(
     models: Sequence[str], scores: Sequence[float | None], intervals: Sequence[Interval | None], level: float = 0.95
 ) -> list[RankRange]:
     """Rank ranges where samples cannot be paired: two models are separated where their intervals, at the level that
-    Holm's correction asks for, do not overlap.
+    Holm's correction requires, do not overlap.
 
-    How the errors of two models on the same questions go together is not known, and the standard error of a difference
-    is at most the sum of the two: this is less sure than pairing. A model without an interval is separated from
-    nobody; one without a score is last.
+    How the errors of two models on the same questions correlate is unknown, and the standard error of a difference is
+    at most the sum of the two: this is less sure than pairing. A model without an interval is separated from no other;
+    one without a score is last.
     """
     z = normal_quantile(0.5 + level / 2.0)
-    known = np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
-    errors = np.array([_error(interval) / z for interval in intervals], dtype=np.float64)
+    known = np.array([_number(score) for score in scores])
+    errors = np.array([_half_width(interval) / z for interval in intervals])
     count = len(models)
     p_values, differences = np.ones((count, count)), np.zeros((count, count))
     for i in range(count):
@@ -241,31 +241,22 @@ def adjusted_pairs(p_values: Floats) -> dict[tuple[int, int], float]:
     return dict(zip(pairs, holm([float(p_values[pair]) for pair in pairs]), strict=True))
 
 
-def _error(interval: Interval | None) -> float:
+def _half_width(interval: Interval | None) -> float:
     if interval is None or interval.low is None or interval.high is None:
         return math.inf
     return (interval.high - interval.low) / 2.0
 
 
 def _units(rows: Floats, clusters: ArrayLike | None) -> Floats:
-    """What is resampled: every sample's scores and a one to count by, or their sums over each cluster."""
-    units = np.column_stack([rows, np.ones(len(rows))])
-    if clusters is not None:
-        codes, count = cluster_codes(clusters, len(rows))
-        units = np.column_stack([np.bincount(codes, weights=column, minlength=count) for column in units.T])
+    """What is resampled: every sample's scores, or their sums over each cluster, and the number of samples in it."""
+    units = np.column_stack(rows_by_cluster(rows, clusters))
     if len(units) < 2:
         raise ValueError("one sample, or one cluster, has no spread to rank by")
     return units
 
 
-def _tails(level: float, units: int) -> tuple[float, float]:
-    """Percentiles moved outwards by what resamples of few units lack, as `bootstrap.py` does."""
-    low = normal_cdf(math.sqrt(units / (units - 1.0)) * student_t_quantile(0.5 - level / 2.0, units - 1.0))
-    return low, 1.0 - low
-
-
 def _number(score: float | None) -> float:
-    # NaN only inside this page, where numpy needs a hole; it never leaves
+    # NaN stays inside this module, where numpy needs a hole
     return math.nan if score is None else float(score)
 
 

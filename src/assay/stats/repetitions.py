@@ -1,9 +1,9 @@
-"""What several attempts at each sample say: pass@k, pass^k, majority, best, worst, and how consistent a model is.
+"""Statistics of repeated attempts: pass@k, pass^k, majority, best, worst, and how consistent a model is.
 
 Every estimate uses all attempts of a sample, averaged over all ways to choose k of them, and every interval is over
 samples: more attempts at the same questions do not make more questions. A sample with fewer than k attempts, because
-some failed, is left out of the numbers for that k and counted as unscored; `failure_bounds.py` says what the number
-would be over all samples had every failed attempt been wrong, or right.
+some failed, is left out of the numbers for that k and counted as unscored; `failure_bounds.py` computes the number
+over all samples if every failed attempt had been wrong, or right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.core.types import Summary
 from assay.stats.cells import interval_of_mean
-from assay.stats.intervals import Codes, Floats, Interval, as_floats
+from assay.stats.intervals import Codes, Floats, Interval, as_floats, no_interval
 from assay.stats.pass_at_k import majority_at_k, pass_at_k, pass_hat_k
 from assay.stats.score_table import Numbers, ScoreTable
 
@@ -45,22 +45,18 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     @property
     def even(self) -> bool:
-        """Whether every sample has as many attempts, so that the mean over attempts is that over samples."""
+        """Whether all samples have the same number of attempts, so that the means over attempts and samples agree."""
         return bool(len(self)) and int(self.sizes.min()) == int(self.sizes.max())
 
     def right(self, threshold: float) -> Codes:
         """How many attempts of each sample reach the threshold."""
-        return self._sums((self.values >= threshold).astype(np.float64)).astype(np.intp)
-
-    def means(self) -> Floats:
-        return self._sums(self.values) / self.sizes
+        if not len(self):
+            return np.empty(0, dtype=np.intp)
+        return np.add.reduceat((self.values >= threshold).astype(np.intp), self.starts)
 
     def clusters_of_rows(self) -> Codes:
         codes = np.arange(len(self)) if self.groups is None else self.groups
         return np.repeat(codes, self.sizes)
-
-    def _sums(self, values: Floats) -> Floats:
-        return np.add.reduceat(values, self.starts) if len(self) else np.empty(0)
 
 
 def repetitions(
@@ -71,7 +67,7 @@ def repetitions(
     threshold: float = 1.0,
     level: float = 0.95,
 ) -> list[Summary]:
-    """All statistics of repeated attempts as one aggregate; an attempt is right from `threshold` on.
+    """All statistics of repeated attempts as one aggregate; an attempt is right at `threshold` or above.
 
     Names: mean, pass@k, pass^k, majority@k, best@k, worst@k for each k, then consistency and flip_rate. `scored` counts
     the samples that a number is over, `unscored` those that it leaves out.
@@ -80,23 +76,22 @@ def repetitions(
     attempts = Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters)
     if len(np.unique(numbers.clusters)) == len(attempts):
         attempts = Attempts(values=attempts.values, starts=attempts.starts, sizes=attempts.sizes)
-    every = [k] if isinstance(k, int) else list(k)
     samples = len({*table.samples(slice(None)).tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
-    for each in every:
+    for size in [k] if isinstance(k, int) else k:
         estimates += [
-            pass_at(attempts, each, threshold, level),
-            pass_hat(attempts, each, threshold, level),
-            majority(attempts, each, threshold, level),
-            best(attempts, each, level),
-            worst(attempts, each, level),
+            pass_at(attempts, size, threshold, level),
+            pass_hat(attempts, size, threshold, level),
+            majority(attempts, size, threshold, level),
+            best(attempts, size, level),
+            worst(attempts, size, level),
         ]
     estimates += [consistency(attempts, level), flip_rate(attempts, level)]
     return [_summary(estimate, samples, numbers, table) for estimate in estimates]
 
 
 def _summary(estimate: Estimate, samples: int, numbers: Numbers, table: ScoreTable) -> Summary:
-    no_interval = estimate.interval.reason if estimate.value is not None else None
+    has_value, reason = estimate.value is not None, estimate.interval.reason
     return Summary(
         name=estimate.name,
         value=estimate.value,
@@ -107,8 +102,8 @@ def _summary(estimate: Estimate, samples: int, numbers: Numbers, table: ScoreTab
         failed=table.failed,
         timeouts=table.timeouts,
         signature=estimate.interval.signature(estimate.name),
-        reason=None if estimate.value is not None else numbers.reason or estimate.interval.reason,
-        details=None if no_interval is None else {"no_interval": no_interval},
+        reason=None if has_value else numbers.reason or reason,
+        details={"no_interval": reason} if has_value and reason is not None else None,
     )
 
 
@@ -126,7 +121,7 @@ def mean(attempts: Attempts, level: float = 0.95) -> Estimate:
     """The mean over all attempts, clustered by sample."""
     if not len(attempts):
         return _estimate("mean", np.empty(0), None, level, "nothing was scored")
-    return _of_rows("mean", attempts, attempts.values, level)
+    return _over_attempts("mean", attempts, attempts.values, level)
 
 
 def pass_at(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
@@ -158,12 +153,12 @@ def worst(attempts: Attempts, k: int, level: float = 0.95) -> Estimate:
 
 
 def consistency(attempts: Attempts, level: float = 0.95) -> Estimate:
-    """The share of samples, among those with two attempts or more, whose attempts all have the same score."""
+    """The share of samples with two attempts or more whose attempts all have the same score."""
     enough = attempts.sizes >= 2
     last = attempts.starts + attempts.sizes - 1
     # scores are sorted within a sample, so equal ends mean equal throughout
     agree = (attempts.values[attempts.starts] == attempts.values[last]).astype(np.float64)
-    return _estimate("consistency", agree[enough], _of(attempts, enough), level, "no sample has two attempts")
+    return _estimate("consistency", agree[enough], _groups(attempts, enough), level, "no sample has two attempts")
 
 
 def flip_rate(attempts: Attempts, level: float = 0.95) -> Estimate:
@@ -177,7 +172,7 @@ def flip_rate(attempts: Attempts, level: float = 0.95) -> Estimate:
     alike = np.bincount(sample_of_row[runs], weights=lengths * (lengths - 1.0), minlength=len(attempts))
     pairs = attempts.sizes * (attempts.sizes - 1.0)
     flips = 1.0 - alike[enough] / pairs[enough]
-    return _estimate("flip_rate", flips, _of(attempts, enough), level, "no sample has two attempts")
+    return _estimate("flip_rate", flips, _groups(attempts, enough), level, "no sample has two attempts")
 
 
 def _by_counts(
@@ -191,23 +186,23 @@ def _by_counts(
 ) -> Estimate:
     _check_k(k)
     if k == 1 and attempts.even:
-        # the share of right attempts, by whatever name
+        # whatever its name, the share of right attempts
         right = (attempts.values >= threshold).astype(np.float64)
-        return _of_rows(name, attempts, right, level)
+        return _over_attempts(name, attempts, right, level)
     enough = attempts.sizes >= k
     counts = np.column_stack([attempts.sizes[enough], attempts.right(threshold)[enough]])
-    # few samples differ in (attempts, right attempts), so each such pair is worked out once
+    # few distinct pairs (attempts, right attempts): each is computed once
     pairs, inverse = np.unique(counts, axis=0, return_inverse=True)
-    each = np.array([of_counts(int(n), int(c), k) for n, c in pairs], dtype=np.float64)
-    values = each[inverse.reshape(-1)] if len(pairs) else np.empty(0)
-    return _estimate(name, values, _of(attempts, enough), level, f"no sample has {k} attempts")
+    chances = np.array([of_counts(int(n), int(c), k) for n, c in pairs], dtype=np.float64)
+    values = chances[inverse.reshape(-1)] if len(pairs) else np.empty(0)
+    return _estimate(name, values, _groups(attempts, enough), level, f"no sample has {k} attempts")
 
 
 def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: bool) -> Estimate:
     """Expected extreme of k of n scores: the i-th smallest is the largest of C(i−1, k−1) of the C(n, k) choices."""
     _check_k(k)
     if k == 1 and attempts.even:
-        return _of_rows(name, attempts, attempts.values, level)
+        return _over_attempts(name, attempts, attempts.values, level)
     enough = attempts.sizes >= k
     values = np.zeros(len(attempts))
     for n in np.unique(attempts.sizes[enough]).tolist():
@@ -215,26 +210,25 @@ def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: b
         weights = np.array([math.comb(i, k - 1) / math.comb(n, k) for i in range(n)])
         ordered = attempts.values[attempts.starts[rows][:, None] + np.arange(n)]
         values[rows] = ordered @ (weights if largest else weights[::-1])
-    return _estimate(name, values[enough], _of(attempts, enough), level, f"no sample has {k} attempts")
+    return _estimate(name, values[enough], _groups(attempts, enough), level, f"no sample has {k} attempts")
 
 
 def _estimate(name: str, values: Floats, groups: Codes | None, level: float, empty: str) -> Estimate:
     interval = interval_of_mean(values, groups, level)
     if not len(values):
-        none = Interval(low=None, high=None, level=level, method=interval.method, reason=empty)
-        return Estimate(name=name, value=None, interval=none, samples=0)
+        return Estimate(name=name, value=None, interval=no_interval(interval.method, level, empty), samples=0)
     return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(values))
 
 
-def _of_rows(name: str, attempts: Attempts, values: Floats, level: float) -> Estimate:
+def _over_attempts(name: str, attempts: Attempts, values: Floats, level: float) -> Estimate:
     interval = interval_of_mean(values, attempts.clusters_of_rows(), level)
     return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(attempts))
 
 
-def _of(attempts: Attempts, chosen: NDArray[np.bool_]) -> Codes | None:
+def _groups(attempts: Attempts, chosen: NDArray[np.bool_]) -> Codes | None:
     return None if attempts.groups is None else attempts.groups[chosen]
 
 
 def _check_k(k: int) -> None:
     if k < 1:
-        raise ValueError(f"k counts attempts and is at least 1, got {k}")
+        raise ValueError(f"k must be at least 1, got {k}")

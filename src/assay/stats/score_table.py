@@ -1,8 +1,8 @@
 """The score table: per-sample values as compact columns, filled one record at a time, read by aggregates.
 
-A mark of right or wrong costs one byte, another number eight, a text its place in a vocabulary, and a row that
-came out of turn four for its sample; attempts and groups cost nothing where there is only one. Rows are read
-back in the order (sample, attempt) whatever order they arrived in, so that no sum depends on it.
+A mark of right or wrong costs one byte, another number eight, a text its index in a vocabulary, and a row that arrived
+out of order four for its sample; attempts and groups cost nothing where there is only one. Rows are read in the order
+(sample, attempt) whatever order they arrived in, so that no sum depends on it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _Item = TypeVar("_Item", int, float)
 
 
 RowOrder = Codes | slice
-"""Rows in the order they are read in; a slice stands for all of them as they came."""
+"""The rows in reading order; a slice stands for all of them as they arrived."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The rows that hold a number in every column asked for. What few ask for is made when it is asked for."""
+    """The rows that hold a number in every requested column. Samples and clusters are computed on demand."""
 
     rows: Floats
     """One row per attempt, one column per name."""
@@ -58,10 +58,6 @@ class Numbers:
     def samples(self) -> Codes:
         return self.table.samples(self.order)
 
-    @property
-    def attempts(self) -> Codes:
-        return self.table.attempts(self.order)
-
     @cached_property
     def _clusters(self) -> tuple[Codes, bool]:
         return self.table.clusters(self.order)
@@ -75,7 +71,7 @@ class Numbers:
 
 
 class Labels(Struct, frozen=True, kw_only=True):
-    """The rows that hold a value in every column asked for, as texts: codes into one vocabulary."""
+    """The rows that hold a value in every requested column, as texts: codes into one vocabulary."""
 
     codes: Codes
     """One row per attempt, one column per name."""
@@ -91,10 +87,9 @@ class Labels(Struct, frozen=True, kw_only=True):
 
 
 class ScoreTable:
-    """What the aggregates of one scorer need to know about a run, without the run.
+    """What the aggregates of one scorer need to know about a run.
 
-    Every attempt is counted once: as a row (`add`), as failed, as a timeout, or as excluded by an action
-    rule.
+    Every attempt is counted once: as a row (`add`), as failed, as a timeout, or as excluded by an action rule.
     """
 
     def __init__(self) -> None:
@@ -103,14 +98,14 @@ class ScoreTable:
         self.timeouts = 0
         self.excluded = 0
         self._broken: list[tuple[int, int, str | None]] = []
-        """Sample, attempt and group of every failed attempt that is known by its place."""
+        """Sample, attempt and group of every failed attempt whose sample is known."""
         self._rows = 0
         self._samples: array[int] | None = None
-        """None while the samples came one by one in their order: a row is then its own sample."""
+        """None while row i is sample i."""
         self._attempts = array("I")
-        """Up to the last one that is not a first attempt."""
+        """Up to the last row that is not a first attempt."""
         self._groups = array("i")
-        """As far as the last row that has a group."""
+        """Up to the last row that has a group."""
         self._group_codes: dict[str, int] = {}
         self._columns: dict[str, _NumberColumn | _TextColumn] = {}
 
@@ -137,7 +132,7 @@ class ScoreTable:
             _pad(self._groups, row, _ABSENT)
             self._groups.append(self._group_codes.setdefault(group, len(self._group_codes)))
         for name, value in values.items():
-            # a user's scorer may leave lists or mappings for the reader; they have no place in a column
+            # a user's scorer may return lists or mappings for people to read; columns do not hold them
             if isinstance(value, _VALUES):
                 column = self._columns.get(name)
                 if type(column) is _NumberColumn and type(value) is float:
@@ -159,7 +154,7 @@ class ScoreTable:
         self.excluded += 1
 
     def with_failed_as(self, values: Mapping[str, ScoreValue]) -> ScoreTable | None:
-        """The table had every failed attempt been scored so; None where it is not known which attempts failed."""
+        """The table if every failed attempt had these values; None where it is unknown which attempts failed."""
         if len(self._broken) != self.failed + self.timeouts:
             return None
         table = copy.deepcopy(self)
@@ -171,7 +166,7 @@ class ScoreTable:
 
     @property
     def failed_samples(self) -> set[int]:
-        """The samples that an attempt failed of, as far as they are known by their place."""
+        """The samples with a failed attempt, as far as they are known."""
         return {sample for sample, _, _ in self._broken}
 
     @property
@@ -226,7 +221,7 @@ class ScoreTable:
 
     @property
     def may_cluster(self) -> bool:
-        """False where every row is another sample's only one, and nothing groups them."""
+        """False where every row is its sample's only one, and there are no groups."""
         return bool(len(self._attempts) or self._group_codes)
 
     def samples(self, order: RowOrder) -> Codes:
@@ -268,9 +263,9 @@ class ScoreTable:
         return None
 
     def _why_no_numbers(self, names: Iterable[str]) -> str | None:
-        nothing = self._why_nothing(names)
-        if nothing is not None:
-            return nothing
+        reason = self._why_nothing(names)
+        if reason is not None:
+            return reason
         for name in names:
             if isinstance(self._columns[name], _TextColumn):
                 return f"`{name}` holds text, which has no arithmetic; `frequency` counts texts"
@@ -283,7 +278,7 @@ class ScoreTable:
 
     def _reading_order(self, present: NDArray[np.bool_]) -> RowOrder:
         if self._samples is None and present.all():
-            return slice(None)  # a second attempt would have come with the same sample
+            return slice(None)  # row i is sample i, so there are no second attempts
         rows = np.flatnonzero(present)
         samples = self.samples(rows)
         keys = (self.attempts(rows), samples) if len(self._attempts) else (samples,)
@@ -291,21 +286,21 @@ class ScoreTable:
 
 
 class _NumberColumn:
-    """Numbers, with NaN where a row has none: absence inside this class only. As labels they keep their type."""
+    """Numbers, with NaN where a row has none, inside this class only. As labels they keep their type."""
 
     def __init__(self) -> None:
         self._marks: array[int] | None = array("b")
         """One byte each while every number is 0 or 1."""
         self._values = array("d")
         self._kind: type | None = None
-        """Of every number so far, unless `_kinds` has one for each."""
+        """The type of every number so far; None once `_kinds` has one for each."""
         self._kinds = array("b")
-        """The place of each row's type in `_KINDS`, as soon as there are several."""
+        """The index of each row's type in `_KINDS`, once there are several types."""
         self._large: dict[int, int] = {}
-        """Whole numbers that a float cannot hold exactly, by row: they are labels to the last digit."""
+        """Integers that a float cannot hold exactly, by row: as labels they keep every digit."""
 
     def put(self, row: int, value: float | bool) -> None:
-        # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, as NaN does
+        # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, like NaN
         kind = type(value)
         number = value if kind is float else self._as_float(row, value)
         if kind is not self._kind:
@@ -336,7 +331,7 @@ class _NumberColumn:
         try:
             number = float(value)
         except OverflowError:
-            return math.nan  # an integer beyond any float
+            return math.nan  # an integer too large for a float
         if number != value:
             self._large[row] = int(value)
         return number
@@ -371,26 +366,22 @@ class _NumberColumn:
         return codes
 
     def as_texts(self) -> _TextColumn:
-        found: list[str | None] = [None] * len(self.present)
+        text_of = {row: str(value) for row, value in self._large.items()}
         for rows, texts, inverse in self._texts():
-            for row, at in zip(rows.tolist(), inverse.tolist(), strict=True):
-                found[row] = texts[at]
-        for row, value in self._large.items():
-            found[row] = str(value)
+            text_of.update(zip(rows.tolist(), (texts[code] for code in inverse.tolist()), strict=True))
         column = _TextColumn()
-        for row, text in enumerate(found):
-            if text is not None:
-                column.put(row, text)
+        for row in sorted(text_of):
+            column.put(row, text_of[row])
         return column
 
     def _texts(self) -> Iterator[tuple[Codes, list[str], Codes]]:
         """For each type: its rows, their distinct values as texts, and which of these each row has."""
         values = self.present
-        there = np.isfinite(values)
-        there[list(self._large)] = False
+        exact = np.isfinite(values)
+        exact[list(self._large)] = False
         kinds = _filled(self._kinds, len(values), _ABSENT if self._kind is None else _KINDS.index(self._kind))
         for code, kind in enumerate(_KINDS):
-            rows = np.flatnonzero(there & (kinds == code))
+            rows = np.flatnonzero(exact & (kinds == code))
             if len(rows):
                 distinct, inverse = np.unique(values[rows], return_inverse=True)
                 yield rows, [as_text(kind(value)) for value in distinct.tolist()], inverse.reshape(-1)
@@ -421,7 +412,7 @@ class _TextColumn:
 
 
 def is_answer(text: str, answer: str) -> bool:
-    """Whether a value, as text, is this answer: a task file may spell the truth values of its scorer `true`."""
+    """Whether a value, as text, is this answer; a task file may spell `True` and `False` in lower case."""
     return text == answer or (text in ("True", "False") and text == answer.capitalize())
 
 

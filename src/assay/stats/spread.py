@@ -1,8 +1,8 @@
 """How sure a standard deviation is.
 
-The bootstrap is far too narrow for few values (it holds the truth in 55 % of the cases for five normal ones). Bonett
-(2006) works on the logarithm of the variance, whose error depends on the kurtosis; few values of a skewed distribution
-do not show their kurtosis, but they show their skewness, and the one is at least so large as the other makes it.
+The bootstrap is far too narrow for few values (it covers the truth in 55 % of the cases for five normal ones). Bonett
+(2006) works on the logarithm of the variance, whose error depends on the kurtosis. Few values of a skewed distribution
+do not show their kurtosis, but they show their skewness, which is a lower bound of it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,12 @@ def spread_interval(values: ArrayLike, groups: ArrayLike | None = None, level: f
     codes, clusters = (None, len(numbers)) if groups is None else cluster_codes(groups, len(numbers))
     method = METHOD if codes is None else f"clustered-{METHOD}"
     if clusters < FEWEST:
-        what = "values" if codes is None else "clusters"
-        return no_interval(method, level, f"fewer than {FEWEST} {what} say nothing about the spread")
+        units = "values" if codes is None else "clusters"
+        return no_interval(method, level, f"fewer than {FEWEST} {units} say nothing about the spread")
     if is_binary(numbers):
-        return _of_shares(
-            wilson(float(numbers.sum()), len(numbers), level)
-            if codes is None
-            else clustered_wilson(numbers, codes, level)
-        )
+        if codes is None:
+            return _of_shares(wilson(float(numbers.sum()), len(numbers), level))
+        return _of_shares(clustered_wilson(numbers, codes, level))
     if numbers.min() == numbers.max():
         return no_interval(method, level, f"all {len(numbers)} values are equal, so there is no spread to judge by")
     z = normal_quantile(0.5 + level / 2.0)
@@ -65,7 +63,7 @@ def _error_of_log_variance(values: Floats, codes: Codes | None, clusters: int) -
     scaled = (values - values.mean()) / values.std()
     shares = np.sort(scaled)
     cut = int(n * min(0.49, 0.5 / math.sqrt(max(n - 4, 1))))
-    # about a trimmed mean the fourth moment is larger where the tail is long
+    # around a trimmed mean the fourth moment is larger where the tail is long
     kurtosis = float(((scaled - shares[cut : n - cut].mean()) ** 4).mean())
     skewness = float((scaled**3).mean()) * math.sqrt(n * (n - 1.0)) / (n - 2.0)
     kurtosis = max(kurtosis, 4.0 * skewness**2 + 1.0)
@@ -78,8 +76,10 @@ def _design_effect(scaled: Floats, codes: Codes, clusters: int) -> float:
     squares = scaled**2 - 1.0
     sums = np.bincount(codes, weights=squares, minlength=clusters)
     weights = np.bincount(codes, minlength=clusters) / len(scaled)
-    plain = float((squares**2).sum())
-    return max(1.0, float((sums**2 / (1.0 - weights)).sum()) / plain) if plain > 0.0 else float(len(scaled)) / clusters
+    independent = float((squares**2).sum())
+    if independent == 0.0:
+        return float(len(scaled)) / clusters
+    return max(1.0, float((sums**2 / (1.0 - weights)).sum()) / independent)
 
 
 def _of_shares(interval: Interval) -> Interval:

@@ -1,4 +1,4 @@
-"""Whether a part of the samples scores lower than the rest: for slices, where looking at many finds one by chance."""
+"""Whether a part of the samples scores lower than the rest, for slices: among many, one looks weak by chance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENOUGH = 10
 
 
 class PartAgainstRest(Struct, frozen=True, kw_only=True):
-    """One part of the samples beside all others."""
+    """One part of the samples compared with all others."""
 
     part: float
     rest: float
@@ -47,18 +47,18 @@ def against_rest(
     inside, outside = as_floats(part), as_floats(rest)
     if len(inside) < 2 or len(outside) < 2:
         return None
-    means = float(inside.mean()), float(outside.mean())
+    part_mean, rest_mean = float(inside.mean()), float(outside.mean())
     clustered = part_groups is not None or rest_groups is not None
     if is_binary(inside) and is_binary(outside) and not clustered and _few(inside, outside):
+        test = "fisher-exact"
         p_value = fisher_exact(int(inside.sum()), len(inside), int(outside.sum()), len(outside))
-        return PartAgainstRest(part=means[0], rest=means[1], p_value=p_value, test="fisher-exact")
-    first, second = _error(inside, part_groups), _error(outside, rest_groups)
-    if first is None or second is None or first[0] + second[0] == 0.0:
-        return None
-    p_value = _welch(means[0] - means[1], first, second)
-    return PartAgainstRest(
-        part=means[0], rest=means[1], p_value=p_value, test="clustered-welch" if clustered else "welch"
-    )
+    else:
+        test = "clustered-welch" if clustered else "welch"
+        first, second = _variance(inside, part_groups), _variance(outside, rest_groups)
+        if first is None or second is None or first[0] + second[0] == 0.0:
+            return None
+        p_value = _welch(part_mean - rest_mean, first, second)
+    return PartAgainstRest(part=part_mean, rest=rest_mean, p_value=p_value, test=test)
 
 
 def fisher_exact(right: int, n: int, other_right: int, other_n: int) -> float:
@@ -66,7 +66,7 @@ def fisher_exact(right: int, n: int, other_right: int, other_n: int) -> float:
     total, good = n + other_n, right + other_right
     least, most = max(0, good - other_n), min(n, good)
     logs = np.array([_log_table(k, n, other_n, good, total) for k in range(least, most + 1)])
-    # a table as likely as the observed one but for rounding counts as such
+    # a table whose chance differs from that of the observed one by rounding alone counts as equally likely
     return float(min(1.0, np.exp(logs[logs <= logs[right - least] + 1e-7]).sum()))
 
 
@@ -83,7 +83,7 @@ def _few(inside: Floats, outside: Floats) -> bool:
     return min(len(inside), len(outside)) * min(share, 1.0 - share) < _ENOUGH
 
 
-def _error(values: Floats, groups: Sequence[object] | ArrayLike | None) -> tuple[float, float] | None:
+def _variance(values: Floats, groups: Sequence[object] | ArrayLike | None) -> tuple[float, float] | None:
     """The variance of the mean, and its degrees of freedom."""
     if groups is None:
         return standard_error(values) ** 2, len(values) - 1.0

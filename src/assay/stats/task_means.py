@@ -1,4 +1,4 @@
-"""The mean over tasks of their means, each task with the same weight: how sure it is, for scores and for differences.
+"""The mean of the tasks' means, each task with the same weight, and its uncertainty: for scores and for differences.
 
 Tasks are independent, so the variances of their means add up. A task of few samples often shows no spread at all;
 giving each its own pseudo-answers, as Wilson's or Bonett and Price's interval does, biases the mean of many such tasks,
@@ -19,7 +19,7 @@ from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantil
 METHOD = "shared-wilson"
 OPEN = "combined-t"
 MANY = 10_000.0
-"""Degrees of freedom from which on t is the normal distribution."""
+"""Degrees of freedom beyond which t is taken for normal."""
 
 
 class TaskMean(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class TaskMean(Struct, frozen=True, kw_only=True):
     units: int
     """Samples, or clusters of them."""
     degrees: float = math.inf
-    """Of the variance; right/wrong answers, whose variance follows from their mean, spend none."""
+    """Degrees of freedom of the variance; infinite for right/wrong answers, whose variance follows from their mean."""
 
 
 def mean_of_tasks_interval(tasks: Sequence[TaskMean], level: float, *, scale: bool = True) -> Interval:
@@ -61,8 +61,8 @@ def mean_of_tasks_interval(tasks: Sequence[TaskMean], level: float, *, scale: bo
 def with_shared_ends(
     means: Floats, units: Floats, variances: Floats, *, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """The tasks' means and the variances of their means, after each task (along the first axis) got its share of one
-    sample at either end of the scale.
+    """The tasks' means and their variances, after each task (along the first axis) got its share of one sample at each
+    end of the scale.
     """
     share = 1.0 / len(means)
     low, high = ends
@@ -75,32 +75,32 @@ def with_shared_ends(
 
 
 def _spread_of_single(means: Floats, units: Floats, ends: tuple[float, float]) -> Floats:
-    """One sample has no spread of its own. Those of all tasks that have just one stand for it, with one more at either
-    end: how tasks differ only adds to it, so it is never too small.
+    """One sample has no spread of its own, so that of all single-sample tasks together is used, with one more at either
+    end. Differences between tasks only add to it, so it is never too small.
     """
     single = np.broadcast_to(units <= 1.0, means.shape)
     count = single.sum(axis=0) + 2.0
     centre = (np.where(single, means, 0.0).sum(axis=0) + sum(ends)) / count
     squares = np.where(single, (means - centre) ** 2, 0.0).sum(axis=0) + sum((end - centre) ** 2 for end in ends)
-    found: Floats = squares / count
-    return found
+    variances: Floats = squares / count
+    return variances
 
 
 def satterthwaite(variances: Floats, degrees: Floats) -> Floats:
     """Degrees of freedom of a sum of independent variances, along the first axis."""
     spent = (variances**2 / degrees).sum(axis=0)
     total = variances.sum(axis=0) ** 2
-    found: Floats = np.divide(total, spent, out=np.full_like(total, math.inf), where=spent > 0.0)
-    return found
+    combined: Floats = np.divide(total, spent, out=np.full_like(total, math.inf), where=spent > 0.0)
+    return combined
 
 
 def tail(t: float, degrees: float) -> float:
-    """The probability above t; of very many degrees of freedom the normal one's."""
+    """The probability that Student's t exceeds t; normal beyond `MANY` degrees of freedom."""
     return normal_cdf(-t) if degrees > MANY else student_t_tail(t, degrees)
 
 
 def quantile(p: float, degrees: float) -> float:
-    """Of Student's t; of the normal distribution where it has many degrees of freedom."""
+    """The quantile of Student's t; normal beyond `MANY` degrees of freedom."""
     return normal_quantile(p) if degrees > MANY else student_t_quantile(p, degrees)
 
 

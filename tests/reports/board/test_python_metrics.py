@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.run_file import read_run_file
 from assay.core.types import PartSpec
 from assay.reports.board.journal_table import TaskTable, read_tables
-from assay.reports.board.python_metrics import FILE, found_for, read_python_metrics, runs_code
+from assay.reports.board.python_metrics import FILE, output_for, read_python_metrics, runs_code
 from assay.reports.view import View
 
 
@@ -24,10 +24,10 @@ def table_of(folder: Path, *scores: float) -> TaskTable:
 def test_a_number_of_other_scores_is_not_taken_for_these(tmp_path: Path) -> None:
     table = table_of(tmp_path / "run", 1.0, 0.0)
     kept = {"t": {"digest": f"{table.digest:x}", "metrics": {"own": {"values": {"m": 3}}}}}
-    assert found_for(kept, "t", "own", table) == {"values": {"m": 3}}
-    assert found_for(kept, "t", "other", table) is None
-    assert found_for(kept, "u", "own", table) is None
-    assert found_for(kept, "t", "own", table_of(tmp_path / "other", 1.0, 1.0)) is None
+    assert output_for(kept, "t", "own", table) == {"values": {"m": 3}}
+    assert output_for(kept, "t", "other", table) is None
+    assert output_for(kept, "u", "own", table) is None
+    assert output_for(kept, "t", "own", table_of(tmp_path / "other", 1.0, 1.0)) is None
 
 
 def test_a_run_without_the_file_has_no_numbers_and_a_broken_file_is_a_sentence(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.reports.board.scripted_boards import write_run
 
 from assay.core.run_file import RunFile, read_run_file
-from assay.reports.board.sandboxes import FOLDER, sandbox_of, told_of
+from assay.reports.board.sandboxes import FOLDER, sandbox_notices, sandbox_of
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def note(folder: Path, machine: str, text: str) -> None:
 
 def test_a_run_that_confined_nothing_has_no_sandbox(tmp_path: Path, run: RunFile) -> None:
     assert sandbox_of(tmp_path, run) is None
-    assert told_of(None) == []
+    assert sandbox_notices(None) == []
 
 
 def test_the_weakest_of_all_machines_counts_and_each_is_named(tmp_path: Path, run: RunFile) -> None:
@@ -33,13 +33,13 @@ def test_the_weakest_of_all_machines_counts_and_each_is_named(tmp_path: Path, ru
     first = msgspec.structs.replace(run, sandbox={"tier": "B"})
     found = sandbox_of(tmp_path, first)
     assert found == {"tier": "D", "machines": {"first": "B", "one": "A", "two": "D"}}
-    assert told_of(found) == ["model-written code ran in sandboxes of several tiers: first B, one A, two D"]
+    assert sandbox_notices(found) == ["model-written code ran in sandboxes of several tiers: first B, one A, two D"]
 
 
 def test_machines_that_are_alike_are_no_news(tmp_path: Path, run: RunFile) -> None:
     note(tmp_path, "one", '{"tier": "A"}')
     note(tmp_path, "two", '{"tier": "A"}')
-    assert told_of(sandbox_of(tmp_path, run)) == []
+    assert sandbox_notices(sandbox_of(tmp_path, run)) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])

@@ -1,6 +1,4 @@
-"""Many amounts, such as times or lengths: the mean as it is, percentiles from values kept to three digits; memory does
-not grow with their number.
-"""
+"""Many amounts, such as times or lengths, in bounded memory: an exact mean, and percentiles to three digits."""
 
 from __future__ import annotations
 
@@ -33,21 +31,21 @@ class Amounts:
 
     @classmethod
     def together(cls, parts: Iterable[Amounts]) -> Self:
-        """All of them as one."""
-        all_of_them = cls()
+        """All parts combined."""
+        combined = cls()
         for part in parts:
             part._count()
-            all_of_them._counts.update(part._counts)
-            all_of_them._sum += part._sum
-            all_of_them._number += part._number
-        return all_of_them
+            combined._counts.update(part._counts)
+            combined._sum += part._sum
+            combined._number += part._number
+        return combined
 
     @classmethod
     def of(cls, amounts: NDArray[np.float64]) -> Self:
-        """From amounts that are already known."""
-        found = cls()
-        found._take(amounts)
-        return found
+        """From an array of amounts."""
+        result = cls()
+        result._take(amounts)
+        return result
 
     def __len__(self) -> int:
         self._count()
@@ -63,7 +61,7 @@ class Amounts:
         return sorted(self._counts.items())
 
     def percentiles(self, shares: Iterable[float]) -> list[float]:
-        """The amounts at these shares of the way from the smallest to the largest; there must be one at least."""
+        """The amounts at these shares of the way from the smallest to the largest; needs at least one amount."""
         frequencies = self.frequencies()
         values = np.array([value for value, _ in frequencies])
         last_places = np.cumsum([count for _, count in frequencies]) - 1
@@ -82,7 +80,7 @@ class Amounts:
             self._counts[value] += count
 
     def _at(self, values: NDArray[np.float64], last_places: NDArray[np.int64], share: float) -> float:
-        """Between two of them where it falls between."""
+        """The amount at a share, interpolated where it falls between two."""
         place = share * (self._number - 1)
         below, above = values[np.searchsorted(last_places, [int(place), min(int(place) + 1, self._number - 1)])]
         return float(below + (above - below) * (place - int(place)))
@@ -90,8 +88,8 @@ class Amounts:
 
 def _three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rounded to their first three digits; 0 stays 0."""
-    some = values[values > 0.0]
-    last_digit = 10.0 ** (np.floor(np.log10(some)) - 2.0)
+    positive = values[values > 0.0]
+    last_digit = 10.0 ** (np.floor(np.log10(positive)) - 2.0)
     rounded = np.zeros_like(values)
-    rounded[values > 0.0] = np.rint(some / last_digit) * last_digit
+    rounded[values > 0.0] = np.rint(positive / last_digit) * last_digit
     return rounded

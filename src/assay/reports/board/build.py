@@ -25,8 +25,8 @@ from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_tabl
 from assay.reports.board.latencies import Latencies
 from assay.reports.board.likelihood import calibration_of, likelihood_of
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
-from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, found_for, read_python_metrics, runs_code
-from assay.reports.board.sandboxes import sandbox_of, told_of
+from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
+from assay.reports.board.sandboxes import sandbox_notices, sandbox_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.board.types import (
     SCHEMA,
@@ -54,10 +54,10 @@ def build_leaderboard(
     watch: Callable[[int, _L], object] | None = None,
     only: Callable[[_L], bool] | None = None,
 ) -> Leaderboard:
-    """The leaderboard of a run folder, from its `run.json` and its journal, seen as `view` says or as the run asked.
+    """The leaderboard of a run folder, from its `run.json` and its journal, in `view` or else the run's own.
 
-    `watch` is called with every line that counts, for callers that also need the journal; `only` picks the
-    lines that the scores are computed from.
+    `watch` is called with every line that counts, for callers that also need the journal; `only` selects the lines that
+    the scores are computed from.
     """
     run = read_run_file(folder)
     view = view or view_of(run.config, folder)
@@ -73,7 +73,7 @@ def board_of(folder: Path, run: RunFile, tables: dict[str, TaskTable], view: Vie
 
 
 def empty_leaderboard(folder: Path, view: View) -> Leaderboard:
-    """The leaderboard that the run had before its first attempt: what its tasks are, how they ask and score."""
+    """The leaderboard before the run's first attempt: its tasks, and how they ask and score."""
     run = read_run_file(folder)
     tables = {definition.name: empty_table(definition) for definition in run.definitions}
     return _board(folder, run, tables, view, None)
@@ -121,7 +121,7 @@ def _board(
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
-        notices=[*_partial_imports(run.definitions), *_notices(tables, view), *told_of(sandbox)],
+        notices=[*_partial_imports(run.definitions), *_notices(tables, view), *sandbox_notices(sandbox)],
     )
 
 
@@ -184,12 +184,9 @@ def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summ
         field = first.options.get("field")
         reason = (
             f"`{first.use}` lists the share of every value of `{field}`, and none of them is the score; "
-            "`label` names the one that is"
+            "`label` selects one"
         )
-    return Summary(name="none", value=None, scored=table.scored, reason=reason, signature=NO_SCORE)
-
-
-NO_SCORE = "none"
+    return Summary(name="none", value=None, scored=table.scored, reason=reason, signature="none")
 
 
 def _has_own_scale(definition: TaskDefinition) -> bool:
@@ -198,7 +195,7 @@ def _has_own_scale(definition: TaskDefinition) -> bool:
 
 
 def _turned(bounds: Bounds | None) -> Bounds | None:
-    """For a number where lower is better: right is the least."""
+    """The bounds of a number where lower is better: a right attempt has the lowest."""
     return None if bounds is None else msgspec.structs.replace(bounds, wrong=bounds.right, right=bounds.wrong)
 
 
@@ -211,9 +208,8 @@ def _examples(examples: list[PerExample], table: TaskTable, headline: Summary) -
 def _counts(
     definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
 ) -> dict[str, Any]:
-    """How many attempts were planned, and their outcomes: as the score counts them."""
-    size = run.config.samples_of(definition)
-    total = size * run.config.repeat
+    """How many attempts were planned, and their outcomes as the score counts them."""
+    total = run.config.samples_of(definition) * run.config.repeat
     remaining = total - table.scored - table.failed - table.timeouts - table.excluded
     planned = total - table.excluded
     return {
@@ -242,7 +238,7 @@ _REFUSED = f"/{REFUSED_HERE}"
 
 
 def _refused(table: TaskTable) -> str | None:
-    """Why no attempt could be made; where another machine made some, the others are ordinary failures."""
+    """Why no attempt could be made here; where another machine made some, the others are ordinary failures."""
     if table.scored or table.excluded:
         return None
     return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
@@ -271,9 +267,9 @@ def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[Sl
     aggregate = catalog.resolve("aggregate", first.use)
 
     def headline(scores: ScoreTable) -> Summary:
-        with _as_the_run_asks(definition, first):
-            found: list[Summary] = aggregate(scores, **_options(first), level=view.level)
-        return found[0]
+        with _bad_options_refused(definition, first):
+            summaries: list[Summary] = aggregate(scores, **_options(first), level=view.level)
+        return summaries[0]
 
     return [
         row
@@ -289,8 +285,8 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
     if repeat < 2 or table.measure.column is None or scores is None or not len(scores):
         return []
     if table.measure.lower_is_better:
-        return []  # pass@k asks for attempts that reach the top
-    from assay.stats.repetitions import repetitions  # most runs ask every question once
+        return []  # pass@k counts attempts with full marks
+    from assay.stats.repetitions import repetitions  # most runs make one attempt per sample
 
     aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
     options = {**definition.aggregates[0].options, "field": table.measure.column}
@@ -312,68 +308,67 @@ def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
 
 
 def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
-    said = []
+    notices = []
     for key in view.by:
         if any(key in table.too_many for table in tables.values()):
-            said.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
+            notices.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
         elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
-            said.append(f"--by metadata.{key}: no sample has this key")
-    return said
+            notices.append(f"--by metadata.{key}: no sample has this key")
+    return notices
 
 
 def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:
-    """What the task's aggregates come to, the headline first."""
-    return _with_own_names(summaries_by_part(definition, table, level, python))
+    """The results of the task's aggregates, the headline first."""
+    return _with_unique_names(summaries_by_part(definition, table, level, python))
 
 
 def summaries_by_part(
     definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics
 ) -> list[tuple[PartSpec, Summary]]:
-    """The same, each by the name that its own aggregate gives it."""
-    found: list[tuple[PartSpec, Summary]] = []
+    """The same, each with its aggregate and under the name that the aggregate gave it."""
+    summaries: list[tuple[PartSpec, Summary]] = []
     for part in definition.aggregates:
-        options = _options(part)
-        name = "python" if runs_code(part) else part.use
-        if name == "python":
-            options = {"found": found_for(python, definition.name, part.key, table)}
-        with _as_the_run_asks(definition, part):
+        name, options = part.use, _options(part)
+        if runs_code(part):
+            name, options = "python", {"found": output_for(python, definition.name, part.key, table)}
+        with _bad_options_refused(definition, part):
             aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
             scores = table.tables[part.options.get("scorer")]
-            summaries = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
-        found.extend((part, summary) for summary in summaries)
-    return found
+            bounded = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
+        summaries += [(part, summary) for summary in bounded]
+    return summaries
 
 
-_ABOUT = ("scorer", "lower_is_better", "own_scale")
-"""Options that say what a number is over and how it is read, and not how it is computed."""
+_NOT_PASSED = ("scorer", "lower_is_better", "own_scale")
+"""Options that say what a number is over and how to read it, not how to compute it."""
 
 
 def _options(part: PartSpec) -> dict[str, Any]:
-    return {key: value for key, value in part.options.items() if key not in _ABOUT}
+    return {key: value for key, value in part.options.items() if key not in _NOT_PASSED}
 
 
 @contextmanager
-def _as_the_run_asks(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
+def _bad_options_refused(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
     """The run file is untrusted: it may give an aggregate options that it does not have."""
     try:
         yield
     except (TypeError, ValueError, KeyError, ArithmeticError) as error:
         raise UsageError(
-            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed as the run asks: "
-            f"{type(error).__name__}: {error}"
+            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed with the run's "
+            f"options: {type(error).__name__}: {error}"
         ) from error
 
 
-def _with_own_names(found: list[tuple[PartSpec, Summary]]) -> list[Summary]:
+def _with_unique_names(summaries: list[tuple[PartSpec, Summary]]) -> list[Summary]:
     """A name used by two aggregates is prefixed with the aggregate's key, and with its scorer's if needed."""
-    names = [[summary.name for _, summary in found]]
-    names.append([f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in found])
-    names.append([f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(found, names[1], strict=True)])
-    own = []
-    for at, (_, summary) in enumerate(found):
-        level = next((level for level in names if level.count(level[at]) == 1), names[-1])
-        own.append(summary if level is names[0] else msgspec.structs.replace(summary, name=level[at]))
-    return own
+    short = [summary.name for _, summary in summaries]
+    by_key = [f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in summaries]
+    by_scorer = [f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(summaries, by_key, strict=True)]
+    unique = []
+    for index, (_, summary) in enumerate(summaries):
+        names = next((names for names in (short, by_key) if names.count(names[index]) == 1), by_scorer)
+        unique.append(summary if names is short else msgspec.structs.replace(summary, name=names[index]))
+    return unique
 
 
 def _scorers(definition: TaskDefinition) -> list[ScorerRow]:
@@ -387,7 +382,7 @@ def _scorers(definition: TaskDefinition) -> list[ScorerRow]:
 
 
 def _scoring_signature(definition: TaskDefinition) -> str:
-    """How a prediction became a score: the definition, not the word the task file used for it."""
+    """How a prediction became a score: by its definition, not by the name in the task file."""
     return "+".join(_part_signature(part) for part in definition.scorers) or "none"
 
 

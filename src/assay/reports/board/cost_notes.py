@@ -1,4 +1,4 @@
-"""What a board says about its cost: whether there is any to show, which prices it is based on, why it is unknown."""
+"""Notes on the cost in a leaderboard: whether there is any to show, which prices it uses, why it is unknown."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def costs_something(row: TaskRow) -> bool:
 
 
 def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> list[str]:
-    """Which prices the cost is based on, how old they are, and what to do about it; why a cost, or one of those
-    `besides`, is unknown.
+    """Which prices the cost uses, how old they are, and what to do about it; why a cost, or one of those `besides`, is
+    unknown.
     """
     costs: list[Cost] = []
     for board in boards:
@@ -27,12 +27,10 @@ def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> 
         if board.judge_cost is not None and is_told(board.judge_cost):
             costs.append(board.judge_cost)
     sources = dict.fromkeys((cost.source, cost.date) for cost in costs if cost.source and cost.amount)
-    said = [
+    notes = [
         f"cost: {source}, dated {date}"
         + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
         for source, date in sources
     ]
-    return [
-        *said,
-        *(f"cost: {why}" for why in reasons_together(each.reason for each in (*costs, *besides) if each.reason)),
-    ]
+    reasons = reasons_together(each.reason for each in (*costs, *besides) if each.reason)
+    return [*notes, *(f"cost: {reason}" for reason in reasons)]

@@ -17,7 +17,7 @@ METHOD = "combined"
 
 
 def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], level: float) -> list[GroupRow]:
-    """One row for each group and number, groups of groups before those that they hold."""
+    """One row for each group and number, groups of groups before the groups inside them."""
     members: dict[str, list[TaskRow]] = {}
     reported: dict[str, list[Mapping[str, Any]]] = {}
     for definition, row in zip(definitions, rows, strict=True):
@@ -34,14 +34,14 @@ def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], l
 
 
 def _groups_of(definition: TaskDefinition) -> list[Mapping[str, Any]]:
-    found = definition.metadata.get("groups")
-    if not isinstance(found, list):  # a run file is untrusted
+    groups = definition.metadata.get("groups")
+    if not isinstance(groups, list):  # a run file is untrusted
         return []
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("metrics"), list)]
+    return [group for group in groups if isinstance(group, dict) and isinstance(group.get("metrics"), list)]
 
 
 def _numbers(reported: Mapping[str, Any], members: Sequence[TaskRow]) -> list[str]:
-    """What the tasks call the number, under each filter that the group takes or that there is."""
+    """The tasks' names of the number, under each filter that the group lists, or under all."""
     metric, filters = str(reported.get("metric")), reported.get("filters")
     if isinstance(filters, list):
         return [metric if each == "none" else f"{metric},{each}" for each in filters]
@@ -50,10 +50,10 @@ def _numbers(reported: Mapping[str, Any], members: Sequence[TaskRow]) -> list[st
 
 
 def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow], level: float) -> GroupRow:
-    found = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
+    summaries = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
     # a task without this number is left out; one that could not be scored leaves the group without a mean
-    parts = [(row, each) for row, each in found if each is not None]
-    about: dict[str, Any] = {
+    parts = [(row, summary) for row, summary in summaries if summary is not None]
+    fields: dict[str, Any] = {
         "group": name,
         "metric": number,
         "tasks": [row.task for row, _ in parts],
@@ -63,24 +63,24 @@ def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow
     missing = [row.task for row, each in parts if each.value is None]
     if missing or not parts:
         reason = f"there is no score of {', '.join(missing)}" if parts else "none of its tasks has this number"
-        return GroupRow(score=None, reason=reason, **about)
+        return GroupRow(score=None, reason=reason, **fields)
     weights = [float(each.scored) if weight_by_size else 1.0 for _, each in parts]
-    whole = math.fsum(weights)
-    shares = [weight / whole for weight in weights]
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
     score = math.fsum(share * (each.value or 0.0) for share, (_, each) in zip(shares, parts, strict=True))
-    return GroupRow(score=score, interval=_interval(score, shares, [each for _, each in parts], level), **about)
+    return GroupRow(score=score, interval=_interval(score, shares, [each for _, each in parts], level), **fields)
 
 
 def _interval(score: float, shares: Sequence[float], parts: Sequence[Summary], level: float) -> ScoreInterval | None:
-    """Tasks are independent, so that the variances of their means add up, each with the square of its weight."""
+    """Tasks are independent, so the variances of their means add up, each with the square of its weight."""
     quantile = normal_quantile(0.5 + level / 2.0)
     variance = 0.0
     for share, each in zip(shares, parts, strict=True):
         if each.low is None or each.high is None:
             return None
         error = (each.details or {}).get("standard_error")
-        known = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
-        variance += (share * known) ** 2
+        standard_error = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
+        variance += (share * standard_error) ** 2
     reach = quantile * math.sqrt(variance)
     within = all(each.low is not None and each.high is not None and each.low >= 0 and each.high <= 1 for each in parts)
     low, high = (max(0.0, score - reach), min(1.0, score + reach)) if within else (score - reach, score + reach)

@@ -1,4 +1,4 @@
-"""One pass over a journal: per task the columns that tables and aggregates need, in memory that counts only scores."""
+"""One pass over a journal: per task the columns that tables and aggregates need, keeping only scores in memory."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from assay.reports.board.likelihood import LikelihoodFields, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
 from assay.reports.board.weak_passes import grade_of, is_weak_pass
 from assay.reports.measure import Measure, measure_of, values_by
+from assay.reports.outcomes import timed_out
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
@@ -80,10 +81,10 @@ _L = TypeVar("_L", bound=AttemptLine)
 
 @dataclass(slots=True)
 class TaskTable:
-    """What the journal says about one task."""
+    """What the journal holds about one task."""
 
     tables: dict[str | None, ScoreTable]
-    """Per scorer key that an aggregate asks for; None stands for whichever scorer applied."""
+    """By scorer key, for each that an aggregate reads; None stands for all scorers."""
     scored: int = 0
     """Attempts that are in the aggregates."""
     failed: int = 0
@@ -105,7 +106,7 @@ class TaskTable:
     digest: int = 0
     """Order-independent: the sum of the digests of all attempts that count."""
     likelihoods: ScoreTable = field(default_factory=ScoreTable)
-    """What `reports/board/likelihood.py` made of the log-probabilities, one row per attempt that has any."""
+    """Values that `reports/board/likelihood.py` computed from log-probabilities, a row per attempt that has any."""
     slices: dict[str, dict[str, ScoreTable]] = field(default_factory=dict)
     """Metadata key -> its value -> the scores of those samples, for the task's first aggregate."""
     too_many: set[str] = field(default_factory=set)
@@ -113,15 +114,13 @@ class TaskTable:
 
     def add(self, line: AttemptLine, view: View) -> None:
         self.latencies.add(line.seconds)
-        likely = False
+        has_logprobs = False
         if line.trace is not None:
-            cut = False
-            for each in line.trace.completions:
-                if each.finish_reason == "length":
-                    cut = True
-                if each.logprob is not None or each.logprobs:
-                    likely = True
-            self.truncated += cut
+            truncated = False
+            for completion in line.trace.completions:
+                truncated |= completion.finish_reason == "length"
+                has_logprobs |= completion.logprob is not None or bool(completion.logprobs)
+            self.truncated += truncated
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
         if line.excluded:
             self.excluded += 1
@@ -129,7 +128,7 @@ class TaskTable:
             self._count_failure(line.failures)
         else:
             stated = self._count_scored(line)
-            if likely or stated is not None:
+            if has_logprobs or stated is not None:
                 self._add_likelihoods(line, stated, view)
         for scorer, table in self.tables.items():
             _fill(table, line, scorer, view.group_by)
@@ -137,7 +136,7 @@ class TaskTable:
             self._add_slice(key, line, view)
 
     def _count_scored(self, line: AttemptLine) -> float | None:
-        """Count an attempt that is in the aggregates; the confidence that it states, where it does."""
+        """Count an attempt that is in the aggregates, and return the confidence that it states, if any."""
         self.scored += 1
         graded = weak = False
         stated = None
@@ -145,13 +144,13 @@ class TaskTable:
             values = score.values
             if not score.extracted:
                 self.nothing_extracted += 1
-            # most scores hold neither, and a million lookups are slow
+            # most scores have neither, and a million lookups are slow
             if "outcome" in values and isinstance(outcome := values["outcome"], str):
                 self.outcomes[outcome] += 1
                 graded |= grade_of(values, score.metadata) is not None
                 weak |= is_weak_pass(values, score.metadata)
-            if "confidence" in values and stated is None and isinstance(said := values["confidence"], NUMBER):
-                stated = float(said)
+            if "confidence" in values and stated is None and isinstance(confidence := values["confidence"], NUMBER):
+                stated = float(confidence)
         if graded:
             self.weak_passes = (self.weak_passes or 0) + weak
         return stated
@@ -177,17 +176,17 @@ class TaskTable:
         _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
 
     def add_spending(self, line: AttemptLine) -> None:
-        """What the attempt used; that of failed attempts counts too, also when they were retried."""
+        """Add what the attempt used; failed attempts count too, even if they were retried."""
         add_attempt(line, self.spent, self.judges)
 
     def _count_failure(self, failures: list[_Failure]) -> None:
-        if any(failure.kind == "timeout" for failure in failures):
+        if timed_out(failures):
             self.timeouts += 1
         else:
             self.failed += 1
-        first = failures[0]
-        self.failure_kinds[f"{first.stage}/{first.kind}"] += 1
-        self.failure_example.setdefault(f"{first.stage}/{first.kind}", first.message)
+        kind = f"{failures[0].stage}/{failures[0].kind}"
+        self.failure_kinds[kind] += 1
+        self.failure_example.setdefault(kind, failures[0].message)
 
 
 def read_tables(
@@ -199,19 +198,19 @@ def read_tables(
     watch: Callable[[int, _L], object] | None = None,
     only: Callable[[_L], bool] | None = None,
 ) -> dict[str, TaskTable]:
-    """The tables of every task, from the lines that count; what was spent, from all lines.
+    """The tables of every task, from the lines that count; spending, from all lines.
 
     `watch` is called with every line that counts and its place, for callers that also need the journal.
-    `only` picks lines: the others are ignored.
+    `only` selects lines: the others are ignored.
     """
     view = view or View()
     tasks = {definition.name: empty_table(definition) for definition in definitions}
 
-    def spent_in_vain(line: AttemptLine) -> None:
+    def count_failed(line: AttemptLine) -> None:
         if line.task in tasks:
             tasks[line.task].add_spending(line)
 
-    for place, line in counting_lines(path, kind, spent_in_vain):
+    for place, line in counting_lines(path, kind, count_failed):
         table = tasks.get(line.task)
         if table is None:
             continue
@@ -238,21 +237,16 @@ def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: st
         return
     group = metadata_value(line.metadata, group_by) if line.metadata else None
     if line.failures:
-        timeout = any(failure.kind == "timeout" for failure in line.failures)
-        table.add_failure(timeout=timeout, sample=line.index, attempt=line.attempt, group=group)
+        table.add_failure(timeout=timed_out(line.failures), sample=line.index, attempt=line.attempt, group=group)
     elif values := values_by(scorer, line.scores):
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 
 
 def _digest(line: AttemptLine) -> int:
-    """What the attempt came to, without how long it took."""
-    said = line.trace.prediction if line.trace is not None else None
-    kinds = [failure.kind for failure in line.failures] if line.failures else []
-    scores = line.scores
-    if len(scores) == 1:  # as nearly always
-        values = [(scores[0].name, scores[0].values)]
-    else:
-        values = [(score.name, score.values) for score in scores]
+    """The attempt's outcome, without how long it took."""
+    prediction = line.trace.prediction if line.trace is not None else None
+    kinds = [failure.kind for failure in line.failures]
+    values = [(score.name, score.values) for score in line.scores]
     digest = _DIGEST.copy()
-    digest.update(canonical_json((line.key, said, values, kinds)))
+    digest.update(canonical_json((line.key, prediction, values, kinds)))
     return int.from_bytes(digest.digest(), "big")

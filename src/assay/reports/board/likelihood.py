@@ -24,6 +24,7 @@ from assay.stats.calibration import (
     reliability_bins,
     word_perplexity,
 )
+from assay.stats.cells import groups_of
 from assay.stats.intervals import Codes, Floats, Interval, clustered_mean_interval, mean_interval
 from assay.stats.score_table import Numbers, ScoreTable
 
@@ -53,7 +54,7 @@ def values_of(
     completions: Sequence[LikelihoodFields], prediction: str, stated: float | None, right: float | None
 ) -> dict[str, float]:
     """The columns of one attempt; empty without log-probabilities in its completions or a stated confidence."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     scored = [each for each in completions if each.logprob is not None]
     written = [each for each in completions if each.logprobs]
     confidence = stated
@@ -61,18 +62,18 @@ def values_of(
         logs = [token.logprob for token in written[-1].logprobs or () if token.logprob is not None]
         if logs:
             total = math.fsum(logs)
-            found.update(log_likelihood=total, tokens=float(len(logs)), bytes=_bytes(written[-1].text))
+            values.update(log_likelihood=total, tokens=float(len(logs)), bytes=_bytes(written[-1].text))
             confidence = math.exp(total / len(logs)) if confidence is None else confidence
     elif len(scored) == 1 and scored[0].logprob is not None:
-        found.update(log_likelihood=scored[0].logprob, bytes=_bytes(scored[0].text))
+        values.update(log_likelihood=scored[0].logprob, bytes=_bytes(scored[0].text))
         if scored[0].raw is not None and isinstance(count := scored[0].raw.continuation_tokens, int):
-            found["tokens"] = float(count)
+            values["tokens"] = float(count)
     elif scored and confidence is None:
         confidence = _share_of_choices(scored, prediction)
     if confidence is not None and right in (0.0, 1.0) and -1e-9 <= confidence <= 1.0 + 1e-9:
         confidence = min(max(confidence, 0.0), 1.0)
-        found.update(confidence=confidence, right=float(right), squared_error=(confidence - float(right)) ** 2)
-    return found
+        values.update(confidence=confidence, right=float(right), squared_error=(confidence - float(right)) ** 2)
+    return values
 
 
 def calibration_of(table: ScoreTable, level: float) -> Calibration | None:
@@ -81,12 +82,11 @@ def calibration_of(table: ScoreTable, level: float) -> Calibration | None:
     if not len(numbers):
         return None
     stated, right = numbers.rows.T
-    groups = numbers.clusters if numbers.clustered else None
     [brier] = mean(table, field="squared_error", name="brier", bounds=(0.0, 1.0), level=level)
     return Calibration(
         answers=len(numbers),
         confidence="scorer's value `confidence`, else geometric mean of token probabilities",
-        expected_error=_ece(stated, right, groups, level),
+        expected_error=_ece(stated, right, groups_of(numbers), level),
         brier=brier,
         bins=reliability_bins(stated, right, bins=BINS),
     )
@@ -97,22 +97,22 @@ def likelihood_of(table: ScoreTable, level: float) -> Likelihood | None:
     sized = table.numbers("log_likelihood", "bytes")
     if not len(sized) or sized.rows[:, 1].sum() <= 0:
         return None
-    counted = table.numbers("log_likelihood", "tokens")
+    tokenised = table.numbers("log_likelihood", "tokens")
     nats = _ratio_interval(sized, level)
     return Likelihood(
         texts=len(sized),
-        tokens=int(counted.rows[:, 1].sum()) if len(counted) else None,
+        tokens=int(tokenised.rows[:, 1].sum()) if len(tokenised) else None,
         bytes=int(sized.rows[:, 1].sum()),
         bits_per_byte=_summary(
             "bits_per_byte", bits_per_byte(*sized.rows.T), _mapped(nats, lambda value: value / math.log(2.0))
         ),
-        perplexity=_perplexity(counted, level) if len(counted) else None,
+        perplexity=_perplexity(tokenised, level) if len(tokenised) else None,
     )
 
 
 def _perplexity(numbers: Numbers, level: float) -> Summary | None:
     try:
-        # per token: the same quotient as per word, with tokens for words
+        # per token rather than per word: the formula is the same
         value = word_perplexity(*numbers.rows.T)
     except ValueError:
         return None
@@ -123,14 +123,14 @@ def _perplexity(numbers: Numbers, level: float) -> Summary | None:
 def _ratio_interval(numbers: Numbers, level: float) -> Interval:
     """Interval of −Σ log-likelihood / Σ size: a ratio of means, linearised, cluster-robust where texts have groups.
 
-    No text is likelier than certain, so it does not reach below 0.
+    No text is more likely than certain, so it does not reach below 0.
     """
     logs, sizes = numbers.rows.T
     ratio = -float(logs.sum() / sizes.sum())
     linear = ratio + (-logs - ratio * sizes) / float(sizes.mean())
-    groups = numbers.clusters if numbers.clustered else None
-    found = mean_interval(linear, level) if groups is None else clustered_mean_interval(linear, groups, level)
-    return replace(found.clipped(0.0, math.inf), method=f"ratio-{found.method}")
+    groups = groups_of(numbers)
+    interval = mean_interval(linear, level) if groups is None else clustered_mean_interval(linear, groups, level)
+    return replace(interval.clipped(0.0, math.inf), method=f"ratio-{interval.method}")
 
 
 def _mapped(interval: Interval, change: Callable[[float], float]) -> Interval:
@@ -140,10 +140,10 @@ def _mapped(interval: Interval, change: Callable[[float], float]) -> Interval:
 
 
 def _ece(stated: Floats, right: Floats, groups: Codes | None, level: float) -> Summary:
-    """The error with its interval, beside what a calibrated model shows with these confidences."""
-    tested = calibration_test(stated, right, groups=groups, bins=BINS, level=level)
-    found = _summary("ece", expected_calibration_error(stated, right, bins=BINS), tested.interval)
-    return replace(found, details={"if_calibrated": tested.if_calibrated, "p_value": tested.p_value})
+    """The error with its interval, and the error of a calibrated model with these confidences."""
+    test = calibration_test(stated, right, groups=groups, bins=BINS, level=level)
+    summary = _summary("ece", expected_calibration_error(stated, right, bins=BINS), test.interval)
+    return replace(summary, details={"if_calibrated": test.if_calibrated, "p_value": test.p_value})
 
 
 def _summary(name: str, value: float, interval: Interval) -> Summary:
@@ -161,7 +161,7 @@ def _share_of_choices(scored: Sequence[LikelihoodFields], prediction: str) -> fl
     logs: dict[str, float] = {}
     for each in scored:
         if each.logprob is not None:
-            # the same choice without its question may have been scored after it; the first is the answer
+            # the same choice may have been scored again without its question; the first is the answer
             logs.setdefault(each.text.strip(), each.logprob)
     chosen = logs.get(prediction.strip())
     if chosen is None or len(logs) < 2:

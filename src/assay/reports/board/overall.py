@@ -18,47 +18,48 @@ NOT_SHARES = ("perplexity", "bits_per_byte")
 
 
 def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
-    """The mean; a task without a score leaves the overall score out, a refused one only itself."""
-    counted = [row for row in rows if _counts(row)]
-    if not counted:
+    """The mean, with a note on tasks left out, or None with the reason.
+
+    A task without a score leaves no overall score; a refused one is left out.
+    """
+    included = [row for row in rows if _counts(row)]
+    if not included:
         tried = [row for row in rows if row.refused is None]
-        measured = any(row.has_score for row in tried)
-        why = (
-            "its tasks are likelihood tasks (perplexity, bits per byte)"
-            if measured
-            else "none of its tasks has a score"
-        )
-        return None, why if tried else "no task could be run"
-    missing = [row for row in counted if row.score is None]
+        if not tried:
+            return None, "no task could be run"
+        if any(row.has_score for row in tried):
+            return None, "its tasks are likelihood tasks (perplexity, bits per byte)"
+        return None, "none of its tasks has a score"
+    missing = [row for row in included if row.score is None]
     if missing:
-        scored = "no sample was scored in" if not any(row.scored for row in missing) else "there is no score of"
-        return None, f"{scored} {', '.join(row.task for row in missing)}"
+        reason = "there is no score of" if any(row.scored for row in missing) else "no sample was scored in"
+        return None, f"{reason} {', '.join(row.task for row in missing)}"
     left_out = {
         "refused": [row.task for row in rows if row.refused is not None],
         "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
         "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
     }
     omitted = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
-    note = f"over {len(counted)} of {len(rows)} tasks; {omitted}" if omitted else None
-    return math.fsum(row.score for row in counted if row.score is not None) / len(counted), note
+    note = f"over {len(included)} of {len(rows)} tasks; {omitted}" if omitted else None
+    return math.fsum(row.score for row in included if row.score is not None) / len(included), note
 
 
 def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> ScoreInterval | None:
     """The interval of the mean over tasks; None when there is no mean, or one of the tasks has no interval."""
-    counted = [row for row in rows if _counts(row)]
-    return None if overall is None or not counted else interval_of_tasks(counted, level)
+    included = [row for row in rows if _counts(row)]
+    return None if overall is None or not included else interval_of_tasks(included, level)
 
 
 def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
-    """The overall score had every failed attempt been wrong, and had every one been right; None where nothing failed,
-    or where a task has failed attempts and no bounds.
+    """The overall score if every failed attempt had been wrong, and if every one had been right; None where nothing
+    failed, or where a task has failed attempts and no bounds.
     """
-    counted = [row for row in rows if in_overall(row)]
-    found = [bounds for row in counted if (bounds := bounds_of(row)) is not None]
-    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+    included = [row for row in rows if in_overall(row)]
+    bounds = [each for row in included if (each := bounds_of(row)) is not None]
+    if not any(map(failed_attempts, included)) or len(bounds) < len(included):
         return None
-    wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(counted, found, strict=True)]
-    right = [_with(row, each.high, each.high_interval, level) for row, each in zip(counted, found, strict=True)]
+    wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(included, bounds, strict=True)]
+    right = [_with(row, each.high, each.high_interval, level) for row, each in zip(included, bounds, strict=True)]
     low, high = (math.fsum(row.score or 0.0 for row in each) / len(each) for each in (wrong, right))
     ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
     low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
@@ -66,7 +67,7 @@ def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
 
 
 def bounds_of(row: TaskRow) -> Bounds | None:
-    """What a task's score would be at both ends of its failed attempts; all attempts of a refused task failed."""
+    """The task's score if its failed attempts had been wrong, or right; all attempts of a refused task failed."""
     if row.refused is not None:
         return Bounds(low=0.0, high=1.0)
     if row.score is None or failed_attempts(row):
@@ -76,7 +77,7 @@ def bounds_of(row: TaskRow) -> Bounds | None:
 
 
 def failed_attempts(row: TaskRow) -> int:
-    """Attempts whose failure keeps a number out of the task's score."""
+    """Attempts that the task's score lacks because they failed."""
     first = row.aggregates[0] if row.aggregates else row
     return first.failed + first.timeouts
 
@@ -87,7 +88,7 @@ def in_overall(row: TaskRow) -> bool:
 
 
 def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
-    """The row at one end of its failed attempts; its aggregates know only what was measured."""
+    """The row with a score at one end of its bounds, without aggregates: those are of what was measured."""
     method = row.interval.method if row.interval is not None else ""
     interval = None if ends is None else ScoreInterval(low=ends[0], high=ends[1], level=level, method=method)
     return replace(
@@ -95,16 +96,16 @@ def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: f
     )
 
 
-def interval_of_tasks(counted: list[TaskRow], level: float) -> ScoreInterval | None:
-    """The same for any tasks, such as those of a category."""
-    if len(counted) == 1:
-        return counted[0].interval
-    known = [found for row in counted if (found := _task_score(row)) is not None]
-    return combined_interval(known, level) if len(known) == len(counted) else None
+def interval_of_tasks(rows: list[TaskRow], level: float) -> ScoreInterval | None:
+    """The interval of the mean over these tasks, such as those of a category."""
+    if len(rows) == 1:
+        return rows[0].interval
+    scores = [score for row in rows if (score := _task_score(row)) is not None]
+    return combined_interval(scores, level) if len(scores) == len(rows) else None
 
 
 class TaskScore(NamedTuple):
-    """A task's mean, and what its interval knows about it."""
+    """A task's mean with its interval."""
 
     mean: float
     low: float
@@ -117,16 +118,16 @@ class TaskScore(NamedTuple):
 
 
 def combined_interval(scores: Sequence[TaskScore], level: float) -> ScoreInterval | None:
-    """Of the mean over tasks, each with the same weight."""
+    """The interval of the mean over tasks, each with the same weight."""
     scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
-    found = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
-    if found.low is None or found.high is None:
+    interval = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
+    if interval.low is None or interval.high is None:
         return None
-    return ScoreInterval(low=found.low, high=found.high, level=level, method=found.method)
+    return ScoreInterval(low=interval.low, high=interval.high, level=level, method=interval.method)
 
 
 def _task_score(row: TaskRow) -> TaskScore | None:
-    """The row's score with the error that its aggregate has."""
+    """The row's score with the standard error of its aggregate."""
     if row.score is None or row.interval is None:
         return None
     headline = row.aggregates[0] if row.aggregates else Summary(name="", value=row.score, scored=row.scored)
@@ -139,7 +140,7 @@ def _task_score(row: TaskRow) -> TaskScore | None:
 
 
 def _task_mean(score: TaskScore) -> TaskMean:
-    """With the error that is known; where none is, as the interval has it."""
+    """The mean with its variance: from the standard error, or from the interval where there is none."""
     mean, units = score.mean, score.units
     if score.method == "wilson":
         # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom

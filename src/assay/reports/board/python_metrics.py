@@ -20,7 +20,7 @@ from assay.reports.board.journal_table import TaskTable
 FILE = "python_metrics.json"
 WITH_CODE = ("python", "lm_eval")
 KeptMetrics = dict[str, dict[str, Any]]
-"""Task -> `digest` and `metrics`: aggregate key -> what was found."""
+"""Task -> `digest` and `metrics`: aggregate key -> its output."""
 
 
 def runs_code(part: PartSpec) -> bool:
@@ -38,20 +38,20 @@ def read_python_metrics(folder: Path) -> KeptMetrics:
         raise UsageError(f"{path}: not a file of Python metrics: {error}. Delete it to have it rebuilt.") from error
 
 
-def found_for(kept: KeptMetrics, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
+def output_for(kept: KeptMetrics, task: str, part: str, table: TaskTable) -> dict[str, Any] | None:
     """The results for exactly these scores; None when they are missing, or for other scores."""
     entry = kept.get(task)
     if entry is None or entry["digest"] != f"{table.digest:x}":
         return None
-    found: dict[str, Any] | None = entry["metrics"].get(part)
-    return found
+    output: dict[str, Any] | None = entry["metrics"].get(part)
+    return output
 
 
 def broken_metrics(kept: KeptMetrics, definition: TaskDefinition, table: TaskTable) -> dict[str, str]:
     """The Python metrics of a task that broke over exactly these scores: failure kind -> what happened."""
-    found = {part.key: found_for(kept, definition.name, part.key, table) or {} for part in definition.aggregates}
+    outputs = {part.key: output_for(kept, definition.name, part.key, table) or {} for part in definition.aggregates}
     return {
-        f"metric/{each.get('kind', 'bad_output')}": f"{key}: {each['error']}"
-        for key, each in found.items()
-        if "error" in each
+        f"metric/{output.get('kind', 'bad_output')}": f"{key}: {output['error']}"
+        for key, output in outputs.items()
+        if "error" in output
     }

@@ -15,34 +15,35 @@ FOLDER = "sandboxes"
 
 
 def sandbox_of(folder: Path, run_file: RunFile) -> dict[str, Any] | None:
-    """The weakest protection that any machine had; `machines` says what each had, where there were several."""
-    found = _recorded(folder)
-    if run_file.sandbox is not None and run_file.sandbox not in found.values():
-        found = {"first": run_file.sandbox, **found}
-    if not found:
+    """The weakest protection that any machine had, with the tier of each under `machines` where there were several."""
+    reports = _recorded(folder)
+    if run_file.sandbox is not None and run_file.sandbox not in reports.values():
+        reports = {"first": run_file.sandbox, **reports}
+    if not reports:
         return None
-    weakest = max(found.values(), key=lambda report: _weakness(report.get("tier")))
-    if len(found) == 1:
+    weakest = max(reports.values(), key=lambda report: _weakness(report.get("tier")))
+    if len(reports) == 1:
         return weakest
-    return {**weakest, "machines": {name: report.get("tier") for name, report in found.items()}}
+    return {**weakest, "machines": {name: report.get("tier") for name, report in reports.items()}}
 
 
-def told_of(sandbox: dict[str, Any] | None) -> list[str]:
-    """A sentence where machines differ in what they stopped."""
+def sandbox_notices(sandbox: dict[str, Any] | None) -> list[str]:
+    """A notice where machines had different tiers."""
     tiers = (sandbox or {}).get("machines", {})
     if len(set(tiers.values())) < 2:
         return []
-    return ["model-written code ran in sandboxes of several tiers: " + ", ".join(f"{k} {v}" for k, v in tiers.items())]
+    listed = ", ".join(f"{machine} {tier}" for machine, tier in tiers.items())
+    return [f"model-written code ran in sandboxes of several tiers: {listed}"]
 
 
 def _recorded(folder: Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    reports: dict[str, dict[str, Any]] = {}
     for path in sorted((folder / FOLDER).glob("*.json")):
         try:
-            found[path.stem] = msgspec.json.decode(read_regular(path), type=dict[str, Any])
+            reports[path.stem] = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         except (OSError, UsageError, msgspec.MsgspecError, UnicodeDecodeError):
-            continue  # about a finished run; not worth failing a report for
-    return found
+            continue  # not worth failing a report for
+    return reports
 
 
 def _weakness(tier: object) -> int:

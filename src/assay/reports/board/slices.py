@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from assay.core.types import Summary
 from assay.reports.board.types import ScoreInterval, SliceRow
 from assay.reports.measure import Measure
+from assay.stats.intervals import Codes
 from assay.stats.score_table import Numbers, ScoreTable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def slice_rows(
     measure: Measure,
     level: float,
 ) -> list[SliceRow]:
-    """One row per value, in order; their p-values are corrected, and the weak ones marked, by `weak_slices`."""
+    """One row per value, in order; `weak_slices` corrects their p-values and marks the weak ones."""
     names = sorted(tables, key=_in_order)
     against = _against_rest([tables[name] for name in names], measure) if measure.headline else [None] * len(names)
     rows = []
@@ -52,7 +53,7 @@ def slice_rows(
 
 
 def told_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
-    """The slices of a task worth showing: where none of its samples has a value, there is one slice, the whole."""
+    """The slices of a task worth showing: a key that none of its samples has is left out."""
     keys = {each.by for each in rows if each.value != NO_VALUE}
     return [each for each in rows if each.by in keys]
 
@@ -60,8 +61,8 @@ def told_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
 def weak_slices(
     slices: list[list[SliceRow]], level: float, *, turned: Sequence[bool] | None = None
 ) -> list[list[SliceRow]]:
-    """The slices of all tasks with those significantly worse than the rest of their task marked: below it, above it for
-    the tasks that are `turned`, where lower is better.
+    """The slices of all tasks, with those marked that are significantly worse than the rest of their task: below it, or
+    above it for tasks that are `turned`, where lower is better.
 
     Holm's correction is over every slice of the report: among a hundred of them, five look weak by chance.
     """
@@ -87,7 +88,7 @@ def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
     """The weak slices of a task, weakest first; one sentence when none stands out."""
     weak = sorted((row for row in rows if row.weak), key=lambda row: -abs((row.score or 0.0) - (row.rest or 0.0)))
     if all(row.value == NO_VALUE for row in rows):
-        return []  # a key that no sample has is reported once, not once a task
+        return []  # a key that no sample has is reported once, not for every task
     if not weak:
         keys = ", ".join(dict.fromkeys(row.by for row in rows))
         return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level * 100:g} % level, Holm)"]
@@ -110,21 +111,21 @@ def _against_rest(tables: list[ScoreTable], measure: Measure) -> list[PartAgains
 def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool) -> PartAgainstRest | None:
     from assay.stats.subgroups import against_rest  # most runs have no slices
 
-    others = [each for place, each in enumerate(numbers) if place != index]
+    rest = [*numbers[:index], *numbers[index + 1 :]]
     return against_rest(
         numbers[index].values,
-        np.concatenate([each.values for each in others]),
+        np.concatenate([each.values for each in rest]),
         part_groups=numbers[index].clusters if clustered else None,
-        rest_groups=_apart([each.clusters for each in others]) if clustered else None,
+        rest_groups=_apart([each.clusters for each in rest]) if clustered else None,
     )
 
 
-def _apart(codes: list[np.ndarray[tuple[int], np.dtype[np.intp]]]) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+def _apart(tables: list[Codes]) -> Codes:
     """Cluster codes of several tables, renumbered so that none is shared."""
     shifted, start = [], 0
-    for each in codes:
-        shifted.append(each + start)
-        start += int(each.max()) + 1 if len(each) else 0
+    for codes in tables:
+        shifted.append(codes + start)
+        start += int(codes.max()) + 1 if len(codes) else 0
     return np.concatenate(shifted)
 
 
@@ -135,7 +136,7 @@ def _interval(summary: Summary, level: float) -> ScoreInterval | None:
 
 
 def _in_order(value: str) -> tuple[int, float, str]:
-    """Numbers by size, texts by the alphabet, numbers first."""
+    """Numbers first, by size, then texts in alphabetical order."""
     try:
         return 0, float(value), value
     except ValueError:

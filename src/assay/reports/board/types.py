@@ -61,7 +61,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
 
     answers: int
     confidence: str
-    """What was taken for the confidence."""
+    """What was used as the confidence."""
     expected_error: Summary
     brier: Summary
     bins: list[ReliabilityBin]
@@ -84,7 +84,7 @@ class ScorerRow(Struct, frozen=True, kw_only=True):
     key: str
     type: str
     purpose: str = "score"
-    """`score`, or `qa` for what only assures quality."""
+    """`score`, or `qa` for quality assurance only."""
     display_name: str | None = None
 
 
@@ -103,7 +103,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     scored: int
     """Attempts that the score is over."""
     failed: int
-    """Attempts that broke for another reason than time."""
+    """Attempts that failed for another reason than a timeout."""
     timeouts: int
     excluded: int
     remaining: int
@@ -120,7 +120,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     scoring: str = ""
     """The part of the signature that a change of level or clusters leaves alone."""
     unscored: int = 0
-    """Attempts that did not fail but lack the value that the score is made of."""
+    """Attempts that did not fail but lack the value that the score uses."""
     has_score: bool = True
     """False for a task that only describes, as by the share of every label: it is excluded from the overall score."""
     lower_is_better: bool = False
@@ -152,14 +152,13 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Attempts whose marks rest on what the model-written code itself reported; None when no outcome was graded."""
     category: str | None = None
     display_name: str | None = None
-    """The display name of the task."""
     scorers: list[ScorerRow] = []
     aggregates: list[Summary] = []
     cost: Cost | None = None
     """Of the evaluated model."""
     judges: list[JudgeRow] = []
     judge_cost: Cost | None = None
-    """Of all judges together; None when no judge was asked."""
+    """Of all judges together; None when no judge was called."""
     tokens_unknown: int = 0
     """Answers whose tokens the model did not count."""
     slices: list[SliceRow] = []
@@ -213,7 +212,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     cost: Cost | None = None
     """Of the evaluated model."""
     judge_cost: Cost | None = None
-    """Of all judges together; None when no judge was asked."""
+    """Of all judges together; None when no judge was called."""
     latency: Latency | None = None
     """Over the attempts of all tasks."""
     created: str = ""
@@ -236,7 +235,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
 
 
 def write_leaderboard_file(path: Path, leaderboard: Leaderboard) -> None:
-    """Write it whole or not at all, indented so that two of them can be diffed."""
+    """Write it atomically, indented so that two of them can be diffed."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(leaderboard), indent=2) + b"\n")
 
 

@@ -25,5 +25,5 @@ def is_weak_pass(values: Mapping[str, Any], metadata: Mapping[str, Any] | None) 
 
 def weak_sentence(passes: int, scored: int) -> str:
     """The warning about a score with weak passes."""
-    many = "1 pass is weak" if passes == 1 else f"{passes:,} passes are weak"
-    return f"{many}, of {scored:,} scored: the tests took the program's own word for it"
+    count = "1 pass is weak" if passes == 1 else f"{passes:,} passes are weak"
+    return f"{count}, of {scored:,} scored: the tests took the program's own word for it"

@@ -1,6 +1,6 @@
-"""What changed between two results, sample by sample: how much, how surely, and what else than the answers changed.
+"""What changed between two results, sample by sample: how much, how surely, and what besides the answers.
 
-Samples pair by (task, sample id, attempt). Everywhere the difference is B minus A: positive means B is better.
+Samples pair by (task, sample id, attempt). The difference is always B minus A: positive means B is better.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def diff(
 
 def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
     """The same, of two results that have been read."""
-    found = paired_diff(a, b, view, samples=samples)
-    if not found.unequal:
-        return found
+    result = paired_diff(a, b, view, samples=samples)
+    if not result.unequal:
+        return result
     if not allow_unequal:
         raise UsageError(
-            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(found.unequal)}. "
+            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(result.unequal)}. "
             "A comparison over what both have can favour the one that failed more, or whose answer key was changed; "
             "finish the runs, or use --allow-unequal."
         )
-    return _with_scores_of(found, *(side.board for side in over_shared((a, b), view)))
+    return _with_scores_of(result, *(side.board for side in over_shared((a, b), view)))
 
 
 def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
-    """Compares what is comparable; the scores beside the differences are those of the whole results."""
+    """Compare what is comparable; the scores beside the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
@@ -70,8 +70,8 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> Boar
     return _corrected(_board(sides, tasks, units, unequal, view))
 
 
-def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
-    """Scores over the same samples as the differences; what else changed is not known for just these."""
+def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
+    """With scores over the same samples as the differences; the other numbers are not known for just these."""
     before, after = ({row.task: row.score for row in board.tasks} for board in (a, b))
     tasks = [
         replace(
@@ -81,10 +81,10 @@ def _with_scores_of(found: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDi
             change=_change(before.get(task.task), after.get(task.task)),
             other_numbers=[],
         )
-        for task in found.tasks
+        for task in result.tasks
     ]
     return replace(
-        found,
+        result,
         tasks=tasks,
         overall_a=a.overall_score,
         overall_b=b.overall_score,
@@ -100,9 +100,9 @@ def _task(
     samples: int,
     units: dict[str, Units],
 ) -> TaskDiff:
-    """One task of both sides; what its pairs add to the difference goes into `units`, for the overall test."""
+    """One task of both sides; adds what its pairs contribute to the overall test to `units`."""
     first, second = rows
-    found = TaskDiff(
+    task = TaskDiff(
         task=name,
         score_a=first.score if first else None,
         score_b=second.score if second else None,
@@ -126,12 +126,12 @@ def _task(
     columns = [side.tasks.get(name) for side in sides]
     if first is None or second is None or columns[0] is None or columns[1] is None:
         scored = [row.scored if row else 0 for row in rows]
-        return replace(found, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
-    return _paired(found, sides, (columns[0], columns[1]), view, samples, units)
+        return replace(task, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
+    return _paired(task, sides, (columns[0], columns[1]), view, samples, units)
 
 
 def _paired(
-    found: TaskDiff,
+    task: TaskDiff,
     sides: tuple[Side, Side],
     columns: tuple[Columns, Columns],
     view: View,
@@ -141,29 +141,29 @@ def _paired(
     a, b = columns
     _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
     both = a.scored[rows_a] & b.scored[rows_b]
-    counted = a.in_score[rows_a] & b.in_score[rows_b]
+    in_both = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
-    before, after = _on_scale(found, a.scores[pairs_a]), _on_scale(found, b.scores[pairs_b])
+    before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
     groups = _groups(b, pairs_b)
-    units[found.task] = units_of(before, after, groups)
+    units[task.task] = units_of(before, after, groups)
     flipped = np.flatnonzero(before != after)
-    # the largest moves first, losses before gains, so that what is shown is what matters
+    # the largest losses first
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
     return replace(
-        found,
-        compared=int((counted & same_key).sum()),
-        only_a=int(a.in_score.sum()) - int(counted.sum()),
-        only_b=int(b.in_score.sum()) - int(counted.sum()),
-        other_targets=int((counted & ~same_key).sum()),
-        key_unknown=found.content == "changed" and key_unknown(a, b),
+        task,
+        compared=int((in_both & same_key).sum()),
+        only_a=int(a.in_score.sum()) - int(in_both.sum()),
+        only_b=int(b.in_score.sum()) - int(in_both.sum()),
+        other_targets=int((in_both & ~same_key).sum()),
+        key_unknown=task.content == "changed" and key_unknown(a, b),
         comparison=compare(before, after, groups=groups, level=view.level),
         changes=_changes(a, b, rows_a, rows_b),
         flips=len(flipped),
         shown=[
             _flip(
-                sides[0].example(found.task, int(a.places[pairs_a[row]])),
-                sides[1].example(found.task, int(b.places[pairs_b[row]])),
+                sides[0].example(task.task, int(a.places[pairs_a[row]])),
+                sides[1].example(task.task, int(b.places[pairs_b[row]])),
                 better=bool(after[row] > before[row]),
             )
             for row in shown
@@ -173,46 +173,46 @@ def _paired(
 
 
 def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares that were turned round lie between −1 and 0; one more, and a difference of them is one of shares."""
+    """Negated shares lie between −1 and 0: adding 1 makes them shares again."""
     return scores + 1.0 if task.share_of_faults else scores
 
 
 def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
-    """The clusters of these rows, or None when every row stands alone."""
+    """The clusters of these rows, or None when every row is independent."""
     groups = columns.groups[rows]
     return groups if len(np.unique(groups)) < len(groups) else None
 
 
 def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]) -> Changes:
-    # a failed attempt may have no question on record; that is not a change of the question
+    # a failed attempt may have no recorded question; that is not a change of the question
     unknown = a.failed[rows_a] | b.failed[rows_b]
     prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
     targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
     answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
-    other = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
-    score = other & ~unknown & ~prompt & ~targets & ~answer
+    rescored = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
+    score = rescored & ~unknown & ~prompt & ~targets & ~answer
     counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
     return Changes(
         same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
     )
 
 
-def _flip(then: PerExample, now: PerExample, *, better: bool) -> Flip:
+def _flip(before: PerExample, after: PerExample, *, better: bool) -> Flip:
     return Flip(
-        id=now.id,
-        attempt=now.attempt,
-        score_a=then.score,
-        score_b=now.score,
-        prediction_a=_answer_or_failure(then),
-        prediction_b=_answer_or_failure(now),
-        targets=now.targets,
-        prompt_a=then.prompt,
-        prompt_b=now.prompt,
-        same_prompt=then.prompt == now.prompt,
-        same_targets=then.targets == now.targets,
+        id=after.id,
+        attempt=after.attempt,
+        score_a=before.score,
+        score_b=after.score,
+        prediction_a=_answer_or_failure(before),
+        prediction_b=_answer_or_failure(after),
+        targets=after.targets,
+        prompt_a=before.prompt,
+        prompt_b=after.prompt,
+        same_prompt=before.prompt == after.prompt,
+        same_targets=before.targets == after.targets,
         better=better,
-        answer_a=then.answer if then.failure is None else None,
-        answer_b=now.answer if now.failure is None else None,
+        answer_a=before.answer if before.failure is None else None,
+        answer_b=after.answer if after.failure is None else None,
     )
 
 
@@ -227,7 +227,7 @@ def _slices(
     after: NDArray[np.float64],
     view: View,
 ) -> list[SliceDiff]:
-    found: list[tuple[str, str, PairedComparison]] = []
+    comparisons: list[tuple[str, str, PairedComparison]] = []
     for key in view.by:
         codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.int64)
         distinct = np.unique(codes)
@@ -237,11 +237,11 @@ def _slices(
             )
         for code in distinct:
             inside = codes == code
-            compared = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
-            found.append((key, b.names[int(code)], compared))
+            comparison = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
+            comparisons.append((key, b.names[int(code)], comparison))
     return [
-        SliceDiff(by=key, value=value, comparison=compared, adjusted_p=None, significant=False)
-        for key, value, compared in sorted(found, key=lambda each: each[:2])
+        SliceDiff(by=key, value=value, comparison=comparison, adjusted_p=None, significant=False)
+        for key, value, comparison in sorted(comparisons, key=lambda each: each[:2])
     ]
 
 
@@ -274,18 +274,18 @@ def _board(
     )
 
 
-def _corrected(found: BoardDiff) -> BoardDiff:
-    """With Holm's correction over every task, and the overall difference where there are several tasks."""
+def _corrected(board: BoardDiff) -> BoardDiff:
+    """With Holm's correction over every task and, where there are several, the overall difference."""
     tested = {
         index: task.comparison
-        for index, task in enumerate(found.tasks)
+        for index, task in enumerate(board.tasks)
         if task.comparison is not None and task.comparison.n
     }
-    others = [] if found.overall is None else [found.overall.p_value]
-    own = corrected(list(tested.values()), found.level, others)
-    drops = _drops([*tested.values(), *([] if found.overall is None else [found.overall])], found.level)
-    tasks = list(found.tasks)
-    for index, each, drop in zip(tested, own, drops, strict=False):
+    overall_p = [] if board.overall is None else [board.overall.p_value]
+    results = corrected(list(tested.values()), board.level, overall_p)
+    drops = _drops([*tested.values(), *([] if board.overall is None else [board.overall])], board.level)
+    tasks = list(board.tasks)
+    for index, each, drop in zip(tested, results, drops, strict=False):
         tasks[index] = replace(
             tasks[index],
             comparison=each.comparison,
@@ -293,15 +293,16 @@ def _corrected(found: BoardDiff) -> BoardDiff:
             significant=each.significant,
             drop=drop,
         )
-    comparisons = len(own) + len(others)
-    overall = found.overall
+    comparisons = len(results) + len(overall_p)
+    overall = board.overall
     if overall is not None:
-        [*_, adjusted] = holm([*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *others])
-        overall = replace(corrected_overall(overall, adjusted, found.level, comparisons=comparisons), drop=drops[-1])
-    tasks = _corrected_slices(tasks, found.level)
-    found = replace(found, overall=overall, comparisons=comparisons)
-    found = replace(found, tasks=[replace(task, verdict=task_verdict(task, found)) for task in tasks])
-    return replace(found, verdict=board_verdict(found))
+        p_values = [1.0 if each.p_value is None else each.p_value for each in tested.values()]
+        [*_, adjusted] = holm([*p_values, *overall_p])
+        overall = replace(corrected_overall(overall, adjusted, board.level, comparisons=comparisons), drop=drops[-1])
+    tasks = _corrected_slices(tasks, board.level)
+    board = replace(board, overall=overall, comparisons=comparisons)
+    board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])
+    return replace(board, verdict=board_verdict(board))
 
 
 def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
@@ -310,15 +311,15 @@ def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list
 
 
 def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
-    """Slices are a separate family: corrected for every slice of every task, and not for the tasks."""
-    own = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
+    """Slices are a family of their own: corrected for every slice of every task, but not for the tasks."""
+    results = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
     return [
         replace(
             task,
             slices=[
                 replace(
                     each,
-                    comparison=(tested := next(own)).comparison,
+                    comparison=(tested := next(results)).comparison,
                     adjusted_p=tested.adjusted_p,
                     significant=tested.significant,
                 )
@@ -337,8 +338,8 @@ def _content(a: TaskRow | None, b: TaskRow | None) -> str:
     return "same" if a.sha256 == b.sha256 else "changed"
 
 
-def _same(a: TaskRow | None, b: TaskRow | None, what: Callable[[TaskRow], str]) -> str:
-    return "same" if a is None or b is None or what(a) == what(b) else "changed"
+def _same(a: TaskRow | None, b: TaskRow | None, part: Callable[[TaskRow], str]) -> str:
+    return "same" if a is None or b is None or part(a) == part(b) else "changed"
 
 
 def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
@@ -362,22 +363,22 @@ def _change(a: float | None, b: float | None) -> float | None:
 
 
 def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
-    said = []
-    for what, before, after in (
+    changes = []
+    for kind, before, after in (
         ("model", a.model, b.model),
         ("setting", _flat(a.settings), _flat(b.settings)),
         ("version of", a.versions, b.versions),
     ):
         for key in sorted({*before, *after}):
-            if before.get(key) != after.get(key) and not (what == "model" and repeats_name(key, before, after)):
+            if before.get(key) != after.get(key) and not (kind == "model" and repeats_name(key, before, after)):
                 then, now = setting_in_words(before.get(key)), setting_in_words(after.get(key))
-                said.append(f"{what} {key}: {then} → {now}")
-    return said
+                changes.append(f"{kind} {key}: {then} → {now}")
+    return changes
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings one by one, so that a change names the one that changed."""
-    found: dict[str, Any] = {}
+    """Nested settings one by one, so that a change names the one that changed."""
+    flat: dict[str, Any] = {}
     for key, value in settings.items():
-        found.update(value if isinstance(value, dict) else {key: value})
-    return found
+        flat.update(value if isinstance(value, dict) else {key: value})
+    return flat

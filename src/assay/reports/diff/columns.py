@@ -38,7 +38,7 @@ class _Rows:
     """Columns while they are being filled."""
 
     whole_numbers: bytearray = field(default_factory=bytearray)
-    """Those of `_WHOLE_NUMBERS`, row by row: a row is packed in less time than its parts are appended one by one."""
+    """Those of `_WHOLE_NUMBERS`, row by row: packing a row is faster than appending its parts one by one."""
     slices: dict[str, array[int]] = field(default_factory=dict)
     scores: array[float] = field(default_factory=lambda: array("d"))
     failed: array[int] = field(default_factory=lambda: array("b"))
@@ -61,7 +61,7 @@ class Columns:
     targets: Digests
     answers: Digests
     groups: Digests
-    """Of the cluster a sample belongs to: its group, or the sample itself."""
+    """Of the sample's cluster: its group, or the sample itself."""
     slices: dict[str, Digests]
     scores: NDArray[np.float64]
     """NaN where there is none: a gap in a column, never reported as a number."""
@@ -71,23 +71,22 @@ class Columns:
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = ~np.isnan(self.scores)
-        return found
+        scored: NDArray[np.bool_] = ~np.isnan(self.scores)
+        return scored
 
     @property
     def in_score(self) -> NDArray[np.bool_]:
-        """What the task's score is made of: the attempts with a number; where none has one (F1, `max`), all that did
-        not fail.
+        """The attempts behind the task's score: those with a number; where none has one (F1, `max`), all that did not
+        fail.
         """
         scored = self.scored
-        found: NDArray[np.bool_] = scored if scored.any() else ~self.failed
-        return found
+        return scored if scored.any() else np.asarray(~self.failed)
 
     def __len__(self) -> int:
         return len(self.identities)
 
     def without_numbers(self) -> Columns:
-        """The attempts of a task that has no mean, such as one of labels of which some have no weight."""
+        """The attempts of a task without a mean, such as one with labels that have no weight."""
         return replace(self, scores=np.full(len(self), np.nan))
 
     def only(self, rows: NDArray[np.bool_]) -> Columns:
@@ -143,7 +142,7 @@ def read_side(source: Path | str, view: View) -> Side:
 
 
 def _measure_of(row: TaskRow) -> Measure:
-    """As much of a task's measure as a leaderboard file has; its scores are computed already."""
+    """As much of a task's measure as a leaderboard file holds; its scores are already computed."""
     marks = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
     bounds = None if marks is None else (min(marks), max(marks))
     return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
@@ -182,11 +181,11 @@ class _Reading:
         self.paces = {name: Pace() for name in measures}
 
     def finished(self, means: Mapping[str, float | None]) -> dict[str, Columns]:
-        found = {name: _finished(rows, f"{self._folder}: task `{name}`") for name, rows in self._rows.items()}
-        return {
-            name: columns if self.measures[name].is_in_mean(means[name]) else columns.without_numbers()
-            for name, columns in found.items()
-        }
+        tasks = {}
+        for name, rows in self._rows.items():
+            columns = _finished(rows, f"{self._folder}: task `{name}`")
+            tasks[name] = columns if self.measures[name].is_in_mean(means[name]) else columns.without_numbers()
+        return tasks
 
     def add(self, place: int, line: _Line) -> None:
         self._pace(line)
@@ -240,9 +239,7 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
 
 
 def identity(sample: str, attempt: int) -> int:
-    """Of an attempt, in `Columns.identities`. Python's own 64-bit hash: columns never leave this process, and a million
-    texts are hashed quickly.
-    """
+    """The identity of an attempt in `Columns.identities`: Python's own hash, since columns never leave this process."""
     return hash(sample) if attempt == 1 else hash((sample, attempt))
 
 

@@ -1,4 +1,4 @@
-"""Two results at both ends of what their failed attempts could have been: how a gate on a difference is decided."""
+"""Two results at both extremes of what their failed attempts could have scored, for gates on a difference."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def _failed(side: Side, task: str) -> int:
 
 
 def _range(side: Side, task: str) -> Range | None:
-    """What an attempt can score at least and at most; None too where attempts have no number of their own."""
-    known, columns = side.measures[task].upward_bounds, side.tasks[task]
+    """The lowest and highest score of an attempt; None when unknown, or where attempts have no number of their own."""
+    bounds, columns = side.measures[task].upward_bounds, side.tasks[task]
     scores = columns.scores[columns.scored]
     if not len(scores) and not columns.failed.all():
         return None
-    return known if known is not None and holds_all(known, scores) else None
+    return bounds if bounds is not None and holds_all(bounds, scores) else None
 
 
 def _without(side: Side, tasks: list[str]) -> Side:
@@ -57,7 +57,7 @@ def _without(side: Side, tasks: list[str]) -> Side:
 
 
 def filled(side: Side, *, right: bool) -> Side:
-    """The result had every failed attempt been right, or wrong."""
+    """The result if every failed attempt had been right, or wrong."""
     return replace(side, tasks={name: _scored(side, name, each, right=right) for name, each in side.tasks.items()})
 
 

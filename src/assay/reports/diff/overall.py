@@ -28,19 +28,19 @@ METHOD = "combined-t"
 
 
 class Units(NamedTuple):
-    """What the pairs of a task, or its clusters, say about its mean difference."""
+    """What the pairs of a task, or its clusters, contribute to its mean difference."""
 
     moved: NDArray[np.float64]
     """What each adds to the mean difference; zeros left out."""
     size: int
     """How many pairs, or clusters, there are."""
     to_lose: int
-    """How many of them have something to lose: a score above 0."""
+    """How many of them have a score above 0 to lose."""
     variance: float
     """Of the mean difference, unbiased."""
     degrees: float
     answers: bool
-    """Whether they are right/wrong answers that stand alone."""
+    """Whether they are independent right/wrong answers."""
 
 
 def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> Units:
@@ -61,15 +61,14 @@ def units_of(before: NDArray[np.float64], after: NDArray[np.float64], groups: ND
 
 
 def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], level: float) -> OverallDiff:
-    """Student's t with the combined standard error and the degrees of freedom that Welch and Satterthwaite give a sum
-    of independent means; where few pairs differ, the exact sign-flip test over the pairs of all tasks at once, so that
-    a handful of samples never proves anything.
+    """Student's t with the combined standard error and Welch and Satterthwaite's degrees of freedom; where few pairs
+    differ, the exact sign-flip test over the pairs of all tasks at once, so that a handful of samples proves nothing.
     """
-    together = np.concatenate([each.moved for each in units]) / len(compared)
+    moved = np.concatenate([each.moved for each in units]) / len(compared)
     scale = all(each.scale for each in compared)
-    to_lose = sum(each.to_lose if one.scale else each.size for one, each in zip(compared, units, strict=True))
-    test, p_value = permutation_test(together) if len(together) <= EXACT_FLIPS else ("", 1.0)
-    found = OverallDiff(
+    to_lose = sum(unit.to_lose if task.scale else unit.size for task, unit in zip(compared, units, strict=True))
+    test, p_value = permutation_test(moved) if len(moved) <= EXACT_FLIPS else ("", 1.0)
+    result = OverallDiff(
         difference=math.fsum(each.difference or 0.0 for each in compared) / len(compared),
         interval=no_interval(METHOD, level, "no pair differs, so there is no spread to judge by"),
         p_value=p_value,
@@ -78,49 +77,49 @@ def overall_diff(compared: Sequence[PairedComparison], units: Sequence[Units], l
         least_p_drop=2.0**-to_lose if to_lose else None,
         scale=scale,
     )
-    if not len(together) and not all(each.answers for each in units):
-        return found  # only for right/wrong answers is it known how much the pairs could have differed
+    if not len(moved) and not all(each.answers for each in units):
+        return result  # how much pairs could have differed is known for right/wrong answers only
     error, degrees = _error(compared, units)
     if error == 0.0:
         reason = "every pair differs by the same amount, so there is no spread to judge by"
-        test, p_value = permutation_test(together)
-        return replace(found, interval=no_interval(METHOD, level, reason), test=test, p_value=p_value)
+        test, p_value = permutation_test(moved)
+        return replace(result, interval=no_interval(METHOD, level, reason), test=test, p_value=p_value)
     if not test:
-        test, p_value = "t", min(1.0, 2.0 * tail(abs(found.difference) / error, degrees))
+        test, p_value = "t", min(1.0, 2.0 * tail(abs(result.difference) / error, degrees))
     reach = quantile(0.5 + level / 2.0, degrees) * error
     # between scores from 0 to 1 no difference is larger than 1
     most = 1.0 if scale else math.inf
     interval = Interval(
-        low=max(-most, found.difference - reach),
-        high=min(most, found.difference + reach),
+        low=max(-most, result.difference - reach),
+        high=min(most, result.difference + reach),
         level=level,
         method=METHOD,
         standard_error=error,
     )
-    degrees_kept = degrees if degrees <= MANY else None
-    found = replace(found, interval=interval, p_value=p_value, test=test, degrees=degrees_kept)
-    return corrected_overall(found, p_value, level, comparisons=1)
+    finite = degrees if degrees <= MANY else None
+    result = replace(result, interval=interval, p_value=p_value, test=test, degrees=finite)
+    return corrected_overall(result, p_value, level, comparisons=1)
 
 
-def corrected_overall(found: OverallDiff, adjusted_p: float, level: float, *, comparisons: int) -> OverallDiff:
+def corrected_overall(result: OverallDiff, adjusted_p: float, level: float, *, comparisons: int) -> OverallDiff:
     """With the interval and the detectable difference that belong to the corrected test."""
     significant = adjusted_p < 1.0 - level
     return replace(
-        found,
+        result,
         adjusted_p=adjusted_p,
         significant=significant,
-        interval=agreeing(found.interval, found.difference, found.p_value, significant=significant),
-        minimum_detectable_effect=_detectable(found, 1.0 - (1.0 - level) / max(1, comparisons)),
+        interval=agreeing(result.interval, result.difference, result.p_value, significant=significant),
+        minimum_detectable_effect=_detectable(result, 1.0 - (1.0 - level) / max(1, comparisons)),
     )
 
 
-def _detectable(found: OverallDiff, level: float) -> float | None:
-    """The true difference that this many pairs would have found with the usual power."""
-    error = found.interval.standard_error
-    if error is None or found.least_p > 1.0 - level:
+def _detectable(result: OverallDiff, level: float) -> float | None:
+    """The true difference that this many pairs would find with the default power."""
+    error = result.interval.standard_error
+    if error is None or result.least_p > 1.0 - level:
         return None  # even if all of them moved one way, the test could not detect it
-    least = minimum_detectable_effect(error, found.degrees, level)
-    return None if found.scale and least > 1.0 else least
+    least = minimum_detectable_effect(error, result.degrees, level)
+    return None if result.scale and least > 1.0 else least
 
 
 def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tuple[float, float]:
@@ -128,7 +127,7 @@ def _error(compared: Sequence[PairedComparison], units: Sequence[Units]) -> tupl
     variances = np.array([each.variance for each in units])
     answers = np.array([each.answers for each in units])
     if answers.any():
-        # Bonett and Price add one win and one loss; here they are shared among the tasks, not added to each
+        # Bonett and Price add one win and one loss; here the tasks share them
         means = np.array([each.difference or 0.0 for each in compared])
         sizes = np.array([each.size for each in units], dtype=np.float64)
         variances[answers] = with_shared_ends(means[answers], sizes[answers], variances[answers], ends=(-1.0, 1.0))[1]

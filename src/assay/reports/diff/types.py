@@ -22,9 +22,9 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     minimum_detectable_effect: float | None = None
     """At the corrected level; None when no difference, however large, would be found."""
     least_p: float = 0.0
-    """The smallest p-value that these pairs could give."""
+    """The smallest p-value possible with these pairs."""
     least_p_drop: float | None = None
-    """The smallest one-sided p-value that a drop could give, everything lost; None where there is nothing to lose."""
+    """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone."""
     degrees: float | None = None
@@ -55,21 +55,21 @@ class Flip(Struct, frozen=True, kw_only=True):
     better: bool
     """Whether B is the better one."""
     answer_a: str | None = None
-    """What was read out of the prediction and scored; None where the whole prediction was, or the attempt failed."""
+    """What was extracted from the prediction and scored; None where all of it was scored, or the attempt failed."""
     answer_b: str | None = None
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """Pairs of attempts, sorted by what is not the same in them."""
+    """Pairs of attempts, counted by what differs between them."""
 
     same: int
     """Same question, targets, answer and score."""
     answer: int
     """The same question was answered differently."""
     prompt: int
-    """The question itself is another one, whatever the answer."""
+    """The question itself changed, whatever the answer."""
     targets: int
-    """The question is the same but what counts as right is not."""
+    """The question is the same but the targets are not."""
     score_only: int
     """Same question, targets and answer, but another score: the scoring changed, or is not repeatable."""
 
@@ -85,7 +85,7 @@ class SliceDiff(Struct, frozen=True, kw_only=True):
 
 
 class AggregateDiff(Struct, frozen=True, kw_only=True):
-    """A number of the task that is not its score, and is another in B."""
+    """A number of the task, other than its score, that changed."""
 
     name: str
     value_a: float | None
@@ -99,8 +99,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     score_a: float | None
     score_b: float | None
     change: float | None
-    """The task scores, b − a; None when one of them has none. Where the two do not cover the same samples, the scores
-    are those over the samples that compare."""
+    """The task scores, b − a; None when one of them is missing. Where the two do not cover the same samples, the scores
+    are over the samples that compare."""
     content: str
     """`same`, `changed`, `only in A` or `only in B`: the questions and targets of the file."""
     asking: str
@@ -108,24 +108,24 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     scoring: str
     """`same` or `changed`: how predictions are scored."""
     other_parts: str = "same"
-    """`same` or `changed`: scorers, aggregates and rules of the task that its score does not come from."""
+    """`same` or `changed`: scorers, aggregates and rules of the task that its score does not depend on."""
     other_numbers: list[AggregateDiff] = []
-    """The task's other aggregates that are not the same in both."""
+    """The task's other aggregates that differ."""
     lower_is_better: bool = False
     """Then the sign of differences is flipped, so that a positive one is still better."""
     share_of_faults: bool = False
-    """Lower is better, and it is a share: hallucinations. Then what is compared is the share without the fault."""
+    """Lower is better, and it is a share, such as of hallucinations: the share without the fault is compared."""
     in_overall: bool = True
-    """Whether the task has a part in the overall score, and in its difference."""
+    """Whether the task counts in the overall score and its difference."""
     compared: int
     """Attempts that are scored in both results, with the same targets."""
     only_a: int
     """Attempts that are scored in A but failed or missing in B."""
     only_b: int
     other_targets: int = 0
-    """Attempts that are scored in both, with other targets, which compare nothing."""
+    """Attempts that are scored in both with different targets, and so cannot be compared."""
     key_unknown: bool = False
-    """The content changed, and whether what counts as right did cannot be seen in the attempts."""
+    """The content changed, and the attempts do not show whether the targets did."""
     coverage_a: float | None
     coverage_b: float | None
     weak_a: int | None = None
@@ -140,7 +140,7 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """Whether B is worse, tested on that side alone and corrected by Holm; None where nothing was compared."""
     changes: Changes | None = None
     flips: int = 0
-    """Attempts whose score is another one."""
+    """Attempts whose score changed."""
     shown: list[Flip] = []
     slices: list[SliceDiff] = []
     verdict: str = ""
@@ -164,7 +164,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     per_example: bool
     """Whether both carry per-example records; without them only scores can be compared."""
     unequal: list[str]
-    """Sentences on samples that do not compare: scored in one of the two only, or with other targets."""
+    """Sentences on samples that do not compare: scored in one of the two only, or with different targets."""
     overall: OverallDiff | None = None
     comparisons: int = 0
     """How many comparisons the p-values are corrected for."""
@@ -184,7 +184,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
 
 
 class DiffEnds(Struct, frozen=True, kw_only=True):
-    """Two results at both ends of what their failed attempts could have been; both the same when none failed."""
+    """Two results at both extremes of what their failed attempts could have scored; the same when none failed."""
 
     worst: BoardDiff
     """Every failed attempt of A right, and every one of B wrong."""
@@ -195,4 +195,4 @@ class DiffEnds(Struct, frozen=True, kw_only=True):
     failed: int
     """Failed attempts of B."""
     unbounded: list[str]
-    """Tasks with failed attempts that could have scored anything: they stay out of both."""
+    """Tasks with failed attempts that could have scored anything: excluded from both."""

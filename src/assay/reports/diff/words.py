@@ -21,7 +21,7 @@ TESTS = {
 
 
 def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
-    """Whether an option of these models says only what their names say: `model: gpt-4` of `openai:gpt-4`."""
+    """Whether an option of these models only repeats their names: `model: gpt-4` of `openai:gpt-4`."""
     return key in ("model", "object") and all(str(each.get(key) or "") in str(each.get("name")) for each in models)
 
 
@@ -32,13 +32,13 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.comparison is None:
         return "only the scores are known, so whether they differ by more than chance is unknown"
     if not task.comparison.n:
-        open_question = f"{NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
-        return open_question if task.compared else "no sample was scored in both"
+        unknown = f"{NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
+        return unknown if task.compared else "no sample was scored in both"
     if task.flips == 0:
         changed = task.changes.answer if task.changes is not None else 0
-        said = "no difference" if not changed else f"no difference in scores; {changed:,} answers read differently"
+        verdict = f"no difference in scores; {changed:,} answers read differently" if changed else "no difference"
         others = _list([each.name for each in task.other_numbers])
-        return f"{said}; other numbers changed: {others}" if others else said
+        return f"{verdict}; other numbers changed: {others}" if others else verdict
     moved = f"{_moved(task.comparison)} over {task.comparison.n:,} pairs"
     if task.lower_is_better:
         moved = f"{moved} (turned round, as lower is better)"
@@ -48,10 +48,10 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison, board)}"
 
 
-def board_verdict(found: BoardDiff) -> str:
+def board_verdict(board: BoardDiff) -> str:
     """The whole comparison in a sentence."""
-    compared = [task for task in found.tasks if task.comparison is not None and task.comparison.n]
-    if found.same_result and any(task.score_a is not None for task in found.tasks):
+    compared = [task for task in board.tasks if task.comparison is not None and task.comparison.n]
+    if board.same_result and any(task.score_a is not None for task in board.tasks):
         return "no difference: the same questions, settings, answers and scores"
     if not compared:
         return "nothing could be compared sample by sample"
@@ -64,47 +64,47 @@ def board_verdict(found: BoardDiff) -> str:
     better = [task.task for task in compared if task.significant and _difference(task) > 0]
     parts = [f"B is worse on {_list(worse)}"] if worse else []
     parts += [f"B is better on {_list(better)}"] if better else []
-    if found.overall is not None and found.overall.significant:
-        parts.append(f"overall B is {'better' if found.overall.difference > 0 else 'worse'}: {_moved(found.overall)}")
+    if board.overall is not None and board.overall.significant:
+        parts.append(f"overall B is {'better' if board.overall.difference > 0 else 'worse'}: {_moved(board.overall)}")
     if not parts:
-        return f"no significant difference ({found.level * 100:g} % level, {_corrections(found)})"
-    return f"{'; '.join(parts)} ({found.level * 100:g} % level, {_corrections(found)})"
+        return f"no significant difference ({board.level * 100:g} % level, {_corrections(board)})"
+    return f"{'; '.join(parts)} ({board.level * 100:g} % level, {_corrections(board)})"
 
 
-def drop_sentences(found: BoardDiff) -> list[str]:
+def drop_sentences(board: BoardDiff) -> list[str]:
     """One sentence per significant drop."""
-    said = [
+    sentences = [
         f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
-        f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, found)}"
-        for task in found.tasks
+        f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, board)}"
+        for task in board.tasks
         if task.comparison is not None and task.drop is not None and task.drop.significant
     ]
-    overall = found.overall
+    overall = board.overall
     if overall is not None and overall.drop is not None and overall.drop.significant:
         dropped = f"{difference_text(overall.difference)}{_below_zero(overall.interval)}"
-        said.append(f"overall dropped significantly: {dropped}, {_one_sided(overall.drop, found)}")
-    return said
+        sentences.append(f"overall dropped significantly: {dropped}, {_one_sided(overall.drop, board)}")
+    return sentences
 
 
-def blind_sentences(found: BoardDiff) -> list[str]:
-    """One sentence per comparison whose test could not even find the loss of everything."""
-    drops = [(task.task, task.drop) for task in found.tasks]
-    drops += [("overall", found.overall.drop if found.overall is not None else None)]
+def blind_sentences(board: BoardDiff) -> list[str]:
+    """One sentence per comparison whose test could not find even the loss of everything."""
+    drops = [(task.task, task.drop) for task in board.tasks]
+    drops += [("overall", board.overall.drop if board.overall is not None else None)]
     return [
         f"{name}: not even the loss of every answer would be significant "
-        f"({equals(drop.attainable)} at best{_over(found)})"
+        f"({equals(drop.attainable)} at best{_over(board)})"
         for name, drop in drops
         if drop is not None and not drop.can_tell
     ]
 
 
-def _one_sided(drop: DropTest, found: BoardDiff) -> str:
-    adjusted = f" ({equals(drop.adjusted_p)}{_over(found)})" if found.comparisons > 1 else ""
+def _one_sided(drop: DropTest, board: BoardDiff) -> str:
+    adjusted = f" ({equals(drop.adjusted_p)}{_over(board)})" if board.comparisons > 1 else ""
     return f"one-sided {equals(drop.p_value)}{adjusted}"
 
 
-def _over(found: BoardDiff) -> str:
-    return f" after Holm over {found.comparisons}" if found.comparisons > 1 else ""
+def _over(board: BoardDiff) -> str:
+    return f" after Holm over {board.comparisons}" if board.comparisons > 1 else ""
 
 
 NO_NUMBERS = "its samples have no number of their own"
@@ -112,7 +112,7 @@ ONE_SIDED = ("only in A", "only in B")
 
 
 def unequal_sentence(task: TaskDiff) -> str | None:
-    """What keeps a part of the task from being compared."""
+    """Why a part of the task cannot be compared; None when all of it can."""
     if task.content in ONE_SIDED:
         return f"task `{task.task}` is {task.content}"
     parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
@@ -123,7 +123,7 @@ def unequal_sentence(task: TaskDiff) -> str | None:
 
 
 def hidden_sentence(task: TaskDiff) -> str | None:
-    """What the task has in A (the baseline) without a counterpart in B, which could hide a drop."""
+    """What the task has in A (the baseline) but not in B, which could hide a drop."""
     if task.content == "only in B":
         return None
     if task.content == "only in A":
@@ -155,8 +155,8 @@ def other_samples_sentence(task: TaskDiff) -> str | None:
 KEY_UNKNOWN = "its content changed, and whether what counts as right is still the same cannot be seen"
 
 
-def _moved(found: PairedComparison | OverallDiff) -> str:
-    return f"{difference_text(found.difference or 0.0)}{_between(found.interval)}"
+def _moved(comparison: PairedComparison | OverallDiff) -> str:
+    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)}"
 
 
 def _between(interval: Interval) -> str:
@@ -166,7 +166,7 @@ def _between(interval: Interval) -> str:
 
 
 def _below_zero(interval: Interval) -> str:
-    """The interval of a drop, where it shows the drop too: it has two sides, and the test of a drop has one."""
+    """The interval of a drop, where it excludes 0 too: it has two sides, and the test of a drop has one."""
     return _between(interval) if interval.high is not None and interval.high < 0.0 else ""
 
 
@@ -184,15 +184,15 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
 
 
 def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
-    """What this many pairs can and cannot see."""
+    """What this many pairs can and cannot detect."""
     least = comparison.minimum_detectable_effect
-    seen = abs(comparison.difference or 0.0)
+    difference = abs(comparison.difference or 0.0)
     if least is None:
         return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
     power = f"{comparison.power * 100:g} % power"
     sentence = f"{comparison.n:,} pairs detect a true difference of {least:.3f} with {power}"
-    if 0.0 < seen < least:
-        sentence += f"; detecting one of {seen:.3f} takes about {_needed(comparison, seen, least, board):,}"
+    if 0.0 < difference < least:
+        sentence += f"; detecting one of {difference:.3f} takes about {_needed(comparison, difference, least, board):,}"
     return sentence
 
 
@@ -209,8 +209,8 @@ def _difference(task: TaskDiff) -> float:
     return 0.0 if task.comparison is None else task.comparison.difference or 0.0
 
 
-def _corrections(found: BoardDiff) -> str:
-    return "one comparison" if found.comparisons == 1 else f"{found.comparisons} comparisons, corrected by Holm"
+def _corrections(board: BoardDiff) -> str:
+    return "one comparison" if board.comparisons == 1 else f"{board.comparisons} comparisons, corrected by Holm"
 
 
 def _list(names: list[str]) -> str:
@@ -234,7 +234,7 @@ def probability(p: float | None) -> str:
 
 
 def difference_text(value: float) -> str:
-    """A difference with its sign, to three digits, or as many as it takes to tell on which side of 0 it lies."""
+    """A difference with its sign, to three digits, or as many as it takes to differ from 0."""
     for digits in (3, 4, 5, 6):
         if float(text := f"{value:+z.{digits}f}"):
             return text

@@ -1,8 +1,9 @@
-"""A comparison as a document: verdict, table, what else changed, and the samples that flipped."""
+"""A comparison as a document: verdict, table, other changes, and the samples that flipped."""
 
 from __future__ import annotations
 
 from assay.printable import one_line
+from assay.reports.conversation import common_beginning
 from assay.reports.diff.types import BoardDiff, Flip, TaskDiff
 from assay.reports.diff.words import difference_text, probability
 from assay.reports.document import Block, Cell, Heading, Items, Span, Style, TextTable
@@ -11,39 +12,39 @@ from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
 
 DROPS = ("detectable", "effect", "p", "same", "worse", "better", "p (Holm)")
-"""Columns that a comparison drops where there is no room: both scores, the difference and its interval stay."""
+"""Columns that a comparison drops where it is too wide: both scores, the difference and its interval stay."""
 
 
-def diff_document(found: BoardDiff) -> list[Block]:
-    """Verdict, table, what else changed, and the samples that flipped."""
-    slices = slices_table(found)
+def diff_document(diff: BoardDiff) -> list[Block]:
+    """Verdict, table, other changes, and the samples that flipped."""
+    slices = slices_table(diff)
     blocks: list[Block] = [
-        Heading(1, f"A → B: {one_line(found.verdict)}"),
+        Heading(1, f"A → B: {one_line(diff.verdict)}"),
         Items(
             [
-                (f"A: {one_line(found.model_a)} (", Span(found.a, "code"), ")"),
-                (f"B: {one_line(found.model_b)} (", Span(found.b, "code"), ")"),
+                (f"A: {one_line(diff.model_a)} (", Span(diff.a, "code"), ")"),
+                (f"B: {one_line(diff.model_b)} (", Span(diff.b, "code"), ")"),
             ]
         ),
-        diff_table(found),
+        diff_table(diff),
     ]
-    if found.tasks:
-        blocks.append(Items([(Span(task.task), f": {task.verdict}") for task in found.tasks]))
-    blocks += [Heading(2, "What changed"), Items(_changes(found))]
-    if found.unequal:
-        blocks += [Heading(2, "Not covered by both"), Items(found.unequal)]
+    if diff.tasks:
+        blocks.append(Items([(Span(task.task), f": {task.verdict}") for task in diff.tasks]))
+    blocks += [Heading(2, "What changed"), Items(_changes(diff))]
+    if diff.unequal:
+        blocks += [Heading(2, "Not covered by both"), Items(diff.unequal)]
     if slices is not None:
         blocks += [Heading(2, "Slices"), slices]
-    return [*blocks, *(block for task in found.tasks for block in _flips(task))]
+    return [*blocks, *(block for task in diff.tasks for block in _flips(task))]
 
 
-def diff_table(found: BoardDiff) -> TextTable:
+def diff_table(diff: BoardDiff) -> TextTable:
     """One row per task and the overall difference."""
-    header = ["task", "A", "B", "difference", interval_header(found.level), "p", "p (Holm)"]
+    header = ["task", "A", "B", "difference", interval_header(diff.level), "p", "p (Holm)"]
     header += ["better", "worse", "same", "effect", "detectable"]
-    rows = [_row(task) for task in found.tasks]
-    if len(found.tasks) > 1:
-        rows.append(_overall_row(found))
+    rows = [_row(task) for task in diff.tasks]
+    if len(diff.tasks) > 1:
+        rows.append(_overall_row(diff))
     return TextTable(header=header, rows=rows, numeric_from=1, drops=DROPS)
 
 
@@ -58,13 +59,13 @@ def _row(task: TaskDiff) -> list[Cell]:
 
 
 def difference_cell(value: float | None, *, significant: bool) -> Span:
-    """A significant one has a mark, and a colour for better or worse; the others have neither."""
+    """A difference; a significant one has a mark, and a colour for better or worse."""
     style: Style = "plain" if not significant or not value else "good" if value > 0 else "bad"
     return Span(signed(value) + (" *" if significant else ""), style)
 
 
 def comparison_cells(comparison: PairedComparison, adjusted_p: float | None) -> list[str]:
-    """What stands behind the difference in the row of a task."""
+    """The cells after the difference in the row of a task."""
     return [
         interval_text(comparison.interval),
         probability(comparison.p_value),
@@ -77,11 +78,11 @@ def comparison_cells(comparison: PairedComparison, adjusted_p: float | None) -> 
     ]
 
 
-def _overall_row(found: BoardDiff) -> list[Cell]:
-    cells: list[Cell] = [Span("overall", "strong"), number(found.overall_a), number(found.overall_b)]
-    overall = found.overall
+def _overall_row(diff: BoardDiff) -> list[Cell]:
+    cells: list[Cell] = [Span("overall", "strong"), number(diff.overall_a), number(diff.overall_b)]
+    overall = diff.overall
     if overall is None:
-        return [*cells, signed(found.overall_change), *["–"] * 8]
+        return [*cells, signed(diff.overall_change), *["–"] * 8]
     return [
         *cells,
         difference_cell(overall.difference, significant=overall.significant),
@@ -113,16 +114,16 @@ def signed(value: float | None) -> str:
 
 def what_changed(task: TaskDiff) -> list[str]:
     """Sentences on everything but the answers."""
-    said = []
+    sentences = []
     if task.content != "same":
-        said.append("its questions or targets changed" if task.content == "changed" else f"is {task.content}")
+        sentences.append("its questions or targets changed" if task.content == "changed" else f"is {task.content}")
     if task.asking == "changed":
-        said.append("how the model is asked changed")
+        sentences.append("how the model is asked changed")
     if task.scoring == "changed":
-        said.append("how answers are scored changed")
-    if task.other_parts == "changed" and not said:
-        said.append("a scorer, aggregate or rule changed that the score does not come from")
-    said += [f"{each.name} {number(each.value_a)} → {number(each.value_b)}" for each in task.other_numbers]
+        sentences.append("how answers are scored changed")
+    if task.other_parts == "changed" and not sentences:
+        sentences.append("a scorer, aggregate or rule changed that the score does not depend on")
+    sentences += [f"{each.name} {number(each.value_a)} → {number(each.value_b)}" for each in task.other_numbers]
     changes = task.changes
     if changes is not None:
         for count, words in (
@@ -132,33 +133,33 @@ def what_changed(task: TaskDiff) -> list[str]:
             (changes.score_only, "scored differently though question, targets and answer are the same"),
         ):
             if count:
-                said.append(f"{count:,} {words}")
+                sentences.append(f"{count:,} {words}")
     if task.weak_a or task.weak_b:
         counts = ("–" if count is None else f"{count:,}" for count in (task.weak_a, task.weak_b))
-        said.append(f"weak passes: {' → '.join(counts)}")
-    return said
+        sentences.append(f"weak passes: {' → '.join(counts)}")
+    return sentences
 
 
-def _changes(found: BoardDiff) -> list[str]:
-    said = [one_line(change) for change in found.settings_changed]
-    for task in found.tasks:
+def _changes(diff: BoardDiff) -> list[str]:
+    sentences = [one_line(change) for change in diff.settings_changed]
+    for task in diff.tasks:
         changes = what_changed(task)
         if changes:
-            said.append(f"{task.task}: {'; '.join(changes)}")
-    if not found.per_example:
-        said.append("at least one of the two has no per-example records: only its scores are compared")
-    return said or [no_number_changed(found)]
+            sentences.append(f"{task.task}: {'; '.join(changes)}")
+    if not diff.per_example:
+        sentences.append("at least one of the two has no per-example records: only its scores are compared")
+    return sentences or [no_number_changed(diff)]
 
 
-def no_number_changed(found: BoardDiff) -> str:
-    """What to say where settings, tasks and numbers are the same."""
-    if found.same_result:
+def no_number_changed(diff: BoardDiff) -> str:
+    """The sentence for results whose settings, tasks and numbers are the same."""
+    if diff.same_result:
         return "nothing"
-    return "no number; but values of some samples that no number is made of, or why some attempts failed"
+    return "no number; but values of some samples that no number uses, or why some attempts failed"
 
 
-def slices_table(found: BoardDiff) -> TextTable | None:
-    """How each slice of each task differs."""
+def slices_table(diff: BoardDiff) -> TextTable | None:
+    """The difference in each slice of each task."""
     rows: list[list[Cell]] = [
         [
             task.task,
@@ -170,10 +171,10 @@ def slices_table(found: BoardDiff) -> TextTable | None:
             Span(interval_text(each.comparison.interval), "quiet"),
             probability(each.adjusted_p),
         ]
-        for task in found.tasks
+        for task in diff.tasks
         for each in task.slices
     ]
-    header = ["task", "slice", "pairs", "A", "B", "difference", interval_header(found.level), "p (Holm)"]
+    header = ["task", "slice", "pairs", "A", "B", "difference", interval_header(diff.level), "p (Holm)"]
     drops = ("p (Holm)", "pairs", "A", "B")
     return TextTable(header=header, rows=rows, numeric_from=2, drops=drops) if rows else None
 
@@ -202,7 +203,7 @@ def _flips(task: TaskDiff) -> list[Block]:
 
 
 def besides(flip: Flip) -> list[str]:
-    """What else than the answer is not the same in both."""
+    """What differs apart from the answer."""
     return [*(["prompt"] if not flip.same_prompt else []), *(["targets"] if not flip.same_targets else [])]
 
 
@@ -211,14 +212,14 @@ BEFORE_DIFFERENCE = 15
 
 
 def answers(flip: Flip) -> tuple[str, str]:
-    """What was read out of both answers, where that differs; else the texts from shortly before they part."""
+    """The extracted answers where they differ, else the texts from shortly before their first difference."""
     if flip.answer_a is not None and flip.answer_b is not None and flip.answer_a != flip.answer_b:
         return _answer_cell(flip.answer_a), _answer_cell(flip.answer_b)
     a, b = (None if text is None else " ".join(text.split()) for text in (flip.prediction_a, flip.prediction_b))
     if a is None or b is None:
         return _answer_cell(a), _answer_cell(b)
-    same = next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
-    # from the beginning of a word, and only where something is gained by leaving the beginning out
+    same = len(common_beginning(a, b))
+    # from the beginning of a word, and only where the whole texts are too long
     start = a.rfind(" ", 0, max(same - BEFORE_DIFFERENCE, 0)) + 1 if max(len(a), len(b)) > LONGEST_ANSWER else 0
     return _answer_cell(a, start), _answer_cell(b, start)
 

@@ -1,4 +1,4 @@
-"""What a run would take, as `--dry-run` shows it."""
+"""The estimate of a run, as `--dry-run` shows it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from assay.costs.spending import amount_text
 from assay.reports.document import Cell, Span, TextTable
 
 
-def estimate_tables(found: RunEstimate) -> list[TextTable]:
+def estimate_tables(estimate: RunEstimate) -> list[TextTable]:
     header = ["task", "attempts", "remaining", "requests", "tokens in", "tokens out", "at most", "cost", "at most"]
-    rows = [_row(each.task, [each]) for each in found.tasks]
-    rows.append(_row(Span("run", "strong"), found.tasks))
+    rows = [_row(each.task, [each]) for each in estimate.tasks]
+    rows.append(_row(Span("run", "strong"), estimate.tasks))
     judged: list[list[Cell]] = [
         [
             each.task,
@@ -19,7 +19,7 @@ def estimate_tables(found: RunEstimate) -> list[TextTable]:
             f"≥ {judge.tokens_in:,}",
             "unknown" if judge.least_cost is None else f"≥ {_money([judge.least_cost])}",
         ]
-        for each in found.tasks
+        for each in estimate.tasks
         for judge in each.judges
     ]
     tables = [

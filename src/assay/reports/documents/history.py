@@ -12,27 +12,27 @@ from assay.reports.history.types import History, HistoryRun
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def history_document(found: History) -> list[Block]:
-    """For a terminal or as Markdown."""
-    blocks: list[Block] = [Heading(2, ", ".join(found.tasks)), Sentence(_course(found)), _table(found)]
-    blocks.append(Sentence(verdict(found)))
-    changed = [(Span(point.run, "strong"), f": {'; '.join(point.changes)}") for point in found.runs if point.changes]
+def history_document(history: History) -> list[Block]:
+    """The course of the scores, a table, the verdict, and what changed between runs."""
+    blocks: list[Block] = [Heading(2, ", ".join(history.tasks)), Sentence(_course(history)), _table(history)]
+    blocks.append(Sentence(verdict(history)))
+    changed = [(Span(point.run, "strong"), f": {'; '.join(point.changes)}") for point in history.runs if point.changes]
     if changed:
         blocks += [Sentence("What changed from the run before:"), Items(changed)]
-    return [*blocks, Items(found.notes)] if found.notes else blocks
+    return [*blocks, Items(history.notes)] if history.notes else blocks
 
 
-def verdict(found: History) -> Line:
+def verdict(history: History) -> Line:
     """Where the score first got significantly worse than the baseline."""
-    if not found.comparisons:
-        return f"No run can be tested against the baseline {found.baseline}: none has samples in common with it."
-    how = f"paired one-sided tests against {found.baseline}, Holm over {found.comparisons:,}"
-    if found.first_worse is None:
-        return f"No run is significantly worse than the baseline ({how})."
-    point = next(each for each in found.runs if each.run == found.first_worse)
+    if not history.comparisons:
+        return f"No run can be tested against the baseline {history.baseline}: none has samples in common with it."
+    method = f"paired one-sided tests against {history.baseline}, Holm over {history.comparisons:,}"
+    if history.first_worse is None:
+        return f"No run is significantly worse than the baseline ({method})."
+    point = next(each for each in history.runs if each.run == history.first_worse)
     size = f"{point.difference:+.3f}" if point.difference is not None else ""
-    sure = f"p {probability(point.adjusted_p)}"
-    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {sure} ({how}).")
+    p_value = f"p {probability(point.adjusted_p)}"
+    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {p_value} ({method}).")
 
 
 def sparkline(scores: Sequence[float | None]) -> str:
@@ -48,14 +48,14 @@ def sparkline(scores: Sequence[float | None]) -> str:
     )
 
 
-def _course(found: History) -> Line:
-    known = [point.score for point in found.runs if point.score is not None]
+def _course(history: History) -> Line:
+    known = [point.score for point in history.runs if point.score is not None]
     ends = f"  {known[0]:.3f} → {known[-1]:.3f}" if known else ""
-    bars = sparkline([point.score for point in found.runs])
-    return (f"{len(found.runs):,} runs by {found.order}  ", Span(bars, "key"), ends)
+    bars = sparkline([point.score for point in history.runs])
+    return (f"{len(history.runs):,} runs by {history.order}  ", Span(bars, "key"), ends)
 
 
-def _table(found: History) -> TextTable:
+def _table(history: History) -> TextTable:
     return TextTable(
         header=[
             "when",
@@ -63,24 +63,26 @@ def _table(found: History) -> TextTable:
             "model",
             "commit",
             "score",
-            interval_header(found.level),
+            interval_header(history.level),
             "vs baseline",
             "p (Holm)",
             "failed",
             "note",
         ],
-        rows=[_cells(found, point) for point in found.runs],
+        rows=[_cells(history, point) for point in history.runs],
         numeric_from=4,
-        drops=["commit", "failed", "model", "p (Holm)", interval_header(found.level)],
+        drops=["commit", "failed", "model", "p (Holm)", interval_header(history.level)],
     )
 
 
-def _cells(found: History, point: HistoryRun) -> list[str | Span]:
+def _cells(history: History, point: HistoryRun) -> list[str | Span]:
     style: Style = "bad" if point.worse else "plain"
-    note = "baseline" if point.run == found.baseline else "worse" if point.worse else "changed" if point.changes else ""
+    note = "worse" if point.worse else "changed" if point.changes else ""
+    if point.run in (history.baseline, history.first_worse):
+        note = "baseline" if point.run == history.baseline else "first worse"
     return [
         Span(point.created[:16].replace("T", " "), "quiet", shorter=(point.created[:10],)),
-        Span(point.run, "bad" if point.run == found.first_worse else "plain"),
+        Span(point.run, "bad" if point.run == history.first_worse else "plain"),
         Span(point.model, "quiet"),
         Span(point.commit[:8], "quiet"),
         Span(number(point.score), "key"),
@@ -88,5 +90,5 @@ def _cells(found: History, point: HistoryRun) -> list[str | Span]:
         "–" if point.difference is None else Span(f"{point.difference:+.3f}", style),
         "–" if point.adjusted_p is None else probability(point.adjusted_p),
         f"{point.failed:,}",
-        Span("first worse" if point.run == found.first_worse else note, style),
+        Span(note, style),
     ]

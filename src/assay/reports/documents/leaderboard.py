@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.core.types import Bounds
+from assay.core.types import Bounds, Summary
 from assay.costs.spending import is_told, money
 from assay.printable import one_line
 from assay.reports.board.cost_notes import costs_something, price_notes
@@ -19,7 +19,7 @@ DROPS = (
     *("metric", "ms", "left out", "nothing extracted", "truncated", "judges' cost", "coverage", "total", "correct"),
     *("cost", "bounds", "unscored", "weak passes", "excluded", "remaining"),
 )
-"""Columns that a leaderboard drops where there is no room: score, interval, failures and timeouts stay."""
+"""Columns that a leaderboard drops where it is too wide: score, interval, failures and timeouts stay."""
 
 
 def leaderboard_table(board: Leaderboard) -> TextTable:
@@ -60,10 +60,7 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
             row.task,
             summary.name,
             Span(number(summary.value), "key"),
-            Span(
-                "–" if summary.low is None or summary.high is None else f"{summary.low:z.3f} – {summary.high:z.3f}",
-                "quiet",
-            ),
+            Span(_summary_interval(summary), "quiet"),
             f"{summary.scored:,}",
         ]
         for row in several
@@ -87,17 +84,17 @@ OPTIONAL = (
 
 
 def heading(column: str) -> str:
-    """A count's name as people read it."""
+    """The title of a column of counts."""
     return column.replace("_", " ")
 
 
 def optional_columns(board: Leaderboard) -> list[str]:
-    """Those of the counts that some task has any of."""
+    """The counts that are not 0 for every task."""
     return [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
 
 
 def optional_cells(row: TaskRow, shown: list[str]) -> list[str]:
-    """A task's counts; a dash where there was nothing to count."""
+    """A task's counts; a dash where a count does not apply."""
     counts = [getattr(row, column) for column in shown]
     return ["–" if count is None else f"{count:,}" for count in counts]
 
@@ -106,54 +103,54 @@ INCOMPLETE = "incomplete: rerun the same command to run what failed or remains"
 
 
 def display_names(board: Leaderboard) -> list[str]:
-    """The display names of tasks and scorers, if they differ from the keys, and which scorers only assure quality."""
-    said = [f"{row.task}: {row.display_name}" for row in board.tasks if row.display_name not in (None, row.task)]
+    """Display names of tasks and scorers that differ from their keys, and purposes of scorers other than `score`."""
+    names = [f"{row.task}: {row.display_name}" for row in board.tasks if row.display_name not in (None, row.task)]
     for row in board.tasks:
         for scorer in row.scorers:
             named = f": {scorer.display_name}" if scorer.display_name not in (None, scorer.key) else ""
             purpose = f" (purpose: {scorer.purpose})" if scorer.purpose != "score" else ""
             if named or purpose:
-                said.append(f"{row.task}, scorer {scorer.key}{named}{purpose}")
-    return said
+                names.append(f"{row.task}, scorer {scorer.key}{named}{purpose}")
+    return names
 
 
 def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> list[str]:
     """Notes on everything that limits what the numbers show.
 
-    A reason that the text `known` already gives is not repeated; nor are prices where many boards share them.
+    Reasons that the text `known` already gives are not repeated; without `with_prices` prices are left out.
     """
-    said = []
+    sentences = []
     alike = _failing_alike(board)
     for row in board.tasks:
         if row.refused is not None:
-            said.append(f"{row.task}: refused: {row.refused}")
+            sentences.append(f"{row.task}: refused: {row.refused}")
             continue
         together = alike.get(_why(row), [row])
         if row is together[0]:
-            said.extend(_failure_sentences(together, board, known))
+            sentences.extend(_failure_sentences(together, board, known))
         if row.unscored:
             without = f"{row.unscored:,} of {row.scored + row.unscored:,} attempts have no value for it"
-            said.append(f"{row.task}: the score is over {row.scored:,}: {without}")
+            sentences.append(f"{row.task}: the score is over {row.scored:,}: {without}")
         if row.weak_passes:
-            said.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
+            sentences.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
         if row.left_out:
-            said.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
+            sentences.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
         if row.score is None and row.reason and not _is_explained(row):
-            said.append(f"{row.task}: no score: {row.reason}")
-        said.extend(weak_sentences(row.task, row.slices, board.level))
-    said.extend(_remaining(board))
+            sentences.append(f"{row.task}: no score: {row.reason}")
+        sentences.extend(weak_sentences(row.task, row.slices, board.level))
+    sentences.extend(_remaining(board))
     unscored = [row for row in board.tasks if row.score is None]
     if board.overall_reason and not (unscored and all(map(_is_explained, unscored))):
-        said.append(f"overall: {board.overall_reason}")
-    said.extend(board.notices)
-    said.extend(price_notes([board]) if with_prices else [])
+        sentences.append(f"overall: {board.overall_reason}")
+    sentences.extend(board.notices)
+    sentences.extend(price_notes([board]) if with_prices else [])
     if any(row.refused is None and (row.failed or row.timeouts or row.remaining) for row in board.tasks):
-        said.append(INCOMPLETE)
-    return said
+        sentences.append(INCOMPLETE)
+    return sentences
 
 
 def _is_explained(row: TaskRow) -> bool:
-    """Whether what is said of failed and remaining attempts is why the task has no score."""
+    """Whether the notes on failed and remaining attempts explain why the task has no score."""
     return row.refused is None and row.total > 0 and row.failed + row.timeouts + row.remaining == row.total
 
 
@@ -189,11 +186,11 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
 
 def _failing_alike(board: Leaderboard) -> dict[tuple[object, ...], list[TaskRow]]:
     """Tasks that failed for exactly the same reasons: one server outage is reported once."""
-    found: dict[tuple[object, ...], list[TaskRow]] = {}
+    rows_by_reason: dict[tuple[object, ...], list[TaskRow]] = {}
     for row in board.tasks:
         if row.refused is None and row.failed + row.timeouts:
-            found.setdefault(_why(row), []).append(row)
-    return {why: rows for why, rows in found.items() if len(rows) > 1}
+            rows_by_reason.setdefault(_why(row), []).append(row)
+    return {why: rows for why, rows in rows_by_reason.items() if len(rows) > 1}
 
 
 def _why(row: TaskRow) -> tuple[object, ...]:
@@ -204,17 +201,17 @@ def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> l
     """How many attempts at these tasks failed, and why."""
     broken, total = sum(row.failed + row.timeouts for row in rows), sum(row.total for row in rows)
     names = "every task" if 1 < len(rows) == len(board.tasks) else few([row.task for row in rows])
-    said = []
+    sentences = []
     if broken:
         counts = {kind: sum(row.failures[kind] for row in rows) for kind in rows[0].failures}
         kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
-        sure = ""
+        within = ""
         if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
-            sure = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
-        said.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){sure}")
+            within = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
+        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){within}")
     where = f"{names}:   " if len(rows) == 1 else ""
     examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
-    return [*said, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]
+    return [*sentences, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]
 
 
 BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
@@ -229,6 +226,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}"
 
 
-def interval(found: ScoreInterval | Bounds | None) -> str:
-    """An interval, or the score at both ends of the failed attempts, in a table."""
-    return "–" if found is None else f"{found.low:z.3f} – {found.high:z.3f}"
+def interval(ends: ScoreInterval | Bounds | None) -> str:
+    """An interval or bounds in a table."""
+    return "–" if ends is None else f"{ends.low:z.3f} – {ends.high:z.3f}"
+
+
+def _summary_interval(summary: Summary) -> str:
+    low, high = summary.low, summary.high
+    return "–" if low is None or high is None else f"{low:z.3f} – {high:z.3f}"

@@ -1,4 +1,4 @@
-"""The tables below a leaderboard, where they have rows: slices, repetitions, tokens, …."""
+"""The tables below a leaderboard, where they have rows: slices, repetitions, tokens, …"""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def side_by_side(
     named: Sequence[tuple[str, Leaderboard]], table_of: Callable[[Leaderboard], TextTable | None]
 ) -> TextTable | None:
     """One table of several boards, their labels first where there are more than one."""
-    found = [(label, table) for label, board in named if (table := table_of(board)) is not None]
-    if len(named) == 1 or not found:
-        return found[0][1] if found else None
-    first = found[0][1]
-    rows = [[label, *row] for label, table in found for row in table.rows]
+    tables = [(label, table) for label, board in named if (table := table_of(board)) is not None]
+    if len(named) == 1 or not tables:
+        return tables[0][1] if tables else None
+    first = tables[0][1]
+    rows = [[label, *row] for label, table in tables for row in table.rows]
     return replace(first, header=["model", *first.header], rows=rows, numeric_from=first.numeric_from + 1)
 
 
@@ -69,12 +69,12 @@ def group_table(board: Leaderboard) -> TextTable | None:
 
 def outcome_table(board: Leaderboard) -> TextTable | None:
     """How model-written code ended, for tasks where not all of it passed."""
-    ran = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
-    if not ran:
+    rows_of_code = [row for row in board.tasks if set(row.outcomes) - {"pass"}]
+    if not rows_of_code:
         return None
-    words = ["pass", *sorted({word for row in ran for word in row.outcomes} - {"pass"})]
-    rows = [[row.task, *(f"{row.outcomes.get(word, 0):,}" for word in words)] for row in ran]
-    return TextTable(header=["code of", *words], rows=rows, numeric_from=1)
+    outcomes = ["pass", *sorted({outcome for row in rows_of_code for outcome in row.outcomes} - {"pass"})]
+    rows = [[row.task, *(f"{row.outcomes.get(outcome, 0):,}" for outcome in outcomes)] for row in rows_of_code]
+    return TextTable(header=["code of", *outcomes], rows=rows, numeric_from=1)
 
 
 def slice_table(board: Leaderboard) -> TextTable | None:
@@ -87,14 +87,16 @@ def slice_table(board: Leaderboard) -> TextTable | None:
 
 
 def repetition_table(board: Leaderboard) -> TextTable | None:
-    """What several attempts at each sample say, for as many attempts as were made."""
+    """The statistics of repeated attempts, for the largest k."""
     repeated = [row for row in board.tasks if row.repetitions]
     if not repeated:
         return None
     k = attempts_of(repeated[0])
     names = [name.format(k=k) for name in REPETITIONS]
-    found = [(row.task, {each.name: each for each in row.repetitions}) for row in repeated]
-    rows: list[list[Cell]] = [[task, *(summary_cell(numbers.get(name)) for name in names)] for task, numbers in found]
+    rows: list[list[Cell]] = []
+    for row in repeated:
+        summaries = {each.name: each for each in row.repetitions}
+        rows.append([row.task, *(summary_cell(summaries.get(name)) for name in names)])
     return TextTable(header=["task", *names], rows=rows, numeric_from=1, drops=[*names[:2:-1], names[0]])
 
 
@@ -156,10 +158,10 @@ def token_table(board: Leaderboard) -> TextTable | None:
     rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
     judged = any(row.judges for row in board.tasks)
     header = ["task", *TOKEN_COLUMNS]
-    kept = [at for at, name in enumerate(header) if judged or not name.startswith("judges")]
+    shown = [column for column, name in enumerate(header) if judged or not name.startswith("judges")]
     return TextTable(
-        header=[header[at] for at in kept],
-        rows=[[cells[at] for at in kept] for cells in rows],
+        header=[header[column] for column in shown],
+        rows=[[cells[column] for column in shown] for cells in rows],
         numeric_from=1,
         drops=("from cache", "judges in", "judges out"),
     )
@@ -214,15 +216,16 @@ def attempts_of(row: TaskRow) -> int:
     return max(int(each.name.removeprefix("pass@")) for each in row.repetitions if each.name.startswith("pass@"))
 
 
-def summary_cell(found: Summary | None) -> Span:
-    """A number with its interval and what was left out of it, or with less where there is no room."""
-    if found is None or found.value is None:
+def summary_cell(summary: Summary | None) -> Span:
+    """A number with its interval and what was left out of it, or with less where the table is too wide."""
+    if summary is None or summary.value is None:
         return Span("–")
-    return Span(f"{summary_text(found)}{left_out_text(found)}", shorter=(summary_text(found), number(found.value)))
+    text = summary_text(summary)
+    return Span(f"{text}{left_out_text(summary)}", shorter=(text, number(summary.value)))
 
 
 def left_out_text(summary: Summary) -> str:
-    """Over how many samples a number is, and its bounds, where failed attempts left some out."""
+    """The samples that a number is over, and its bounds, where failed attempts left some out."""
     if not summary.unscored and summary.bounds is None:
         return ""
     over = f" over {summary.scored:,} of {summary.scored + summary.unscored:,} samples"

@@ -13,7 +13,7 @@ from assay.reports.standings.prompts import PromptPair
 
 
 def prompt_pairs_document(pairs: Sequence[PromptPair], level: float) -> list[Block]:
-    """One line for each pair, and what does not compare below."""
+    """One row for each pair, with notes on what does not compare below."""
     header = ["model", "A", "B", "B - A", interval_header(level), "p", "p (Holm)"]
     rows: list[list[Cell]] = [
         [

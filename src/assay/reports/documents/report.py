@@ -48,7 +48,7 @@ def report_document(board: Leaderboard) -> list[Block]:
 
 
 def report_page(board: Leaderboard) -> str:
-    """The same as Markdown, with a line break at its end."""
+    """The same as Markdown."""
     return markdown(report_document(board)) + "\n"
 
 

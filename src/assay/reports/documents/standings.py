@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 
 from assay.core.types import Bounds
 from assay.costs.spending import is_told, money
@@ -15,13 +16,15 @@ from assay.reports.documents.leaderboard import interval, interval_header, numbe
 from assay.reports.standings.build import Cell as TaskCell
 from assay.reports.standings.build import ModelRow, Standings
 
+CsvField = tuple[str, str | float | None]
 
-def standings_document(found: Standings) -> list[Block]:
-    """Ranks and sums, then scores per task, per category and per slice."""
-    blocks: list[Block] = [*_places(found), _scores(found)]
-    blocks += [part for part in (_categories(found), slices_table(found)) if part is not None]
-    blocks.append(Sentence(f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}."))
-    return [*blocks, Items([one_line(note) for note in found.notes])] if found.notes else blocks
+
+def standings_document(standings: Standings) -> list[Block]:
+    """Ranks and totals, then scores per task, per category and per slice."""
+    blocks: list[Block] = [*_places(standings), _scores(standings)]
+    blocks += [part for part in (_categories(standings), slices_table(standings)) if part is not None]
+    blocks.append(Sentence(f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."))
+    return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
 
 
 NORMALISED = {
@@ -31,64 +34,52 @@ NORMALISED = {
 }
 
 
-def standings_csv(found: Standings) -> str:
+def standings_csv(standings: Standings) -> str:
     """One line per model, everything in columns; empty where there is no number."""
-    categories = category_names(found)
-    header = ["rank_low", "rank_high", "model", "source", "overall", "overall_low", "overall_high"]
-    header += ["overall_bounds_low", "overall_bounds_high", "coverage", "scored", "compared"]
-    for column in ("normalised", "win_rate", "mean_rank"):
-        header += [column, f"{column}_low", f"{column}_high"]
-    for task in found.tasks:
-        header += [task, f"{task}_low", f"{task}_high", f"{task}_bounds_low", f"{task}_bounds_high"]
-        header += [f"{task}_coverage", f"{task}_compared"]
-    for name in categories:
-        header += [f"category_{name}", f"category_{name}_low", f"category_{name}_high"]
-    header += ["cost", "currency", "judge_cost", "tokens_in", "tokens_out", "judge_tokens"]
-    header += ["latency_p50_ms", "latency_p95_ms"]
-    header += ["failed", "timeouts", "remaining", "weak_passes"]
+    categories = category_names(standings)
+    rows = [_csv_fields(row, standings.tasks, categories) for row in standings.models]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_harmless(name) for name in header])
-    for row in found.models:
-        writer.writerow([_harmless(cell) for cell in _csv_cells(row, found, categories)])
+    writer.writerows([_harmless(name) for name, _ in fields] for fields in rows[:1])
+    writer.writerows([_harmless(value) for _, value in fields] for fields in rows)
     return text.getvalue()
 
 
-def category_names(found: Standings) -> list[str]:
-    return list(dict.fromkeys(name for row in found.models for name in row.categories))
+def category_names(standings: Standings) -> list[str]:
+    return list(dict.fromkeys(name for row in standings.models for name in row.categories))
 
 
-def place_header(found: Standings) -> list[str]:
+def place_header(standings: Standings) -> list[str]:
     """The column names for `place_cells`."""
-    judges = ["judges' cost", "judges' tokens"] if judged(found) else []
-    return [*_good_header(found), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+    judges = ["judges' cost", "judges' tokens"] if judged(standings) else []
+    return [*_quality_header(standings), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
 
 
-def _good_header(found: Standings) -> list[str]:
-    """Of the cells that say how good a model is; the others say what it costs and how long it takes."""
-    overall = "overall (shared)" if found.unequal else "overall"
-    sure = ["bounds"] if bounded(found) else []
-    over = ["coverage", "compared"] if found.unequal else ["coverage"]
-    return [overall, interval_header(found.level), *sure, *over, "normalised", "win rate", "mean rank"]
+def _quality_header(standings: Standings) -> list[str]:
+    """The names of the columns on quality; the others are on cost and time."""
+    overall = "overall (shared)" if standings.unequal else "overall"
+    bounds = ["bounds"] if bounded(standings) else []
+    coverage = ["coverage", "compared"] if standings.unequal else ["coverage"]
+    return [overall, interval_header(standings.level), *bounds, *coverage, "normalised", "win rate", "mean rank"]
 
 
-def bounded(found: Standings) -> bool:
-    """Whether attempts failed, so that a score is known within bounds only."""
-    return any(row.bounds is not None for row in found.models)
+def bounded(standings: Standings) -> bool:
+    """Whether attempts failed, so that some score is known only within bounds."""
+    return any(row.bounds is not None for row in standings.models)
 
 
-def judged(found: Standings) -> bool:
+def judged(standings: Standings) -> bool:
     """Whether judges cost something, or may have."""
-    return any(is_told(row.judge_cost) for row in found.models)
+    return any(is_told(row.judge_cost) for row in standings.models)
 
 
-def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
-    """A model's line in the table of ranks, without its name and rank: each number, and its interval or nothing."""
-    plain = [
+def place_cells(row: ModelRow, standings: Standings) -> list[tuple[str, str]]:
+    """A model's row in the table of ranks, without its name and rank: each number with its interval, or ""."""
+    spending = [
         money(row.cost),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
-        *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(found) else []),
+        *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(standings) else []),
         "–" if row.latency is None else f"{row.latency.p50:.1f}",
         "–" if row.latency is None else f"{row.latency.p95:.1f}",
         f"{row.failed + row.timeouts:,}",
@@ -96,20 +87,20 @@ def place_cells(row: ModelRow, found: Standings) -> list[tuple[str, str]]:
     return [
         (number(row.overall), ""),
         (interval(row.interval), ""),
-        *([(interval(row.bounds), "")] if bounded(found) else []),
+        *([(interval(row.bounds), "")] if bounded(standings) else []),
         (f"{row.coverage * 100:.4g} %", ""),
-        *([(f"{row.compared:,} of {row.scored:,}", "")] if found.unequal else []),
+        *([(f"{row.compared:,} of {row.scored:,}", "")] if standings.unequal else []),
         _with_interval(row.normalised, row.normalised_interval, "+.2f"),
         _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
         _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
-        *((cell, "") for cell in plain),
+        *((cell, "") for cell in spending),
     ]
 
 
-def _with_interval(value: float | None, found: ScoreInterval | None, form: str) -> tuple[str, str]:
+def _with_interval(value: float | None, interval: ScoreInterval | None, form: str) -> tuple[str, str]:
     if value is None:
         return "–", ""
-    return f"{value:{form}}", "" if found is None else f"{found.low:{form}} – {found.high:{form}}"
+    return f"{value:{form}}", "" if interval is None else f"{interval.low:{form}} – {interval.high:{form}}"
 
 
 def cell_text(cell: TaskCell | None) -> str:
@@ -121,45 +112,45 @@ def cell_text(cell: TaskCell | None) -> str:
 
 def cell_besides(cell: TaskCell) -> str:
     """Notes on a score in addition to its interval."""
-    said = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
-    said += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
+    notes = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
+    notes += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
     if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
-        said.append(f"{cell.compared:,} of {cell.scored:,} compared")
-    return "".join(f", {each}" for each in said)
+        notes.append(f"{cell.compared:,} of {cell.scored:,} compared")
+    return "".join(f", {each}" for each in notes)
 
 
-def task_names(found: Standings) -> list[str]:
+def task_names(standings: Standings) -> list[str]:
     """The tasks; those excluded from overall numbers are marked."""
-    return [task if task in found.shared else f"{task} (not compared)" for task in found.tasks]
+    return [task if task in standings.shared else f"{task} (not compared)" for task in standings.tasks]
 
 
-def _places(found: Standings) -> list[TextTable]:
-    """Scores, then cost and time: two tables, as one would be wider than a terminal."""
-    header = place_header(found)
-    split = len(_good_header(found))
-    good: list[list[Cell]] = []
-    dear: list[list[Cell]] = []
-    for row in found.models:
-        (overall, _), (sure, _), *rest = place_cells(row, found)
-        cells = [Span(f"{value} ({within})", shorter=(value,)) if within else Span(value) for value, within in rest]
-        good.append([row.rank, row.label, Span(overall, "key"), Span(sure, "quiet"), *cells[: split - 2]])
+def _places(standings: Standings) -> list[TextTable]:
+    """Scores, then cost and time: one table would be wider than a terminal."""
+    header = place_header(standings)
+    split = len(_quality_header(standings))
+    quality: list[list[Cell]] = []
+    spending: list[list[Cell]] = []
+    for row in standings.models:
+        (overall, _), (within, _), *rest = place_cells(row, standings)
+        cells = [Span(f"{value} ({between})", shorter=(value,)) if between else Span(value) for value, between in rest]
+        quality.append([row.rank, row.label, Span(overall, "key"), Span(within, "quiet"), *cells[: split - 2]])
         failed = Span(cells[-1].text, "bad" if row.failed + row.timeouts else "plain")
-        dear.append([row.label, *cells[split - 2 : -1], failed])
+        spending.append([row.label, *cells[split - 2 : -1], failed])
     return [
-        TextTable(header=["rank", "model", *header[:split]], rows=good, numeric_from=2, drops=GOOD_DROPS),
-        TextTable(header=["model", *header[split:]], rows=dear, numeric_from=1, drops=DEAR_DROPS),
+        TextTable(header=["rank", "model", *header[:split]], rows=quality, numeric_from=2, drops=QUALITY_DROPS),
+        TextTable(header=["model", *header[split:]], rows=spending, numeric_from=1, drops=SPENDING_DROPS),
     ]
 
 
-GOOD_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds")
-DEAR_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
+QUALITY_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds")
+SPENDING_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
 
 
-def _scores(found: Standings) -> TextTable:
+def _scores(standings: Standings) -> TextTable:
     rows: list[list[Cell]] = [
-        [row.label, *(_score(row.tasks.get(task)) for task in found.tasks)] for row in found.models
+        [row.label, *(_score(row.tasks.get(task)) for task in standings.tasks)] for row in standings.models
     ]
-    return TextTable(header=["model", *task_names(found)], rows=rows, numeric_from=1)
+    return TextTable(header=["model", *task_names(standings)], rows=rows, numeric_from=1)
 
 
 def _score(cell: TaskCell | None) -> Span:
@@ -169,17 +160,17 @@ def _score(cell: TaskCell | None) -> Span:
     return Span(cell_text(cell), shorter=(with_interval, number(cell.score)))
 
 
-def _categories(found: Standings) -> TextTable | None:
-    names = category_names(found)
+def _categories(standings: Standings) -> TextTable | None:
+    names = category_names(standings)
     if not names:
         return None
     rows: list[list[Cell]] = [
-        [row.label, *(_score(row.categories.get(name)) for name in names)] for row in found.models
+        [row.label, *(_score(row.categories.get(name)) for name in names)] for row in standings.models
     ]
     return TextTable(header=["model", *(f"category {name}" for name in names)], rows=rows, numeric_from=1)
 
 
-def slices_table(found: Standings) -> TextTable | None:
+def slices_table(standings: Standings) -> TextTable | None:
     """Every slice of every task of every model."""
     rows: list[list[Cell]] = [
         [
@@ -191,37 +182,47 @@ def slices_table(found: Standings) -> TextTable | None:
             f"{each.scored:,}",
             Span("weak", "bad") if each.weak else "",
         ]
-        for row in found.models
+        for row in standings.models
         for task, cell in row.tasks.items()
         for each in cell.slices
     ]
     if not rows:
         return None
-    header = ["model", "task", "slice", "score", interval_header(found.level), "scored", ""]
+    header = ["model", "task", "slice", "score", interval_header(standings.level), "scored", ""]
     return TextTable(header=header, rows=rows, numeric_from=3, drops=("scored",))
 
 
-def _csv_cells(row: ModelRow, found: Standings, categories: list[str]) -> list[str | float | None]:
-    cells: list[str | float | None] = [row.rank_low, row.rank_high, row.label, row.source, row.overall]
-    cells += [*_ends(row.interval), *_ends(row.bounds), row.coverage, row.scored, row.compared]
-    cells += [row.normalised, *_ends(row.normalised_interval), row.win_rate, *_ends(row.win_rate_interval)]
-    cells += [row.mean_rank, *_ends(row.mean_rank_interval)]
-    for task in found.tasks:
+def _csv_fields(row: ModelRow, tasks: Sequence[str], categories: Sequence[str]) -> list[CsvField]:
+    fields: list[CsvField] = [("rank_low", row.rank_low), ("rank_high", row.rank_high)]
+    fields += [("model", row.label), ("source", row.source)]
+    fields += [("overall", row.overall), *_ends("overall", row.interval), *_ends("overall_bounds", row.bounds)]
+    fields += [("coverage", row.coverage), ("scored", row.scored), ("compared", row.compared)]
+    fields += [("normalised", row.normalised), *_ends("normalised", row.normalised_interval)]
+    fields += [("win_rate", row.win_rate), *_ends("win_rate", row.win_rate_interval)]
+    fields += [("mean_rank", row.mean_rank), *_ends("mean_rank", row.mean_rank_interval)]
+    for task in tasks:
         cell = row.tasks.get(task, TaskCell(score=None))
-        cells += [cell.score, *_ends(cell.interval), *_ends(cell.bounds), cell.coverage, cell.compared]
+        fields += [(task, cell.score), *_ends(task, cell.interval), *_ends(f"{task}_bounds", cell.bounds)]
+        fields += [(f"{task}_coverage", cell.coverage), (f"{task}_compared", cell.compared)]
     for name in categories:
         cell = row.categories.get(name, TaskCell(score=None))
-        cells += [cell.score, *_ends(cell.interval)]
-    cells += [row.cost.amount if row.cost else None, row.cost.currency if row.cost else None]
-    cells += [row.judge_cost.amount if row.judge_cost else None]
-    cells += [row.tokens_in, row.tokens_out, row.judge_tokens]
-    cells += [row.latency.p50, row.latency.p95] if row.latency else [None, None]
+        fields += [(f"category_{name}", cell.score), *_ends(f"category_{name}", cell.interval)]
+    cost, judge_cost, latency = row.cost, row.judge_cost, row.latency
+    fields += [("cost", cost.amount if cost else None), ("currency", cost.currency if cost else None)]
+    fields += [("judge_cost", judge_cost.amount if judge_cost else None)]
+    fields += [("tokens_in", row.tokens_in), ("tokens_out", row.tokens_out), ("judge_tokens", row.judge_tokens)]
+    fields += [
+        ("latency_p50_ms", latency.p50 if latency else None),
+        ("latency_p95_ms", latency.p95 if latency else None),
+    ]
     graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
-    return [*cells, row.failed, row.timeouts, row.remaining, sum(graded) if graded else None]
+    fields += [("failed", row.failed), ("timeouts", row.timeouts), ("remaining", row.remaining)]
+    return [*fields, ("weak_passes", sum(graded) if graded else None)]
 
 
-def _ends(found: ScoreInterval | Bounds | None) -> list[float | None]:
-    return [None, None] if found is None else [found.low, found.high]
+def _ends(name: str, interval: ScoreInterval | Bounds | None) -> list[CsvField]:
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    return [(f"{name}_low", low), (f"{name}_high", high)]
 
 
 def _harmless(cell: str | float | None) -> str | float | None:

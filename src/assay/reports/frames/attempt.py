@@ -1,4 +1,4 @@
-"""An attempt and a sample as Python sees them: the record of the journal, and what follows from it."""
+"""An attempt and a sample in Python: the record of the journal, and what follows from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.reports.per_example import per_example, question
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One sample, one repetition, once through: its line of the journal, and the numbers that tables show of it."""
+    """One attempt at a sample: its record in the journal, and the numbers that tables show."""
 
     record: Record
     """The journal's line in full: trace, scores, failures, usage."""
@@ -28,13 +28,13 @@ class Attempt(Struct, frozen=True, kw_only=True):
     tokens_reasoning: int = 0
     """The part of `tokens_out` spent on reasoning, where the model reports it."""
     cached: int = 0
-    """Answers that came from assay's own cache, which cost nothing."""
+    """Answers from assay's own cache, which cost nothing."""
     cost: Cost | None = None
-    """Of the evaluated model; that of an earlier try that failed is in the cost of the task, not here."""
+    """Of the evaluated model, without earlier tries that failed: those are in the cost of the task."""
     judge_tokens_in: int = 0
     judge_tokens_out: int = 0
     judge_cost: Cost | None = None
-    """None when no judge was asked."""
+    """None when no judge was called."""
     measure: Measure = Measure()
 
     @property
@@ -52,18 +52,18 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def prompt(self) -> str | None:
-        """What the model was asked: the prompt, or the turns that were not its own."""
+        """The prompt, or the turns of the conversation that were not the model's own."""
         trace = self.record.trace
         return self.record.asked if trace is None else question(trace)
 
     @property
     def prediction(self) -> str | None:
-        """What the model said, or the tool calls that it made instead: `get_weather(city="Oslo")`."""
+        """The model's answer, or its tool calls where it made some instead: `get_weather(city="Oslo")`."""
         return None if self.record.trace is None else answer_of(self.record.trace)
 
     @property
     def answer(self) -> str | None:
-        """What was read out of the prediction and compared; None when that is the prediction itself."""
+        """What was extracted from the prediction and compared; None when that is the prediction itself."""
         return per_example(self.record, self.measure).answer
 
     @property
@@ -87,10 +87,10 @@ class Attempt(Struct, frozen=True, kw_only=True):
         return self.record.seconds
 
     def __repr__(self) -> str:
-        said = one_line(self.prediction or "", 60)
+        prediction = one_line(self.prediction or "", 60)
         where = one_line(f"{self.task} / {self.sample_id}", 120)
         number = "" if self.score is None else f", score {self.score:z.3f}"
-        return f"<Attempt {self.attempt} at {where}: {self.outcome}{number}, {said!r}>"
+        return f"<Attempt {self.attempt} at {where}: {self.outcome}{number}, {prediction!r}>"
 
     def __str__(self) -> str:
         from assay.reports.attempt_text import attempt_text

@@ -51,9 +51,9 @@ _LAST: tuple[tuple[Column, ReadAttempt], ...] = (
 def attempts_table(
     runs: Sequence[RunSource], columns: Sequence[str] | None = None, *, only: Only | None = None
 ) -> Table:
-    """The attempts of all the runs, one run after the other; `columns` names the wanted ones, `only` picks attempts."""
+    """The attempts of all the runs, one run after the other; `columns` selects columns, `only` attempts."""
     surveys = [run.survey if only is None else run.survey_of(only) for run in runs]
-    every = [*_FIRST, *_found_columns(surveys), *_LAST, *_metadata_columns(surveys)]
+    every = [*_FIRST, *_score_columns(surveys), *_LAST, *_metadata_columns(surveys)]
 
     def rows() -> Iterator[tuple[RunSource, Attempt]]:
         for run, survey in zip(runs, surveys, strict=True):
@@ -63,8 +63,8 @@ def attempts_table(
     return table_of(every, columns, rows)
 
 
-def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]]:
-    """One for every value that a scorer gave, and one for a scorer's reasons."""
+def _score_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]]:
+    """One for every value of a scorer, and one for a scorer's reasons."""
     rows = sum(map(len, surveys))
     values = _merged([survey.values for survey in surveys])
     if len(values) > MOST_VALUES:
@@ -72,13 +72,15 @@ def _found_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]
             f"the scorers give more than {MOST_VALUES:,} different values, too many for columns; "
             "`assay.open_run(…).attempts()` has them one attempt at a time"
         )
-    found = []
+    columns = []
     for (scorer, name), seen in values.items():
         column = seen.column(f"{scorer}.{name}", rows)
-        found.append((column, _value_reader(scorer, name, column.kind)))
-    for scorer, seen in _merged([survey.reasons for survey in surveys]).items():
-        found.append((seen.column(f"{scorer}.reason", rows), _reason_reader(scorer)))
-    return found
+        columns.append((column, _value_reader(scorer, name, column.kind)))
+    reasons = _merged([survey.reasons for survey in surveys])
+    return [
+        *columns,
+        *((seen.column(f"{scorer}.reason", rows), _reason_reader(scorer)) for scorer, seen in reasons.items()),
+    ]
 
 
 def _metadata_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttempt]]:
@@ -91,12 +93,12 @@ def _metadata_columns(surveys: Sequence[Survey]) -> list[tuple[Column, ReadAttem
 
 
 def _merged(parts: Sequence[dict[Any, Seen]]) -> dict[Any, Seen]:
-    """What was seen in all runs together."""
-    found: dict[Any, Seen] = {}
+    """What was seen in all runs."""
+    merged: dict[Any, Seen] = {}
     for part in parts:
         for key, seen in part.items():
-            found[key] = found[key].together(seen) if key in found else seen
-    return found
+            merged[key] = merged[key].together(seen) if key in merged else seen
+    return merged
 
 
 def _value_reader(scorer: str, name: str, kind: ColumnKind) -> ReadAttempt:
@@ -117,9 +119,9 @@ def _metadata_reader(key: str, kind: ColumnKind) -> ReadAttempt:
     return lambda run, each: cell(each.metadata.get(key), kind)
 
 
-def _failure(attempt: Attempt, what: Callable[[Failure], str]) -> str | None:
-    """The first failure, under which tables count the attempt."""
-    return what(attempt.failures[0]) if attempt.failures else None
+def _failure(attempt: Attempt, read: Callable[[Failure], str]) -> str | None:
+    """A field of the first failure, by which tables count the attempt."""
+    return read(attempt.failures[0]) if attempt.failures else None
 
 
 def amount(cost: Cost | None) -> float | None:

@@ -1,9 +1,10 @@
-"""The columns of a table: what type each has, found by looking at every value that goes into it."""
+"""The columns of a table, each with the type that holds all of its values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 from assay.core.errors import UsageError
@@ -35,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns, and the rows in chunks, read when they are asked for."""
+    """Columns, and the rows in chunks, read on demand."""
 
     columns: tuple[Column, ...]
     chunks: Callable[[], Iterator[Chunk]]
@@ -43,41 +44,31 @@ class Table:
 
 
 Reader = Callable[..., Any]
-"""Reads the cell of a column out of what a row is made of."""
+"""Reads the cell of a column from the parts of a row."""
 
 
 def table_of(
     columns: Sequence[tuple[Column, Reader]], names: Sequence[str] | None, rows: Callable[[], Iterable[tuple[Any, ...]]]
 ) -> Table:
-    """The named columns, or all, over what `rows` gives. Every column's name is made distinct."""
+    """The named columns, or all, over the rows. Names of columns are made distinct."""
     unique = distinct(column.name for column, _ in columns)
     renamed = [replace(column, name=name) for name, (column, _) in zip(unique, columns, strict=True)]
     places = chosen(renamed, names)
     readers = [columns[place][1] for place in places]
     return Table(
         tuple(renamed[place] for place in places),
-        lambda: _chunks(([read(*row) for read in readers] for row in rows()), len(readers)),
+        lambda: _chunks([read(*row) for read in readers] for row in rows()),
     )
 
 
-def _chunks(rows: Iterable[Sequence[Cell]], width: int) -> Iterator[Chunk]:
-    held: list[Sequence[Cell]] = []
-    for row in rows:
-        held.append(row)
-        if len(held) == CHUNK_ROWS:
-            yield _turned(held, width)
-            held = []
-    if held:
-        yield _turned(held, width)
-
-
-def _turned(rows: list[Sequence[Cell]], width: int) -> Chunk:
-    return [[row[at] for row in rows] for at in range(width)]
+def _chunks(rows: Iterator[Sequence[Cell]]) -> Iterator[Chunk]:
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        yield [list(column) for column in zip(*chunk, strict=True)]
 
 
 @dataclass(slots=True)
 class Seen:
-    """A column as seen so far: the narrowest type that holds every value, and how many values there were."""
+    """The values of a column so far: the narrowest type that holds them all, and their number."""
 
     kind: ColumnKind | None = None
     values: int = 0
@@ -119,16 +110,16 @@ def _is_float(value: int) -> bool:
     return True
 
 
-def _wider(one: ColumnKind, other: ColumnKind) -> ColumnKind:
-    if one == other:
-        return one
-    if one in _NUMERIC and other in _NUMERIC:
-        return max(one, other, key=_NUMERIC.index)
+def _wider(first: ColumnKind, second: ColumnKind) -> ColumnKind:
+    if first == second:
+        return first
+    if first in _NUMERIC and second in _NUMERIC:
+        return max(first, second, key=_NUMERIC.index)
     return "text"
 
 
 def cell(value: Any, kind: ColumnKind) -> Cell:
-    """A value as its column holds it; lists and mappings as JSON."""
+    """The value in the type of its column; lists and mappings as JSON."""
     if value is None:
         return None
     if kind == "float":
@@ -141,7 +132,7 @@ def cell(value: Any, kind: ColumnKind) -> Cell:
 
 
 def chosen(columns: Sequence[Column], names: Sequence[str] | None) -> list[int]:
-    """Where the named columns stand, in the order they were asked for; all of them when none is named."""
+    """The indices of the named columns, in the order of the names; of all when `names` is None."""
     if names is None:
         return list(range(len(columns)))
     if isinstance(names, str):
@@ -154,13 +145,11 @@ def chosen(columns: Sequence[Column], names: Sequence[str] | None) -> list[int]:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The names, each once: one that was there before gets a number."""
-    taken: set[str] = set()
-    found = []
+    """The names, with a number after each that occurred before."""
+    taken: dict[str, None] = {}
     for name in names:
         unique, number = name, 2
         while unique in taken:
             unique, number = f"{name} ({number})", number + 1
-        taken.add(unique)
-        found.append(unique)
-    return found
+        taken[unique] = None
+    return list(taken)

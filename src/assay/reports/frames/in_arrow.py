@@ -18,7 +18,7 @@ def to_arrow(table: Table) -> pyarrow.Table:
 
 
 def write_parquet(table: Table, file: BinaryIO) -> None:
-    """The whole file, in memory for one chunk of rows."""
+    """Write the file, holding one chunk of rows in memory at a time."""
     pa, parquet = library("pyarrow", "Parquet"), library("pyarrow.parquet", "Parquet")
     with parquet.ParquetWriter(file, _schema(pa, table)) as writer:
         for batch in _batches(pa, table):

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import pandas
 
 DTYPES = {"bool": ("bool", "boolean"), "int": ("int64", "Int64"), "float": ("float64", "float64")}
-"""Of a column that is full, and of one that has holes; a hole among floats is NaN, as everywhere in pandas."""
+"""For a column without missing values, and for one with; among floats those are NaN, as everywhere in pandas."""
 
 
 def to_pandas(table: Table) -> pandas.DataFrame:
     pd = library("pandas", "to_pandas()")
-    text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"  # `str` makes "None" of None before
+    text = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"  # before 3, `str` turns None into "None"
     dtypes = [_dtype(column, text) for column in table.columns]
     # chunk by chunk, so that a million rows are never a million lists of Python objects
     parts: list[list[Any]] = [[] for _ in table.columns]

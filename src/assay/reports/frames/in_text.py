@@ -1,7 +1,7 @@
 """A table as CSV or as JSON lines, chunk by chunk.
 
-JSON lines hold every value as it is. CSV is for spreadsheets: what looks like a formula is quoted, and characters that
-cannot be seen are escaped (`csv_cells.py`); lists are JSON.
+JSON lines hold the values unchanged. CSV is for spreadsheets: what looks like a formula is quoted, and invisible
+characters are escaped (`csv_cells.py`); lists are JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables for the user's own libraries: none of them is a dependency, and a missing one is a one-line error."""
+"""Optional libraries that tables are converted for: a missing one is a one-line error."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def library(name: str, wanted_for: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
-            raise  # it is installed, but something that it needs is not
+            raise  # it is installed, but one of its own dependencies is not
         package = name.partition(".")[0]
         raise UsageError(f"{wanted_for} needs {package}; install it with: pip install {package}") from error

@@ -1,12 +1,13 @@
-"""The attempts of one run, found in one walk of its journal and read, in the order of the datasets, when asked for.
+"""The attempts of one run, located in one walk of its journal and read on demand, in the order of the datasets.
 
-The walk keeps a few numbers of every attempt that counts (where its line is, what it scored, what became of it) and
-which columns the scores and the metadata make; texts stay in the file.
+The walk keeps a few numbers of every attempt that counts (the place of its line, its score, its outcome) and the
+columns of its scores and metadata; texts stay in the file.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,7 +36,7 @@ from assay.reports.view import View, view_of
 from assay.wording import hint
 
 Only = Callable[[Record], bool]
-"""Picks the attempts of a table by their records."""
+"""Selects the attempts of a table by their records."""
 
 MOST_VALUES = 1000
 """The most score values that become columns; a table with more is refused."""
@@ -44,7 +45,7 @@ MOST_METADATA = 500
 
 
 class _WholeLine(Record, frozen=True, kw_only=True):
-    """A record whose numbers fit a column, as every table asks of a line."""
+    """A record whose numbers fit a column, as every table requires."""
 
     index: Place
     attempt: Place = 1
@@ -55,7 +56,7 @@ class _Failure(Struct, gc=False):
 
 
 class _Line(Struct, gc=False):
-    """As much of a line as the walk keeps something of; the decoder skips the rest."""
+    """As much of a line as the walk needs; the decoder skips the rest."""
 
     key: str
     task: str
@@ -70,7 +71,7 @@ class _Line(Struct, gc=False):
 
 @dataclass(slots=True)
 class Survey:
-    """Every attempt that counts, in the order of the datasets, and the columns they make."""
+    """Every attempt that counts, in the order of the datasets, and their columns."""
 
     places: NDArray[np.int64]
     tasks: NDArray[np.int64]
@@ -92,7 +93,7 @@ class Survey:
 
 @dataclass(frozen=True)
 class RunSource:
-    """A run folder, ready to be read; nothing in it is executed, and only its own regular files are opened."""
+    """A run folder; nothing in it is executed, and only its own regular files are opened."""
 
     folder: Path
     label: str
@@ -100,7 +101,7 @@ class RunSource:
     run: RunFile
     view: View
     picked: frozenset[int] | None = None
-    """Where the lines of the wanted attempts begin in the journal; None wants all that count."""
+    """The places of the selected attempts in the journal; None selects all that count."""
 
     @classmethod
     def of(cls, folder: Path, label: str | None = None, **changes: Any) -> RunSource:
@@ -133,7 +134,7 @@ class RunSource:
         return self.survey_of(None)
 
     def survey_of(self, only: Only | None) -> Survey:
-        """The walk; `only` picks attempts."""
+        """Walk the journal; `only` selects attempts."""
         walk = _Walk(self.measures)
         if only is None:
             for place, line in counting_lines(self.journal, _Line):
@@ -149,7 +150,7 @@ class RunSource:
         return survey
 
     def attempts(self, task: str | None = None, survey: Survey | None = None) -> Iterator[Attempt]:
-        """The attempts that count, task by task in the order of the dataset, each read when it is asked for."""
+        """The attempts that count, task by task in the order of the dataset, each read on demand."""
         survey = survey or self.survey
         rows: Sequence[int] = range(len(survey))
         if task is not None:
@@ -157,7 +158,7 @@ class RunSource:
         return self._read(survey, rows)
 
     def failed(self, task: str | None = None) -> Iterator[Attempt]:
-        """The attempts that broke, without those that the task's own rules exclude."""
+        """The attempts that failed, without those that the task's own rules exclude."""
         broken = np.isin(self.survey.outcomes, [OUTCOMES.index("failed"), OUTCOMES.index("timeout")])
         if task is not None:
             broken &= self.survey.tasks == self._code(task)
@@ -168,8 +169,8 @@ class RunSource:
         rows = self.survey.ids == hash(sample_id)
         if task is not None:
             rows &= self.survey.tasks == self._code(task)
-        found = self._read(self.survey, np.flatnonzero(rows).tolist())
-        return [attempt for attempt in found if attempt.sample_id == sample_id]
+        attempts = self._read(self.survey, np.flatnonzero(rows).tolist())
+        return [attempt for attempt in attempts if attempt.sample_id == sample_id]
 
     def _code(self, task: str) -> int:
         names = list(self.measures)
@@ -190,9 +191,7 @@ class RunSource:
             for _, record in lines_at(self.journal, Record, (int(survey.places[row]) for row in rows)):
                 yield record
         except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{self.journal}: was put aside or changed while it was read; open the run again"
-            ) from error
+            raise UsageError(f"{self.journal}: was moved or changed while it was read; open the run again") from error
 
     def _attempt(self, record: Record, score: float | None, outcome: str) -> Attempt:
         spent, judges = Spending(), dict[str, Spending]()
@@ -233,10 +232,10 @@ class _Walk:
     scores: array[float] = field(default_factory=lambda: array("d"))
     outcomes: array[int] = field(default_factory=lambda: array("b"))
     picked: array[int] = field(default_factory=lambda: array("b"))
-    """What counts as right depends on all attempts of a task, also on those that were not selected."""
-    values: dict[tuple[str, str], Seen] = field(default_factory=dict)
-    reasons: dict[str, Seen] = field(default_factory=dict)
-    metadata: dict[str, Seen] = field(default_factory=dict)
+    """What counts as right depends on all attempts of a task, even those that were not selected."""
+    values: dict[tuple[str, str], Seen] = field(default_factory=lambda: defaultdict(Seen))
+    reasons: dict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
+    metadata: dict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
     codes: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -245,7 +244,7 @@ class _Walk:
     def add(self, place: int, line: _Line | _WholeLine, *, is_picked: bool = True) -> None:
         code = self.codes.get(line.task)
         if code is None:
-            return  # of a task that the run file does not know, which is on no leaderboard either
+            return  # a task that the run file does not list, as on no leaderboard
         number = self.measures[line.task].of(line)
         score = np.nan if number is None else number
         self.places.append(place)
@@ -260,22 +259,15 @@ class _Walk:
             self._see(line)
 
     def _see(self, line: _Line | _WholeLine) -> None:
-        for part in line.scores:
-            for name, value in part.values.items():
-                self._value(part.name, name).add(value)
-            if part.reason is not None:
-                _seen(self.reasons, part.name).add(part.reason)
+        for score in line.scores:
+            for name, value in score.values.items():
+                if (score.name, name) in self.values or len(self.values) <= MOST_VALUES:
+                    self.values[score.name, name].add(value)
+            if score.reason is not None:
+                self.reasons[score.name].add(score.reason)
         for key, value in line.metadata.items():
             if key in self.metadata or len(self.metadata) <= MOST_METADATA:
-                _seen(self.metadata, key).add(value)
-
-    def _value(self, scorer: str, name: str) -> Seen:
-        found = self.values.get((scorer, name))
-        if found is None:
-            found = Seen()
-            if len(self.values) <= MOST_VALUES:
-                self.values[scorer, name] = found
-        return found
+                self.metadata[key].add(value)
 
     def finished(self) -> Survey:
         tasks, samples = np.asarray(self.tasks, np.int64), np.asarray(self.samples, np.int64)
@@ -300,12 +292,5 @@ class _Walk:
             marks = measure.marks(scores[rows])
             if marks is not None:
                 shares[rows] = (scores[rows] - marks[0]) / (marks[1] - marks[0])
-        found: NDArray[np.int8] = judged(np.asarray(self.outcomes, np.int8), shares)
-        return found
-
-
-def _seen(columns: dict[str, Seen], name: str) -> Seen:
-    found = columns.get(name)
-    if found is None:
-        found = columns[name] = Seen()
-    return found
+        outcomes: NDArray[np.int8] = judged(np.asarray(self.outcomes, np.int8), shares)
+        return outcomes

@@ -1,4 +1,4 @@
-"""One row per task: the leaderboard of one run or of several as a table, every number as the leaderboard has it."""
+"""One row per task: the leaderboards of one or more runs as a table, with the leaderboards' own numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _field(name: str) -> ReadTask:
 
 
 def _end(of: str, name: str) -> ReadTask:
-    return lambda run, board, row: getattr(found, name) if (found := getattr(row, of)) is not None else None
+    return lambda run, board, row: getattr(part, name) if (part := getattr(row, of)) is not None else None
 
 
 def _fields(kind: ColumnKind, *names: str, nullable: bool = False) -> list[tuple[Column, ReadTask]]:
@@ -57,7 +57,7 @@ _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
 
 
 def tasks_table(runs: Sequence[RunSource], columns: Sequence[str] | None = None) -> Table:
-    """The tasks of all the runs; aggregates and repetitions (`pass@k`) have columns of their own, with their ends."""
+    """The tasks of all the runs; aggregates and repetitions (`pass@k`) have columns of their own, with intervals."""
     every = list(_COLUMNS)
     for of in ("aggregates", "repetitions"):
         for name in dict.fromkeys(

@@ -1,7 +1,7 @@
 """Gates: conditions that a result must meet, checked after a run or a comparison, with a sentence for each.
 
-A gate on a score is met only when it holds whatever the failed attempts would have been: every one wrong, and every
-one right. Where it holds at one end only, the gate reports that it cannot tell.
+A gate on a score is met only if it holds with every failed attempt wrong and with every one right. Where it holds in
+one case only, the gate reports that it cannot tell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.reports.gates.terms import Ends, Meaning, TermValue, meanings, read
 from assay.stats.drops import GateOutcome
 
 Pairs = Callable[[], DiffEnds]
-"""Compares the result with the baseline sample by sample, when a gate needs that."""
+"""Compares the result with the baseline sample by sample, called only if a gate needs it."""
 
 
 def check_gates(
@@ -35,15 +35,15 @@ def check_gates(
     pairs: Pairs | None = None,
     allow_unequal: bool = False,
 ) -> list[GateResult]:
-    """Every gate against the result; what keeps one of them from being checked leaves the others alone.
+    """Check every gate; one that cannot be checked does not affect the others.
 
     `allow_unequal`: both boards are over the samples that compare, and the user chose to leave the others out.
     """
-    known = None if pairs is None else cache(pairs)
+    cached_pairs = None if pairs is None else cache(pairs)
     return [
-        _check_drop(gate, known, allow_unequal=allow_unequal)
+        _check_drop(gate, cached_pairs, allow_unequal=allow_unequal)
         if isinstance(gate, DropGate)
-        else _check(gate, board, baseline, None if allow_unequal else known)
+        else _check(gate, board, baseline, None if allow_unequal else cached_pairs)
         for gate in gates
     ]
 
@@ -68,7 +68,7 @@ class _Sum(Struct, frozen=True, kw_only=True):
 
 
 class _Corner(NamedTuple):
-    """Both sides of a comparison where the failed attempts make their difference least, or most."""
+    """Both sides of a comparison where the failed attempts make their difference smallest, or largest."""
 
     left: float
     right: float
@@ -78,20 +78,20 @@ class _Corner(NamedTuple):
 
 def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None, pairs: Pairs | None) -> GateResult:
     sums: list[_Sum] = []
-    for side, other in ((gate.left, gate.right), (gate.right, gate.left)):
-        terms = [(term, name_of(term, other)) for term in side]
+    for side, opposite in ((gate.left, gate.right), (gate.right, gate.left)):
+        terms = [(term, name_of(term, opposite)) for term in side]
         if (why := _incomparable(terms, baseline, pairs)) is not None:
             return _cannot_tell(gate, why)
-        found = _sum_of(terms, board, baseline)
-        if isinstance(found, str):
-            return _cannot_tell(gate, found)
-        sums.append(found)
+        total = _sum_of(terms, board, baseline)
+        if isinstance(total, str):
+            return _cannot_tell(gate, total)
+        sums.append(total)
     left, right = sums
     return _decide(gate, left, right, (_corner(left.ends, right.ends, min), _corner(left.ends, right.ends, max)))
 
 
 def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | None, pairs: Pairs | None) -> str | None:
-    """Why the baseline's scores are of other samples, or of another answer key, than the result's."""
+    """Why the baseline's scores do not compare with the result's: other samples, or another answer key."""
     if pairs is None or baseline is None:
         return None
     tasks = [row.task for row in baseline.tasks]
@@ -101,12 +101,12 @@ def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | No
         compared = pairs().worst.tasks if scores else []
     except UsageError as error:
         return str(error)
-    concerned = [task for task in compared if any(_has_a_part(task, score) for score in scores)]
-    said = [sentence for task in concerned if (sentence := other_samples_sentence(task)) is not None]
-    return f"{'; '.join(said)}, so the scores do not compare" if said else None
+    used = [task for task in compared if any(_is_in(task, score) for score in scores)]
+    sentences = [sentence for task in used if (sentence := other_samples_sentence(task)) is not None]
+    return f"{'; '.join(sentences)}, so the scores do not compare" if sentences else None
 
 
-def _has_a_part(task: TaskDiff, score: Meaning) -> bool:
+def _is_in(task: TaskDiff, score: Meaning) -> bool:
     if score.task is None:
         return task.in_overall
     # comparing two different tasks is the user's choice, even if only one result has the task
@@ -114,7 +114,7 @@ def _has_a_part(task: TaskDiff, score: Meaning) -> bool:
 
 
 def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Leaderboard | None) -> _Sum | str:
-    """The terms, each with the one that names it, added up; or why they cannot be."""
+    """The sum of the terms, each paired with the one that names it; or why there is none."""
     measured = 0.0
     ends: dict[str, Ends] = {}
     failed: dict[tuple[bool, str], int] = {}
@@ -122,17 +122,17 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
         where = "the baseline" if term.baseline else "the result"
         name = named.name or ""
         if term.number is not None:
-            found = TermValue(value=term.number, ends={"": (term.number, term.number)})
+            value = TermValue(value=term.number, ends={"": (term.number, term.number)})
         else:
-            found = read(baseline if term.baseline else board, name, quoted=named.quoted)
-        if found.value is None:
-            return f"{where} has no value for `{name}`" + (f": {found.reason}" if found.reason else "")
-        if found.ends is None:
-            many = attempts_words(sum(found.failed.values()))
-            return f"{many} failed in {where}, and `{name}` has no bounds; {RETRY}"
-        measured += term.sign * found.value
-        failed |= {(term.baseline, task): count for task, count in found.failed.items()}
-        for task, (low, high) in found.ends.items():
+            value = read(baseline if term.baseline else board, name, quoted=named.quoted)
+        if value.value is None:
+            return f"{where} has no value for `{name}`" + (f": {value.reason}" if value.reason else "")
+        if value.ends is None:
+            failed_count = attempts_words(sum(value.failed.values()))
+            return f"{failed_count} failed in {where}, and `{name}` has no bounds; {RETRY}"
+        measured += term.sign * value.value
+        failed |= {(term.baseline, task): count for task, count in value.failed.items()}
+        for task, (low, high) in value.ends.items():
             owner = f"{where}/{task}" if task else ""
             before = ends.get(owner, (0.0, 0.0))
             ends[owner] = (before[0] + term.sign * low, before[1] + term.sign * high)
@@ -140,7 +140,7 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
 
 
 def _corner(left: Mapping[str, Ends], right: Mapping[str, Ends], pick: Callable[[float, float], float]) -> _Corner:
-    """Tasks fail apart from each other, so each is taken at the end that leaves least of the difference, or most."""
+    """Tasks fail independently, so each is taken at the end that makes the difference smallest, or largest."""
     sums, outcomes = (0.0, 0.0), set()
     for owner in {**left, **right}:
         ours, theirs = left.get(owner, (0.0, 0.0)), right.get(owner, (0.0, 0.0))

@@ -1,4 +1,4 @@
-"""The language of gates: `overall >= 0.8`, `arithmetic >= baseline - 0.02`. Read strictly; errors name the place.
+"""The language of gates: `overall >= 0.8`, `arithmetic >= baseline - 0.02`. Parsed strictly; errors name the position.
 
     gate  := sum comparison sum | "no-significant-drop" | "no-drop-beyond" number [name]
     sum   := term (("+" | "-") term)*
@@ -12,6 +12,7 @@ A name is a task, a task and one of its numbers (`sums.low`, `sums.pass@4`), or 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -24,11 +25,11 @@ NO_DROP = "no-significant-drop"
 NO_DROP_BEYOND = "no-drop-beyond"
 
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    ">=": lambda a, b: a >= b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
-    "==": lambda a, b: a == b,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
 }
 
 _TOKEN = re.compile(
@@ -50,10 +51,10 @@ class Term(Struct, frozen=True, kw_only=True):
     position: int
     number: float | None = None
     name: str | None = None
-    """None with `baseline`: whatever the other side of the comparison names."""
+    """None with `baseline`: the name on the other side of the comparison."""
     baseline: bool = False
     quoted: bool = False
-    """In backticks: the name of a task, whatever else is called so."""
+    """In backticks: always the name of a task."""
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -70,13 +71,13 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class DropGate(Struct, frozen=True, kw_only=True):
-    """A gate on what the pairs with the baseline say."""
+    """A gate on a drop since the baseline, over pairs of samples."""
 
     text: str
     margin: float | None = None
-    """The largest drop that is tolerated; None asks for no significant drop, however small."""
+    """The largest drop allowed; None allows no significant drop, however small."""
     name: str | None = None
-    """A task, or `overall`; None asks every task, and the overall difference."""
+    """A task, or `overall`; None stands for every task and the overall difference."""
     quoted: bool = False
     position: int = 0
     """Of the name."""
@@ -90,7 +91,7 @@ class DropGate(Struct, frozen=True, kw_only=True):
 
 
 def parse_gates(texts: Iterable[str]) -> list[Gate | DropGate]:
-    """Every gate, read before anything runs."""
+    """Every gate, parsed before anything runs."""
     return [
         _drop_gate(text) if text.split()[:1] in ([NO_DROP], [NO_DROP_BEYOND]) else parse_gate(text) for text in texts
     ]
@@ -122,18 +123,18 @@ def _drop_gate(text: str) -> DropGate:
     kind, *words = text.split(maxsplit=2)
     if kind == NO_DROP:
         if words:
-            raise wrong(text, text.index(words[0]), f"{NO_DROP} takes no argument; every task is looked at")
+            raise wrong(text, text.index(words[0]), f"{NO_DROP} takes no argument; it checks every task")
         return DropGate(text=text)
     tokens = _tokens(words[0]) if words else []
     if [token.kind for token in tokens] != ["number"]:
         at = text.index(words[0]) if words else len(text)
-        raise wrong(text, at, f"expected the largest drop that is tolerated, such as `{NO_DROP_BEYOND} 0.02`")
+        raise wrong(text, at, f"expected the largest drop allowed, such as `{NO_DROP_BEYOND} 0.02`")
     margin = _term(text, tokens[0], 1).number
     if len(words) == 1:
         return DropGate(text=text, margin=margin)
     name = words[1].strip()
-    plain = name.removeprefix("`").removesuffix("`")
-    return DropGate(text=text, margin=margin, name=plain, quoted=plain != name, position=text.rindex(name))
+    unquoted = name.removeprefix("`").removesuffix("`")
+    return DropGate(text=text, margin=margin, name=unquoted, quoted=unquoted != name, position=text.rindex(name))
 
 
 def wrong(text: str, position: int, detail: str) -> UsageError:
@@ -141,11 +142,11 @@ def wrong(text: str, position: int, detail: str) -> UsageError:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     place = 0
     while text[place:].strip():
         match = _TOKEN.match(text, place)
-        start = place + len(text[place:]) - len(text[place:].lstrip())
+        start = len(text) - len(text[place:].lstrip())
         if match is None:
             raise wrong(
                 text,
@@ -153,9 +154,9 @@ def _tokens(text: str) -> list[_Token]:
                 f"cannot read `{text[start : start + 12]}`; expected a name, a number or one of >=, >, <=, <, ==",
             )
         kind = match.lastgroup or ""
-        found.append(_Token(kind, match.group(kind), start))
+        tokens.append(_Token(kind, match.group(kind), start))
         place = match.end()
-    return found
+    return tokens
 
 
 def _sum(text: str, tokens: list[_Token], end: int) -> tuple[Term, ...]:
@@ -183,7 +184,7 @@ def _term(text: str, token: _Token, sign: int) -> Term:
         digits = token.text.rstrip("%").strip()
         value = float(digits) / 100 if token.text.endswith("%") else float(digits)
         if math.isinf(value):
-            raise wrong(text, token.position, f"`{token.text}` is more than a number can be")
+            raise wrong(text, token.position, f"`{token.text}` is too large a number")
         return Term(sign=sign, position=token.position, number=value)
     if token.kind == "name" and token.text == "baseline":
         return Term(sign=sign, position=token.position, baseline=True)
@@ -194,9 +195,9 @@ def _term(text: str, token: _Token, sign: int) -> Term:
 
 def _check_baseline(gate: Gate) -> None:
     """A bare `baseline` must have exactly one name opposite, which it stands for."""
-    for side, other in ((gate.left, gate.right), (gate.right, gate.left)):
+    for side, opposite in ((gate.left, gate.right), (gate.right, gate.left)):
         bare = next((term for term in side if term.baseline and term.name is None), None)
-        if bare is not None and len([term for term in other if term.name is not None and not term.baseline]) != 1:
+        if bare is not None and len([term for term in opposite if term.name is not None and not term.baseline]) != 1:
             raise wrong(
                 gate.text, bare.position, "`baseline` needs one name on the other side; write baseline.NAME instead"
             )

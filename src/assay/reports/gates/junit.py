@@ -1,4 +1,4 @@
-"""JUnit XML, the shape that CI systems show: one test case per gate, one per task."""
+"""JUnit XML, which CI systems display: one test case per gate, one per task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_junit(
 
 def junit_xml(board: Leaderboard, gates: Sequence[GateResult], *, cannot_tell_passes: bool = False) -> bytes:
     """A gate that is not met is a failure; one that cannot tell is an error of type `cannot tell`, or skipped where
-    that may pass. A task that was refused, or has failed or missing attempts, is an error: its score is not whole.
+    that may pass. A task that was refused, or has failed or missing attempts, is an error: its score is incomplete.
     """
     root = ET.Element("testsuites", name=printable(f"assay: {board.adapter}"))
     if gates:

@@ -27,9 +27,9 @@ class TaskNumbers(Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     patterns: tuple[str, ...] = ()
-    """Patterns of names that depend on answers or on the author's code, and are not known beforehand: `*_precision`."""
+    """Patterns of names that depend on answers or on the author's code: `*_precision`."""
     repeated: tuple[str, ...] = ()
-    """Those of the names that are about several attempts at each sample: `pass@3`."""
+    """The names that are about several attempts at each sample: `pass@3`."""
 
     def has(self, aspect: str) -> bool:
         known = aspect in self.names or aspect in OF_ANY_TASK
@@ -37,14 +37,14 @@ class TaskNumbers(Struct, frozen=True, kw_only=True):
 
 
 def numbers_of_definition(definition: TaskDefinition, repeat: int) -> TaskNumbers:
-    """The names they will have: the aggregates are computed over an empty table."""
+    """The names that a run's numbers will have, from aggregates over an empty table."""
     table = empty_table(definition)
-    found = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    names = [each.name for each in summaries_of(definition, table, 0.95, {})]
     repeated: list[str] = []
     if repeat > 1 and table.measure.field is not None:
         repeated = [each.name for each in repetitions(ScoreTable(), k=attempts_counted(repeat))]
     patterns = [pattern for part in definition.aggregates for pattern in _patterns(part)]
-    return TaskNumbers(names=(*found, *repeated), patterns=tuple(patterns), repeated=tuple(repeated))
+    return TaskNumbers(names=(*names, *repeated), patterns=tuple(patterns), repeated=tuple(repeated))
 
 
 def number_of_parts(
@@ -54,27 +54,27 @@ def number_of_parts(
     metrics: Collection[str] | None,
     repeated: Collection[str] = (),
 ) -> str | None:
-    """What the task calls the number that an aggregate of these scorers, and of metrics with these keys, calls so.
+    """The task's name for the first of `names` that an aggregate of these scorers and metric keys reports.
 
-    A mean also goes by the score value that it is the mean of; `repeated` are the names of what repetitions say.
+    A mean is also known by the score value that it averages; `repeated` are the names of statistics of repetitions.
     """
     table = empty_table(definition)
-    every = summaries_by_part(definition, table, 0.95, {})
-    own = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    summaries = summaries_by_part(definition, table, 0.95, {})
+    unique = [each.name for each in summaries_of(definition, table, 0.95, {})]
 
     def holds(part: PartSpec) -> bool:
         of_scorer = scorers is None or part.options.get("scorer") in scorers
         return of_scorer and (metrics is None or part.key.rpartition(".")[2] in metrics)
 
-    held = [(part, summary, name) for (part, summary), name in zip(every, own, strict=True) if holds(part)]
-    found = {str(part.options.get("field")): name for part, _, name in reversed(held) if part.use == "mean"}
-    found |= {summary.name: name for _, summary, name in held}
-    found |= {name: name for _, _, name in held}
-    if any(holds(part) for part in definition.aggregates[:1]):  # repetitions are those of the task's score
-        found |= {name: name for name in repeated if name not in found}
+    selected = [(part, summary, name) for (part, summary), name in zip(summaries, unique, strict=True) if holds(part)]
+    name_in_task = {str(part.options.get("field")): name for part, _, name in reversed(selected) if part.use == "mean"}
+    name_in_task |= {summary.name: name for _, summary, name in selected}
+    name_in_task |= {name: name for _, _, name in selected}
+    if any(holds(part) for part in definition.aggregates[:1]):  # repetitions are of the task's score
+        name_in_task |= {name: name for name in repeated if name not in name_in_task}
     patterns = [pattern for part in definition.aggregates if holds(part) for pattern in _patterns(part)]
     unknown = (name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns))
-    return next((found[name] for name in names if name in found), next(unknown, None))
+    return next((name_in_task[name] for name in names if name in name_in_task), next(unknown, None))
 
 
 def numbers_of_row(row: TaskRow) -> TaskNumbers:
@@ -112,7 +112,7 @@ def name_of(term: Term, opposite: Sequence[Term]) -> Term:
     """The term whose name counts: a bare `baseline` stands for the name on the other side."""
     if term.name is not None or not term.baseline:
         return term
-    return next((other for other in opposite if other.name is not None), term)
+    return next((each for each in opposite if each.name is not None), term)
 
 
 def _check_term(gate: Gate, term: Term, opposite: Sequence[Term], tasks: Mapping[str, TaskNumbers]) -> None:
@@ -131,17 +131,17 @@ def _check_term(gate: Gate, term: Term, opposite: Sequence[Term], tasks: Mapping
 def _one_meaning(
     gate: Gate | DropGate, position: int, name: str, tasks: Mapping[str, TaskNumbers], *, quoted: bool, where: str = ""
 ) -> Meaning:
-    found = meanings(name, tasks, quoted=quoted)
-    if not found:
+    matches = meanings(name, tasks, quoted=quoted)
+    if not matches:
         raise wrong(gate.text, position, _unknown(name, tasks, where))
-    if len(found) > 1:
+    if len(matches) > 1:
         raise wrong(
             gate.text,
             position,
             f"`{name}` is both a task's and a number of the whole run{where}: put it in backticks for the task, "
             f"or write {OF_THE_RUN}{name} for the run",
         )
-    return found[0]
+    return matches[0]
 
 
 def _unknown(name: str, tasks: Mapping[str, TaskNumbers], where: str) -> str:

@@ -41,24 +41,24 @@ def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     from assay.reports.documents.more_tables import board_tables
     from assay.reports.markdown import markdown
 
-    said = [f"## assay: {_text(board.adapter)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
-    said += [f"- {_text(note)}" for note in notes(board)]
-    return "\n".join(said) + "\n"
+    lines = [f"## assay: {_text(board.adapter)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
+    lines += [f"- {_text(note)}" for note in notes(board)]
+    return "\n".join(lines) + "\n"
 
 
 MARKS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
 
 
-def diff_summary(found: BoardDiff | None, gates: Sequence[GateResult]) -> str:
+def diff_summary(diff: BoardDiff | None, gates: Sequence[GateResult]) -> str:
     """The comparison, where it was not refused, and its gates."""
     from assay.reports.documents.diff import diff_table
     from assay.reports.markdown import markdown
 
-    said = ["## assay diff", ""]
-    if found is not None:
-        said = [f"## assay diff: {_text(found.model_a)} → {_text(found.model_b)}", "", _text(found.verdict), ""]
-        said += [markdown(diff_table(found)), ""]
-    return "\n".join([*said, *gate_lines(gates)]) + "\n"
+    lines = ["## assay diff", ""]
+    if diff is not None:
+        lines = [f"## assay diff: {_text(diff.model_a)} → {_text(diff.model_b)}", "", _text(diff.verdict), ""]
+        lines += [markdown(diff_table(diff)), ""]
+    return "\n".join([*lines, *gate_lines(gates)]) + "\n"
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a name in a gate refers to: its value, and its bounds given the failed attempts.
 
-A score is what it would be at both ends: had every failed attempt been wrong, and had every one been right. Counts,
-coverage, latency, tokens and cost are what was measured, and the failed attempts change nothing about them.
+A score has two ends: if every failed attempt had been wrong, and if every one had been right. Counts, coverage,
+latency, tokens and cost are as measured: failed attempts do not make them uncertain.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
 }
 
 OF_RUN = (*OVERALL, *MEASURED)
-"""Every name of a number of the whole run."""
+"""The names of all numbers of the whole run."""
 OF_THE_RUN = "run."
-"""Before such a name, where a task has the same."""
+"""The prefix of such a name where a task has the same."""
 INTERVALS = ("low", "high")
 CALIBRATION = "ece"
 
 Ends = tuple[float, float]
-"""A number had every failed attempt been wrong, and had every one been right."""
+"""A number if every failed attempt had been wrong, and if every one had been right."""
 
 
 class TermValue(Struct, frozen=True, kw_only=True):
@@ -61,10 +61,10 @@ class TermValue(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """Why there is no value."""
     ends: Mapping[str, Ends] | None = None
-    """Per task whose failed attempts have a part in it, under "" what is certain: they add up to the value's ends.
+    """By task, what its failed attempts contribute, with what is certain under "": they add up to the value's ends.
     None when the failed attempts could have made it anything."""
     failed: Mapping[str, int] = {}
-    """Per task, the attempts that keep it from being certain."""
+    """By task, the attempts that make it uncertain."""
 
 
 class Meaning(NamedTuple):
@@ -73,28 +73,28 @@ class Meaning(NamedTuple):
     task: str | None
     """None: of the whole run."""
     aspect: str
-    """Of the run, which number; of a task, one of its other numbers, or "" for its score."""
+    """The number of the run, or of the task; "" for the task's score."""
 
     @property
     def is_score(self) -> bool:
-        """Whether it is made of scores, and not counted, timed or paid."""
+        """Whether it is computed from scores, rather than a count, a time or a cost."""
         return self.aspect not in (MEASURED if self.task is None else MEASURED_OF_TASK)
 
 
 def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[Meaning]:
-    """What the name may refer to: nothing when it is unknown, two things when a task has the name of a number of
-    the run and neither backticks nor `run.` say which is meant.
+    """What the name may refer to: nothing when it is unknown, two things when a task has the name of a number of the
+    run and neither backticks nor `run.` say which is meant.
     """
     known = list(tasks)
-    found = [Meaning(name, "")] if name in known else []
+    matches = [Meaning(name, "")] if name in known else []
     task = max((each for each in known if name.startswith(each + ".")), key=len, default=None)
-    if not found and task is not None:
-        found = [Meaning(task, name[len(task) + 1 :])]
+    if not matches and task is not None:
+        matches = [Meaning(task, name[len(task) + 1 :])]
     if not quoted and name in OF_RUN:
-        found.append(Meaning(None, name))
-    elif not quoted and not found and name.removeprefix(OF_THE_RUN) in OF_RUN:
-        found.append(Meaning(None, name.removeprefix(OF_THE_RUN)))
-    return found
+        matches.append(Meaning(None, name))
+    elif not quoted and not matches and name.removeprefix(OF_THE_RUN) in OF_RUN:
+        matches.append(Meaning(None, name.removeprefix(OF_THE_RUN)))
+    return matches
 
 
 def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermValue:
@@ -102,10 +102,10 @@ def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermV
     if board is None:
         return TermValue(value=None)
     rows = {row.task: row for row in board.tasks}
-    found = meanings(name, rows, quoted=quoted)
-    if not found:
+    matches = meanings(name, rows, quoted=quoted)
+    if not matches:
         return TermValue(value=None)
-    task, aspect = found[-1]
+    task, aspect = matches[-1]
     if task is not None:
         return _of_task(rows[task], aspect) if aspect else _score(rows[task])
     if aspect in OVERALL:
@@ -137,8 +137,8 @@ def _of_task(row: TaskRow, aspect: str) -> TermValue:
 
 def _summary(row: TaskRow, summary: Summary) -> TermValue:
     failed = summary.failed + summary.timeouts
-    found = _bounded(row, summary.value, summary.bounds, failed, lambda bounds: (bounds.low, bounds.high))
-    return found if found.value is not None else TermValue(value=None, reason=summary.reason)
+    value = _bounded(row, summary.value, summary.bounds, failed, lambda bounds: (bounds.low, bounds.high))
+    return value if value.value is not None else TermValue(value=None, reason=summary.reason)
 
 
 def _bounded(
@@ -146,14 +146,14 @@ def _bounded(
 ) -> TermValue:
     if value is None or not failed:
         return _certain(value, row.refused or row.reason)
-    found = None if bounds is None else ends(bounds)
-    return TermValue(value=value, ends=None if found is None else {row.task: found}, failed={row.task: failed})
+    pair = None if bounds is None else ends(bounds)
+    return TermValue(value=value, ends=None if pair is None else {row.task: pair}, failed={row.task: failed})
 
 
 def _overall(board: Leaderboard, name: str) -> TermValue:
-    """Its ends task by task, so that a task named in the same gate is wrong or right in both places."""
-    counted = [row for row in board.tasks if in_overall(row)]
-    failed = {row.task: count for row in counted if (count := failed_attempts(row))}
+    """With ends task by task, so that a task named in the same gate is wrong or right in both places."""
+    rows = [row for row in board.tasks if in_overall(row)]
+    failed = {row.task: count for row in rows if (count := failed_attempts(row))}
     value = board.overall_score
     if name != "overall":
         interval = board.overall_interval
@@ -162,9 +162,9 @@ def _overall(board: Leaderboard, name: str) -> TermValue:
         return _certain(value, board.overall_reason)
     if name != "overall":
         bounds = overall_bounds(board.tasks, board.level)
-        found = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
-        return TermValue(value=value, ends=None if found is None else {"(overall)": found}, failed=failed)
-    ends = {row.task: bounds_of(row) for row in counted}
+        pair = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
+        return TermValue(value=value, ends=None if pair is None else {"(overall)": pair}, failed=failed)
+    ends = {row.task: bounds_of(row) for row in rows}
     known = {task: (each.low / len(ends), each.high / len(ends)) for task, each in ends.items() if each is not None}
     return TermValue(value=value, ends=known if len(known) == len(ends) else None, failed=failed)
 

@@ -12,12 +12,11 @@ from assay.core.run_file import RunFile
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.build import paired_diff
 from assay.reports.diff.columns import Side
-from assay.reports.diff.types import BoardDiff
+from assay.reports.diff.types import BoardDiff, OverallDiff
 from assay.reports.history.changes import changes_between
 from assay.reports.history.types import History, HistoryRun
 from assay.reports.view import View
-from assay.stats.intervals import Interval
-from assay.stats.paired import holm
+from assay.stats.paired import PairedComparison, holm
 
 
 class HistorySource(NamedTuple):
@@ -37,10 +36,10 @@ def histories(
     baseline: str | None = None,
     commits: Sequence[str] | None = None,
 ) -> list[History]:
-    """One history for every set of tasks that two runs at least have, the longest first.
+    """One history for every set of tasks that at least two runs have, the longest first.
 
-    With `task`, the history of that task alone, over every run that has it. In order of time, or of `commits` where
-    their order is given: then runs without a known commit are left out.
+    With `task`, the history of that task alone, over every run that has it. Runs are in order of time, or of `commits`
+    where given: then runs without a known commit are left out.
     """
     chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
     groups: dict[tuple[str, ...], list[HistorySource]] = {}
@@ -51,11 +50,11 @@ def histories(
         elif task in names:
             groups.setdefault((task,), []).append(each)
     if baseline is not None:
-        groups = {names: found for names, found in groups.items() if any(each.name == baseline for each in found)}
+        groups = {names: runs for names, runs in groups.items() if any(each.name == baseline for each in runs)}
         if not groups:
             raise UsageError(f"--baseline {baseline}: no such run among these. Runs: {_few(chosen)}")
-    found = [_history(list(names), runs, view, baseline, commits, only=task) for names, runs in groups.items()]
-    return sorted((each for each in found if len(each.runs) > 1), key=lambda each: -len(each.runs))
+    every = [_history(list(names), runs, view, baseline, commits, only=task) for names, runs in groups.items()]
+    return sorted((each for each in every if len(each.runs) > 1), key=lambda each: -len(each.runs))
 
 
 def _history(
@@ -82,8 +81,7 @@ def _history(
         if before is not None:
             point = replace(point, changes=changes_between(before[0], each.run, (before[1], side.board)))
         if each is not first:
-            compared, p = _against(paired_diff(base, side, view, samples=0), point, only)
-            point = compared
+            point, p = _against(paired_diff(base, side, view, samples=0), point, only)
             p_values.append(p)
         points.append(point)
         before = (each.run, side.board)
@@ -98,10 +96,10 @@ def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> t
     if commits is None:
         return by_time, []
     places = {commit: place for place, commit in enumerate(commits)}
-    known = [each for each in by_time if each.run.commit in places]
-    left_out = len(by_time) - len(known)
+    ordered = [each for each in by_time if each.run.commit in places]
+    left_out = len(by_time) - len(ordered)
     notes = [f"{left_out:,} of {len(by_time):,} runs have no commit of this repository"] if left_out else []
-    return sorted(known, key=lambda each: places[each.run.commit]), notes
+    return sorted(ordered, key=lambda each: places[each.run.commit]), notes
 
 
 def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:
@@ -121,34 +119,33 @@ def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:
     )
 
 
-def _against(found: BoardDiff, point: HistoryRun, only: str | None) -> tuple[HistoryRun, float | None]:
-    """The run beside the baseline, and the one-sided p-value of a drop, as `assay diff` tests it."""
-    tasks = [task for task in found.tasks if task.comparison is not None and (only is None or task.task == only)]
-    compared = sum(task.comparison.n for task in tasks if task.comparison is not None)
-    difference: float | None = None
-    interval: Interval | None = None
-    p: float | None = None
-    if len(tasks) == 1 and tasks[0].comparison is not None and tasks[0].comparison.n:
-        one = tasks[0].comparison
-        difference, interval, p = one.difference, one.interval, one.p_drop
-    elif only is None and found.overall is not None:
-        difference, interval, p = found.overall.difference, found.overall.interval, found.overall.p_drop
-    return replace(point, compared=compared, difference=difference, difference_interval=interval), p
+def _against(diff: BoardDiff, point: HistoryRun, only: str | None) -> tuple[HistoryRun, float | None]:
+    """The run compared with the baseline, and the one-sided p-value of a drop, as `assay diff` tests it."""
+    compared = [
+        task.comparison for task in diff.tasks if task.comparison is not None and (only is None or task.task == only)
+    ]
+    point = replace(point, compared=sum(comparison.n for comparison in compared))
+    headline: PairedComparison | OverallDiff | None = diff.overall if only is None else None
+    if len(compared) == 1 and compared[0].n:
+        headline = compared[0]
+    if headline is None:
+        return point, None
+    return replace(point, difference=headline.difference, difference_interval=headline.interval), headline.p_drop
 
 
-def _judged(found: History, p_values: Sequence[float | None]) -> History:
-    """Holm's correction over every comparison: among nine runs, one easily looks worse by chance."""
+def _judged(history: History, p_values: Sequence[float | None]) -> History:
+    """With Holm's correction over every comparison: among nine runs, one easily looks worse by chance."""
     known = [p for p in p_values if p is not None]
     adjusted = iter(holm(known))
     corrected = iter([None if p is None else next(adjusted) for p in p_values])
     runs = []
-    for point in found.runs:
-        p = None if point.run == found.baseline else next(corrected)
-        runs.append(replace(point, adjusted_p=p, worse=p is not None and p < 1.0 - found.level))
+    for point in history.runs:
+        p = None if point.run == history.baseline else next(corrected)
+        runs.append(replace(point, adjusted_p=p, worse=p is not None and p < 1.0 - history.level))
     # a difference before the baseline is not a drop
-    later = runs[[point.run for point in runs].index(found.baseline) + 1 :]
+    later = runs[[point.run for point in runs].index(history.baseline) + 1 :]
     first = next((point.run for point in later if point.worse), None)
-    return replace(found, runs=runs, comparisons=len(known), first_worse=first)
+    return replace(history, runs=runs, comparisons=len(known), first_worse=first)
 
 
 def _few(runs: Sequence[HistorySource]) -> str:

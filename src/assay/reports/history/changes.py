@@ -17,31 +17,31 @@ HASH = re.compile(r"[0-9a-f]{32,}")
 
 def changes_between(before: RunFile, after: RunFile, boards: tuple[Leaderboard, Leaderboard]) -> list[str]:
     """Model, prompt, questions, scoring, settings and versions, each as one short text."""
-    found = [_named("model", before.model["name"], after.model["name"])]
-    found += _tasks(*boards)
+    changes = [_named("model", before.model["name"], after.model["name"])]
+    changes += _tasks(*boards)
     models = (before.model, after.model)
     for was, now in (models, (before.settings, after.settings)):
         keys = sorted(key for key in {*was, *now} if key != "name" and not repeats_name(key, *models))
-        found += [_named(key, was.get(key), now.get(key)) for key in keys]
-    found += [
+        changes += [_named(key, was.get(key), now.get(key)) for key in keys]
+    changes += [
         _named(f"{name} version", before.versions.get(name), after.versions.get(name))
         for name in sorted({*before.versions, *after.versions})
     ]
-    return [each for each in found if each]
+    return [each for each in changes if each]
 
 
 def _tasks(before: Leaderboard, after: Leaderboard) -> list[str]:
     rows = {row.task: row for row in before.tasks}
-    found = []
+    changes = []
     for row in after.tasks:
         was = rows.get(row.task)
         if was is None:
-            continue  # runs of other tasks are not part of this history
-        parts = (("prompt", was.asking, row.asking), ("questions", was.sha256, row.sha256))
-        changed = [what for what, one, other in (*parts, ("scoring", was.scoring, row.scoring)) if one != other]
+            continue  # not part of this history
+        fields = {"prompt": "asking", "questions": "sha256", "scoring": "scoring"}
+        changed = [name for name, field in fields.items() if getattr(was, field) != getattr(row, field)]
         if changed:
-            found.append(f"{row.task}: other {' and '.join(changed)}")
-    return found
+            changes.append(f"{row.task}: other {' and '.join(changed)}")
+    return changes
 
 
 def _named(what: str, was: Any, now: Any) -> str:

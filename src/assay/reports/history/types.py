@@ -15,20 +15,20 @@ class HistoryRun(Struct, frozen=True, kw_only=True):
     model: str
     created: str
     commit: str
-    """Of the checkout the run was made in; empty where it was in none."""
+    """Of the checkout that the run was made in; empty outside of one."""
     score: float | None
     interval: ScoreInterval | None
     scored: int
     failed: int
     changes: list[str]
-    """What is not as in the run before: model, prompt, questions, scoring, settings, versions."""
+    """What changed since the run before: model, prompt, questions, scoring, settings, versions."""
     compared: int | None = None
     """Pairs of attempts with the baseline; None for the baseline itself."""
     difference: float | None = None
     """From the baseline, over those pairs; negative is worse."""
     difference_interval: Interval | None = None
     adjusted_p: float | None = None
-    """One-sided, on the side of a drop, corrected by Holm for every run that was looked at."""
+    """One-sided, on the side of a drop, corrected by Holm over all runs."""
     worse: bool = False
     """Significantly worse than the baseline."""
 

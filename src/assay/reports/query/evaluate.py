@@ -1,4 +1,4 @@
-"""Which rows a query holds for: every comparison is arithmetic on whole columns.
+"""Which rows match a query: every comparison is arithmetic on whole columns.
 
 A comparison holds only where the field has a value: `not metadata.topic:x` also holds for samples without a topic,
 `metadata.topic!=x` does not. `field:*` holds where there is any value.
@@ -34,7 +34,7 @@ class Texts(Protocol):
     def equal(self, text: str) -> Mask: ...
 
     def like(self, parts: Sequence[str]) -> Mask:
-        """Texts that begin with the first part, end with the last, and hold the others between, in this order."""
+        """Texts that begin with the first part, end with the last, and have the others between, in this order."""
         ...
 
     def same(self, other: Texts) -> Mask | None:
@@ -43,7 +43,7 @@ class Texts(Protocol):
 
 
 class QueryColumns(Protocol):
-    """The rows that are asked about. A field that they lack has no value in any row."""
+    """The rows to query. A field that they lack has no value in any row."""
 
     @property
     def rows(self) -> int: ...
@@ -60,7 +60,7 @@ class QueryColumns(Protocol):
 
 
 def evaluate(query: Query, schema: Schema, columns: QueryColumns) -> Mask:
-    """The rows for which the query holds; a field or a value that makes no sense is an error with its column."""
+    """The rows that match the query; an unknown field or an impossible value is an error with its column."""
     if isinstance(query, SearchText):
         return columns.search([query])
     if isinstance(query, Compare):
@@ -68,21 +68,21 @@ def evaluate(query: Query, schema: Schema, columns: QueryColumns) -> Mask:
     if isinstance(query, Not):
         return ~evaluate(query.part, schema, columns)
     if isinstance(query, Or):
-        found = np.zeros(columns.rows, bool)
+        mask = np.zeros(columns.rows, bool)
         for part in query.parts:
-            found |= evaluate(part, schema, columns)
-        return found
-    # words that must all be there are looked up at once
+            mask |= evaluate(part, schema, columns)
+        return mask
+    # words that must all occur are searched at once
     words = [part for part in query.parts if isinstance(part, SearchText)]
-    found = columns.search(words) if words else np.ones(columns.rows, bool)
+    mask = columns.search(words) if words else np.ones(columns.rows, bool)
     for part in query.parts:
         if not isinstance(part, SearchText):
-            found &= evaluate(part, schema, columns)
-    return found
+            mask &= evaluate(part, schema, columns)
+    return mask
 
 
 def texts_of(query: Query | None) -> Iterator[SearchText]:
-    """Everything that the query looks for in words."""
+    """Every text that the query searches for."""
     if isinstance(query, SearchText):
         yield query
     elif isinstance(query, Not):
@@ -96,8 +96,8 @@ def number_of(text: str) -> float | None:
     """A value as a number: `true` is 1, `false` is 0."""
     if text in ("true", "false"):
         return float(text == "true")
-    found = float(text) if _NUMBER.fullmatch(text) else math.nan
-    return found if math.isfinite(found) else None
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else None
 
 
 def _compared(query: Compare, field: QueryField, schema: Schema, columns: QueryColumns) -> Mask:
@@ -122,27 +122,27 @@ def _ordered(query: Compare, field: QueryField, schema: Schema, columns: QueryCo
     other = _other(field, query.sign, value, schema)
     left = _numbers(field, columns)
     right: Any = _wanted_number(field, value) if other is None else _numbers(other, columns)
-    # what has no value is NaN here, and compares as false
-    found: Mask = _COMPARE[query.sign](left, right)
-    return found
+    # rows without a value are NaN here, and compare as false
+    mask: Mask = _COMPARE[query.sign](left, right)
+    return mask
 
 
 def _other(field: QueryField, sign: str, value: Value, schema: Schema) -> QueryField | None:
-    """The field that stands on the right, where one does: `judge!=rule`."""
+    """The field on the right, where there is one: `judge!=rule`."""
     if sign == ":" or value.quoted or number_of(value.text) is not None:
         return None
-    found = schema.find(value.text)
-    if found is None or (sign not in ORDERING and field.kind in ("choice", "any") and "." not in value.text):
+    other = schema.find(value.text)
+    if other is None or (sign not in ORDERING and field.kind in ("choice", "any") and "." not in value.text):
         return None
-    return found if found.kind != "choice" else None
+    return other if other.kind != "choice" else None
 
 
 def _equal(field: QueryField, value: Value, columns: QueryColumns) -> Mask:
     if value.text == "*" and not value.quoted:
         return _present(field, columns)
     if field.kind == "number":
-        found: Mask = _numbers(field, columns) == _wanted_number(field, value)
-        return found
+        mask: Mask = _numbers(field, columns) == _wanted_number(field, value)
+        return mask
     hits = np.zeros(columns.rows, bool)
     number = number_of(value.text)
     if field.kind == "any" and number is not None:
@@ -159,8 +159,8 @@ def _equal(field: QueryField, value: Value, columns: QueryColumns) -> Mask:
 
 def _same(field: QueryField, other: QueryField, value: Value, columns: QueryColumns) -> Mask:
     if "number" in (field.kind, other.kind):
-        found: Mask = _numbers(field, columns) == _numbers(other, columns)
-        return found
+        mask: Mask = _numbers(field, columns) == _numbers(other, columns)
+        return mask
     left, right = columns.texts(field.name), columns.texts(other.name)
     if left is None or right is None:
         return np.zeros(columns.rows, bool)
@@ -180,11 +180,11 @@ def _wanted_number(field: QueryField, value: Value) -> float:
 
 
 def _numbers(field: QueryField, columns: QueryColumns) -> NumberColumn:
-    found = columns.numbers(field.name)
-    return np.full(columns.rows, np.nan) if found is None else found
+    numbers = columns.numbers(field.name)
+    return np.full(columns.rows, np.nan) if numbers is None else numbers
 
 
 def _present(field: QueryField, columns: QueryColumns) -> Mask:
     texts = columns.texts(field.name) if field.kind != "number" else None
-    found = texts.present() if texts is not None else np.zeros(columns.rows, bool)
-    return found if field.kind in ("text", "choice") else found | ~np.isnan(_numbers(field, columns))
+    mask = texts.present() if texts is not None else np.zeros(columns.rows, bool)
+    return mask if field.kind in ("text", "choice") else mask | ~np.isnan(_numbers(field, columns))

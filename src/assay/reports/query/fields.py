@@ -13,7 +13,7 @@ from assay.reports.query.syntax import QueryError
 from assay.wording import few, nearest
 
 FieldKind = Literal["number", "text", "choice", "any"]
-"""`choice` knows its values; `any` may hold numbers and texts."""
+"""A `choice` has fixed values; `any` may hold numbers and texts."""
 
 
 class QueryField(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,9 +23,9 @@ class QueryField(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: FieldKind
     about: str = ""
     values: tuple[str, ...] = ()
-    """What completion offers; of a choice, all there are."""
+    """Values that completion offers; of a choice, all of them."""
     also: tuple[str, ...] = ()
-    """Shorter names for it."""
+    """Shorter names."""
 
 
 MARKED = ("any", "none", "right", "wrong", "unclear", "disagree")
@@ -63,11 +63,11 @@ BUILT_IN = (
     QueryField(name="key", kind="text", about="the attempt's key"),
 )
 MAIN_VALUES = ("score", "is_correct")
-"""What a scorer's name alone stands for; else its only value."""
+"""The values that a scorer's name alone stands for; else its only value."""
 
 
 class Schema:
-    """The fields of some runs, by every name they have."""
+    """The fields of some runs, by each of their names."""
 
     def __init__(self, fields: Iterable[QueryField]) -> None:
         self.fields = tuple(fields)
@@ -82,40 +82,40 @@ class Schema:
         return self._known.get(name) or self._known.get(f"metadata.{name.removeprefix('meta.')}")
 
     def resolve(self, name: str, at: int) -> QueryField:
-        """The field of that name; an error says what was meant."""
-        found = self.find(name)
-        if found is not None:
-            return found
+        """The field of that name; the error suggests another."""
+        field = self.find(name)
+        if field is not None:
+            return field
         near = nearest(name, self._known)
         meant = f"Did you mean `{near}`?" if near else f"Fields: {few([each.name for each in self.fields], 30)}."
         raise QueryError(f"there is no field `{name[:60]}` here. {meant} A text to look for goes in quotes", at)
 
     def together(self, other: Schema) -> Schema:
-        """The fields of both, each as wide as either has it."""
-        mine = {each.name: each for each in self.fields}
+        """The fields of both, with the values of both."""
+        merged = {each.name: each for each in self.fields}
         for each in other.fields:
-            known = mine.get(each.name)
-            mine[each.name] = each if known is None else _wider(known, each)
-        return Schema(mine.values())
+            known = merged.get(each.name)
+            merged[each.name] = each if known is None else _wider(known, each)
+        return Schema(merged.values())
 
 
-def _wider(one: QueryField, other: QueryField) -> QueryField:
-    kind = one.kind if one.kind == other.kind else "any"
-    return replace(one, kind=kind, values=tuple(dict.fromkeys((*one.values, *other.values))))
+def _wider(first: QueryField, second: QueryField) -> QueryField:
+    kind = first.kind if first.kind == second.kind else "any"
+    return replace(first, kind=kind, values=tuple(dict.fromkeys((*first.values, *second.values))))
 
 
 def scorer_fields(values: Sequence[tuple[str, str, FieldKind, tuple[str, ...]]]) -> list[QueryField]:
     """A field for each value of each scorer, given as scorer, value, kind and texts; with its shorter names."""
     kinds: dict[tuple[str, str], QueryField] = {}
     for scorer, value, kind, texts in values:
-        made = QueryField(name=f"{scorer}.{value}", kind=kind, about=f"value of the scorer {scorer}", values=texts)
+        field = QueryField(name=f"{scorer}.{value}", kind=kind, about=f"value of the scorer {scorer}", values=texts)
         known = kinds.get((scorer, value))
-        kinds[scorer, value] = made if known is None else _wider(known, made)
-    found = []
+        kinds[scorer, value] = field if known is None else _wider(known, field)
+    fields = []
     for (scorer, value), each in kinds.items():
-        own = [name for by, name in kinds if by == scorer]
-        main = next((name for name in MAIN_VALUES if name in own), own[0] if len(own) == 1 else None)
+        names = [name for by, name in kinds if by == scorer]
+        main = next((name for name in MAIN_VALUES if name in names), names[0] if len(names) == 1 else None)
         alone = sum(name == value for _, name in kinds) == 1
         also = [*([scorer] if value == main else []), *([value] if alone else [])]
-        found.append(replace(each, also=tuple(also)))
-    return found
+        fields.append(replace(each, also=tuple(also)))
+    return fields

@@ -1,4 +1,4 @@
-"""Reads a query. Every query is read in time proportional to its length; what cannot be read names its column."""
+"""The parser of queries, in time proportional to their length; errors name the column."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def parse(text: str) -> Query | None:
     reader = _Reader(text)
     if reader.ended():
         return None
-    found = reader.any_of(0)
+    query = reader.any_of(0)
     if not reader.ended():
         raise QueryError("this `)` closes nothing; remove it, or open it with `(`", reader.at)
-    return found
+    return query
 
 
 class _Reader:
-    """Where we are in the text; each method reads one thing and goes past it."""
+    """The position in the text; each method reads one thing and moves past it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,15 +110,15 @@ class _Reader:
     def _name(self) -> tuple[str, bool]:
         """A word or a text in quotes; `metadata."odd key"` is one name."""
         begins, parts, quoted = self.at, [self._part()], self._text[self.at - 1] == '"'
-        while self._goes_on(quoted):
+        while self._continues(quoted):
             quoted = self._text[self.at] == '"'
             parts.append(self._part())
         if not any(parts):
             raise QueryError("there is nothing between these quotes", begins)
         return "".join(parts), quoted and len(parts) == 1
 
-    def _goes_on(self, quoted: bool) -> bool:
-        """Whether a name has a further part: a dot joins what stands in quotes with what does not."""
+    def _continues(self, quoted: bool) -> bool:
+        """Whether a name has another part: a dot joins quoted and unquoted parts."""
         if quoted:
             return self._text.startswith(".", self.at)
         return self._text[self.at - 1] == "." and self._text.startswith('"', self.at)
@@ -156,11 +156,11 @@ class _Reader:
         return Value(word[0], at=begins)
 
     def _quoted(self) -> str:
-        found = _QUOTED.match(self._text, self.at)
-        if found is None:
+        match = _QUOTED.match(self._text, self.at)
+        if match is None:
             raise QueryError('this quote is never closed; add a `"`', self.at)
-        self.at = found.end()
-        return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
+        self.at = match.end()
+        return re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL)
 
     def _keyword(self, word: str) -> bool:
         seen = self._sees_keyword(word)
@@ -169,16 +169,16 @@ class _Reader:
 
     def _sees_keyword(self, *words: str) -> str | None:
         self._skip_blanks()
-        found = PLAIN_WORD.match(self._text, self.at)
-        seen = found[0] if found is not None else ""
+        match = PLAIN_WORD.match(self._text, self.at)
+        seen = match[0] if match is not None else ""
         return seen if seen.lower() in words else None
 
     def _skip_blanks(self) -> None:
         self._skip(_BLANKS)
 
     def _skip(self, blanks: re.Pattern[str]) -> None:
-        found = blanks.match(self._text, self.at)
-        self.at = found.end() if found is not None else self.at
+        match = blanks.match(self._text, self.at)
+        self.at = match.end() if match is not None else self.at
 
 
 _WANTED = "a comparison such as score<1, or a word"

@@ -1,11 +1,11 @@
-"""What a query is made of, and a query written out again. Nothing here knows which fields a run has.
+"""The parts of a query, and a query written as text. Nothing here knows which fields a run has.
 
     query   := all ("or" all)*
     all     := one (["and"] one)*
     one     := "not" one | "(" query ")" | field sign value ("," value)* | word | "several words"
     sign    := ":" | "=" | "!=" | "<" | "<=" | ">" | ">="
 
-A value may hold `*` for any characters, unless it stands in quotes. In quotes `\"` is a quote and `\\` a backslash.
+A value may hold `*` for any characters, unless it is in quotes. In quotes `\"` is a quote and `\\` a backslash.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 
 SIGNS = ("!=", "<=", ">=", ":", "=", "<", ">")
-"""Longer ones first, as they are looked for."""
+"""Longer ones first, since they are matched in this order."""
 ORDERING = ("<", "<=", ">", ">=")
 KEYWORDS = ("and", "or", "not")
 PLAIN_WORD = re.compile(r'(?:[^\s()":=<>!,]|!(?!=))+')
@@ -26,7 +26,7 @@ PLAIN_VALUE = re.compile(r'[^\s()",]+')
 
 
 class QueryError(UsageError):
-    """A query that cannot be read, with the column it is about."""
+    """A query that cannot be parsed, with the column of the error."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(f"the query, column {at + 1}: {message}")
@@ -47,14 +47,14 @@ class SearchText(Struct, frozen=True, tag="text"):
 
     words: str
     quoted: bool = False
-    """In quotes: next to each other, and whole words."""
+    """In quotes: whole words, next to each other."""
     unfinished: bool = False
-    """The last word of a query, which may still be typed: its beginning will do."""
+    """The last word of a query, which may still be typed: it matches the beginning of a word."""
     at: int = 0
 
 
 class Compare(Struct, frozen=True, tag="compare"):
-    """A field and what it must be; of several values one."""
+    """A field and the value it must have, or one of several."""
 
     field: str
     sign: str
@@ -78,7 +78,7 @@ Query = SearchText | Compare | Not | And | Or
 
 
 def written(query: Query) -> str:
-    """The query as text: reading that gives the same query again."""
+    """The query as text, which parses to the same query."""
     if isinstance(query, SearchText):
         return in_quotes(query.words) if query.quoted else query.words
     if isinstance(query, Compare):
@@ -95,7 +95,7 @@ def _inside(query: Query) -> str:
 
 
 def plain_value(text: str) -> Value:
-    """A value that is taken as it is, in quotes where it would say more without them."""
+    """A literal value, in quotes where it would otherwise mean something else."""
     return Value(text, quoted=PLAIN_VALUE.fullmatch(text) is None or "*" in text)
 
 
@@ -109,7 +109,7 @@ def in_quotes(text: str) -> str:
 
 
 def is_like(text: str, parts: Sequence[str]) -> bool:
-    """Whether the text begins with the first part, ends with the last and holds the others between, in this order."""
+    """Whether the text begins with the first part, ends with the last, and has the others between, in this order."""
     head, *inner, tail = parts
     at, end = len(head), len(text) - len(tail)
     if at > end or not text.startswith(head) or not text.endswith(tail):

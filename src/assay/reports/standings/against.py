@@ -1,4 +1,4 @@
-"""Every model against one of them, task by task: differences over paired samples, corrected for looking at all."""
+"""Every model against one of them, task by task: differences over paired samples, corrected for their number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.stats.paired import holm
 
 
 class BaselineCell(Struct, frozen=True, kw_only=True):
-    """One model on one task against the baseline. Positive is better, also where lower scores are."""
+    """One model on one task against the baseline. Positive is better, even where lower scores are."""
 
     model: str
     task: str
@@ -36,10 +36,10 @@ def against_baseline(named: Sequence[tuple[str, Side]], baseline: str, view: Vie
     ]
     p_values = [comparison.p_value for _, _, comparison in compared if comparison.p_value is not None]
     adjusted = iter(holm(p_values))
-    found = []
+    cells = []
     for label, task, comparison in compared:
         p = None if comparison.p_value is None else next(adjusted)
-        found.append(
+        cells.append(
             BaselineCell(
                 model=label,
                 task=task,
@@ -49,4 +49,4 @@ def against_baseline(named: Sequence[tuple[str, Side]], baseline: str, view: Vie
                 significant=p is not None and p < 1.0 - view.level,
             )
         )
-    return found
+    return cells

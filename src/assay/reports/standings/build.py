@@ -1,4 +1,4 @@
-"""Many models on many tasks: one row per result, comparable columns, and ranks that show what the data leaves open."""
+"""Many models on many tasks: one row per result, comparable columns, and ranks with their uncertainty."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ class Cell(Struct, frozen=True, kw_only=True):
     """None when nothing was graded."""
     slices: list[SliceRow] = []
     coverage: float | None = None
-    """Scored attempts out of those the run set out to score; None for a category."""
+    """Scored attempts out of those that the run planned to score; None for a category."""
     scored: int | None = None
     compared: int | None = None
     """Scored attempts that the score is over: all of them, or those that every model was scored on."""
     bounds: Bounds | None = None
-    """The run's own score had every failed attempt been wrong, and had every one been right; None where none failed."""
+    """The run's own score if every failed attempt had been wrong, and if every one had been right; None where none
+    failed."""
 
 
 class ModelRow(Struct, frozen=True, kw_only=True):
@@ -78,16 +79,16 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     timeouts: int
     remaining: int
     coverage: float
-    """Scored attempts out of those the run set out to score, over all its tasks."""
+    """Scored attempts out of those that the run planned to score, over all its tasks."""
     scored: int
     compared: int
     """Scored attempts that the numbers above are over."""
     bounds: Bounds | None
-    """The run's own overall score had every failed attempt been wrong, and had every one been right."""
+    """The run's own overall score if every failed attempt had been wrong, and if every one had been right."""
     normalised_interval: ScoreInterval | None = None
     win_rate_interval: ScoreInterval | None = None
     mean_rank_interval: ScoreInterval | None = None
-    """Of the last three: None when not every task can be paired sample by sample."""
+    """The last three are None when not every task can be paired sample by sample."""
 
     @property
     def rank(self) -> str:
@@ -103,15 +104,15 @@ class Standings(Struct, frozen=True, kw_only=True):
     models: list[ModelRow]
     tasks: list[str]
     shared: list[str]
-    """Tasks that every model has a score on: what overall numbers are made of."""
+    """Tasks that every model has a score on: overall numbers are over these."""
     ranking: str
-    """How the ranks came about."""
+    """How the ranks were determined."""
     notes: list[str]
     unequal: list[str] = []
-    """Why some samples compare nothing. Then every score is over those that every model was scored on with the same
+    """Why some samples cannot be compared. Then every score is over those that every model was scored on with the same
     targets; costs, tokens and latency stay those of whole runs."""
     pairs: list[ModelPair] = []
-    """Every two models on the samples that all share; none where samples cannot be paired."""
+    """Every two models on the samples that all share; empty where samples cannot be paired."""
 
 
 def build_standings(
@@ -149,7 +150,7 @@ def standings_of(
     if unequal and not allow_unequal:
         raise UsageError(
             f"the results were not scored on the same samples: {'; '.join(unequal.values())}. "
-            "A ranking over what each has can favour the one that failed more, or was asked less; "
+            "A ranking over what each has can favour the one that failed more, or ran fewer samples; "
             "finish the runs, or use --allow-unequal."
         )
     names = list(dict.fromkeys(row.task for side in sides for row in side.board.tasks))
@@ -164,12 +165,12 @@ def standings_of(
         if all(name in each and each[name].score is not None for each in rows)
         and (name not in unequal or _has_common(compared, name))
     ]
-    how = Ranking(labels, view, normalisation, dict(chance or {}))
+    settings = Ranking(labels, view, normalisation, dict(chance or {}))
     rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking, pairs = ranks_of(how, compared, rising or shared)
+    ranges, ranking, pairs = ranks_of(settings, compared, rising or shared)
     # tasks where lower is better count in wins and ranks, not in the overall score
-    spread = ranges if len(rising) in (0, len(shared)) else ranks_of(how, compared, shared)[0]
-    at_worst = ranks_at_worst(how, sides) if unequal else None
+    spread = ranges if len(rising) in (0, len(shared)) else ranks_of(settings, compared, shared)[0]
+    at_worst = ranks_at_worst(settings, sides) if unequal else None
     scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
     models = [
@@ -195,20 +196,17 @@ def standings_of(
 
 
 def _has_common(compared: Sequence[Side], name: str) -> bool:
-    found = shared_attempts(compared, name)
-    return found is not None and len(found) > 0
+    attempts = shared_attempts(compared, name)
+    return attempts is not None and len(attempts) > 0
 
 
 def _widened(ranges: Mapping[str, RankRange], at_worst: Mapping[str, RankRange] | None, label: str) -> RankRange:
-    found = ranges[label]
-    if at_worst is None:
-        return found
-    other = at_worst[label]
-    return replace(found, low=min(found.low, other.low), high=max(found.high, other.high))
+    ranks, worst = ranges[label], (at_worst or ranges)[label]
+    return replace(ranks, low=min(ranks.low, worst.low), high=max(ranks.high, worst.high))
 
 
 def _order(row: ModelRow, at_worst: Mapping[str, RankRange] | None) -> tuple[float, bool, float]:
-    """Among models with the same ranks: the better at worst, then the better overall."""
+    """Among models with the same ranks: first the better one at worst, then the better one overall."""
     worst = 0.0 if at_worst is None else -at_worst[row.label].score
     return worst, row.overall is None, -(row.overall or 0.0)
 
@@ -223,7 +221,7 @@ def _model_row(
     placed: Standing,
     level: float,
 ) -> ModelRow:
-    """`whole` is the result as it is, `compared` the same over what every model was scored on."""
+    """`whole` is the whole result, `compared` the same over what every model was scored on."""
     board = whole.board
     rows = {row.task: row for row in compared.board.tasks}
     common = [rows[name] for name in shared]
@@ -264,34 +262,34 @@ def _model_row(
 
 def _overall_bounds(side: Side) -> Bounds | None:
     """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
-    counted = [row for row in side.board.tasks if in_overall(row)]
-    found = [bounds for row in counted if (bounds := _own_bounds(side, row)) is not None]
-    if not any(map(failed_attempts, counted)) or len(found) < len(counted):
+    rows = [row for row in side.board.tasks if in_overall(row)]
+    bounds = [each for row in rows if (each := _own_bounds(side, row)) is not None]
+    if not any(map(failed_attempts, rows)) or len(bounds) < len(rows):
         return None
-    low, high = (math.fsum(ends) / len(found) for ends in zip(*((each.low, each.high) for each in found), strict=True))
-    return Bounds(low=low, high=high)
+    lows, highs = [each.low for each in bounds], [each.high for each in bounds]
+    return Bounds(low=math.fsum(lows) / len(rows), high=math.fsum(highs) / len(rows))
 
 
 def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
     if row.score is not None or row.refused is not None:
         return bounds_of(row)
-    known = side.measures[row.task].bounds if failed_attempts(row) else None
-    return None if known is None else Bounds(low=known[0], high=known[1])
+    bounds = side.measures[row.task].bounds if failed_attempts(row) else None
+    return None if bounds is None else Bounds(low=bounds[0], high=bounds[1])
 
 
 def side_labels(sides: Sequence[Side]) -> list[str]:
-    """The models' names, with the prompt of a run file that has several; told apart by where they lie if need be."""
+    """The models' names, with the prompt of a run file that has several; made unique by their folders and numbers."""
     names = [_model_and_prompt(side) for side in sides]
     counts = Counter(names)
     labels = [
         name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
     ]
     seen: Counter[str] = Counter()
-    own = []
+    unique = []
     for label in labels:
         seen[label] += 1
-        own.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
-    return own
+        unique.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
+    return unique
 
 
 def _model_and_prompt(side: Side) -> str:
@@ -300,13 +298,13 @@ def _model_and_prompt(side: Side) -> str:
 
 
 def _upwards(row: TaskRow) -> float | None:
-    """A score for ranks, turned round where lower is better."""
+    """A score for ranks, negated where lower is better."""
     return -row.score if row.score is not None and row.lower_is_better else row.score
 
 
 def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
     columns = compared.tasks.get(row.task)
-    own = next(each for each in whole.board.tasks if each.task == row.task)
+    original = next(each for each in whole.board.tasks if each.task == row.task)
     scored = row.scored if columns is None else int(columns.in_score.sum())
     return Cell(
         score=row.score,
@@ -318,7 +316,7 @@ def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell
         coverage=row.coverage,
         scored=row.scored,
         compared=scored if is_shared else 0,
-        bounds=_own_bounds(whole, own) if failed_attempts(own) else None,
+        bounds=_own_bounds(whole, original) if failed_attempts(original) else None,
     )
 
 
@@ -328,21 +326,21 @@ def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
     for row in rows:
         if row.category is not None and row.score is not None:
             grouped.setdefault(row.category, []).append(row)
-    found = {}
+    cells = {}
     for category, members in grouped.items():
         score = sum(row.score or 0.0 for row in members) / len(members)
-        found[category] = Cell(score=score, interval=interval_of_tasks(members, level))
-    return found
+        cells[category] = Cell(score=score, interval=interval_of_tasks(members, level))
+    return cells
 
 
-def _around(value: float | None, found: tuple[float, float] | None, level: float) -> ScoreInterval | None:
-    """Percentiles of the resampled number; what was measured is always inside.
+def _around(value: float | None, ends: tuple[float, float] | None, level: float) -> ScoreInterval | None:
+    """Percentiles of the resampled number, widened to include the measured one.
 
     None where every resample gives the same number: a width of zero would claim certainty.
     """
-    if value is None or found is None:
+    if value is None or ends is None:
         return None
-    low, high = min(found[0], value), max(found[1], value)
+    low, high = min(ends[0], value), max(ends[1], value)
     if low == high:
         return None
     return ScoreInterval(low=low, high=high, level=level, method="bootstrap|n=1000|seed=0")
@@ -351,21 +349,21 @@ def _around(value: float | None, found: tuple[float, float] | None, level: float
 def _notes(
     names: Sequence[str], shared: Sequence[str], unequal: Mapping[str, str], models: Sequence[ModelRow]
 ) -> list[str]:
-    said = []
+    notes = []
     if unequal:
-        said.append("scores are over the samples that every model was scored on; cost, tokens and latency are not")
-    said.extend(unequal.values())
+        notes.append("scores are over the samples that every model was scored on; cost, tokens and latency are not")
+    notes.extend(unequal.values())
     missing = [name for name in names if name not in shared]
     if missing:
-        said.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
-    said.extend(
+        notes.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
+    notes.extend(
         f"{row.label}: {count:,} attempt{'s' if count > 1 else ''} failed"
         for row in models
         if (count := row.failed + row.timeouts)
     )
-    said.extend(f"{row.label}: {row.remaining:,} attempts are not yet run" for row in models if row.remaining)
+    notes.extend(f"{row.label}: {row.remaining:,} attempts are not yet run" for row in models if row.remaining)
     for row in models:
         weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]
         if weak:
-            said.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
-    return said
+            notes.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
+    return notes

@@ -9,15 +9,9 @@ from assay.reports.diff.columns import Side
 
 
 def notes_of(sides: Sequence[Side]) -> list[str]:
-    return [*_notices(sides), *_cost_notes(sides)]
-
-
-def _notices(sides: Sequence[Side]) -> list[str]:
-    """The notes of the results' own leaderboards, each once."""
-    return list(dict.fromkeys(notice for side in sides for notice in side.board.notices))
-
-
-def _cost_notes(sides: Sequence[Side]) -> list[str]:
-    """Which prices, and why a cost is unknown: here every model has a cell for its cost."""
-    unknown = [side.board.cost for side in sides if side.board.cost is not None and side.board.cost.amount is None]
-    return price_notes([side.board for side in sides], unknown)
+    """The notices of the results' leaderboards, which prices they use, and why a cost is unknown."""
+    boards = [side.board for side in sides]
+    notices = dict.fromkeys(notice for board in boards for notice in board.notices)
+    # every model has a cell for its cost here
+    unknown = [board.cost for board in boards if board.cost is not None and board.cost.amount is None]
+    return [*notices, *price_notes(boards, unknown)]

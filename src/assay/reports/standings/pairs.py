@@ -21,7 +21,7 @@ class ModelPair(Struct, frozen=True, kw_only=True):
     losses: int
     ties: int
     difference: float
-    """The first's score less the second's, as the ranking takes it."""
+    """The first's score less the second's, as the ranking uses it."""
     adjusted_p: float
     """Corrected by Holm for the number of pairs."""
     significant: bool
@@ -34,13 +34,13 @@ class ModelPair(Struct, frozen=True, kw_only=True):
 
 
 def model_pairs(labels: Sequence[str], tasks: Sequence[Floats], tested: PairTests, level: float) -> list[ModelPair]:
-    """From the samples × models matrices that the models are ranked by, and the tests made of them."""
+    """From the samples × models matrices that the models are ranked by, and their tests."""
     differences = tested.differences()
-    found = []
+    pairs = []
     for (i, j), p in adjusted_pairs(tested.p_values()).items():
         wins = sum(int((rows[:, i] > rows[:, j]).sum()) for rows in tasks)
         losses = sum(int((rows[:, i] < rows[:, j]).sum()) for rows in tasks)
-        found.append(
+        pairs.append(
             ModelPair(
                 first=labels[i],
                 second=labels[j],
@@ -52,4 +52,4 @@ def model_pairs(labels: Sequence[str], tasks: Sequence[Floats], tested: PairTest
                 significant=p < 1.0 - level,
             )
         )
-    return found
+    return pairs

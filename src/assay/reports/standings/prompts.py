@@ -25,7 +25,7 @@ class PromptPair(Struct, frozen=True, kw_only=True):
     run_a: str
     run_b: str
     difference: float | None = None
-    """None where nothing compares, which `reason` says."""
+    """None where nothing compares; `reason` says why."""
     low: float | None = None
     high: float | None = None
     p_value: float | None = None
@@ -43,35 +43,36 @@ def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
         for a, b in combinations(sides, 2)
         if a.board.adapter == b.board.adapter and _prompt(a) != _prompt(b) and _tasks(a) & _tasks(b)
     ]
-    tested = [at for at, pair in enumerate(pairs) if pair.p_value is not None]
-    for at, adjusted in zip(tested, holm([float(pairs[at].p_value or 0.0) for at in tested]), strict=True):
-        pairs[at] = replace(pairs[at], adjusted_p=adjusted, significant=adjusted <= 1.0 - view.level)
-    return pairs
+    adjusted = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
+    return [
+        replace(pair, adjusted_p=(p := next(adjusted)), significant=p <= 1.0 - view.level)
+        if pair.p_value is not None
+        else pair
+        for pair in pairs
+    ]
 
 
 def _pair(a: Side, b: Side, view: View) -> PromptPair:
-    made = PromptPair(
-        model=a.board.adapter, a=_prompt(a), b=_prompt(b), run_a=str(a.source), run_b=str(b.source)
-    )  # fmt: skip
-    found = paired_diff(a, b, view, samples=0)
-    compared = _overall(found)
+    pair = PromptPair(model=a.board.adapter, a=_prompt(a), b=_prompt(b), run_a=str(a.source), run_b=str(b.source))
+    diff = paired_diff(a, b, view, samples=0)
+    compared = _overall(diff)
     if compared is None:
-        return replace(made, reason="; ".join(found.unequal) or "no sample was scored with both")
+        return replace(pair, reason="; ".join(diff.unequal) or "no sample was scored with both")
     return replace(
-        made,
+        pair,
         difference=compared.difference,
         low=compared.interval.low,
         high=compared.interval.high,
         p_value=compared.p_value,
-        reason="; ".join(found.unequal) or None,
+        reason="; ".join(diff.unequal) or None,
     )
 
 
-def _overall(found: BoardDiff) -> OverallDiff | PairedComparison | None:
-    """The comparison over all tasks; of one task, its own."""
-    if found.overall is not None:
-        return found.overall
-    compared = [task.comparison for task in found.tasks if task.comparison is not None]
+def _overall(diff: BoardDiff) -> OverallDiff | PairedComparison | None:
+    """The comparison over all tasks, or that of a single task."""
+    if diff.overall is not None:
+        return diff.overall
+    compared = [task.comparison for task in diff.tasks if task.comparison is not None]
     return compared[0] if len(compared) == 1 else None
 
 

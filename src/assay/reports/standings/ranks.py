@@ -1,4 +1,4 @@
-"""Which ranks the data allows each model: by paired tests where there are samples, else by the scores' intervals."""
+"""The ranks that the data allows each model: by paired tests where there are samples, else by intervals of scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.stats.ranking import Normalisation, RankRange, pair_tests, rank_range
 
 
 class Ranking(NamedTuple):
-    """What every ranking of one table has in common."""
+    """The settings of a ranking."""
 
     labels: Sequence[str]
     view: View
@@ -29,12 +29,12 @@ class Ranking(NamedTuple):
 
 
 def ranks_of(
-    how: Ranking, sides: Sequence[Side], shared: Sequence[str]
+    ranking: Ranking, sides: Sequence[Side], shared: Sequence[str]
 ) -> tuple[dict[str, RankRange], str, list[ModelPair]]:
     """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
-    labels, view, normalisation, chance = how
-    found = [paired_task([side.tasks.get(name) for side in sides]) for name in shared]
-    matrices = [matrix for matrix in found if matrix is not None and matrix.units > 1]
+    labels, view, normalisation, chance = ranking
+    matched = [paired_task([side.tasks.get(name) for side in sides]) for name in shared]
+    matrices = [matrix for matrix in matched if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
         scores, groups = [each.scores for each in matrices], [each.groups for each in matrices]
         lows = [chance.get(name, 0.0) for name in shared]
@@ -49,26 +49,26 @@ def ranks_of(
         if normalisation == "z":
             method += "; z-scores are distances from the other models, in their own spread, and have no interval"
         return {each.model: each for each in ranges}, method, model_pairs(labels, scores, tested, view.level)
-    if len(labels) > 1 and shared and None not in found:
+    if len(labels) > 1 and shared and None not in matched:
         # one sample shows no spread
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
-    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, found), []
+    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, matched), []
 
 
-def ranks_at_worst(how: Ranking, sides: Sequence[Side]) -> dict[str, RankRange] | None:
-    """The ranks if every failed attempt had been wrong, over all samples that were asked: no model gains from failures.
+def ranks_at_worst(ranking: Ranking, sides: Sequence[Side]) -> dict[str, RankRange] | None:
+    """The ranks over all attempted samples if every failed attempt had been wrong: no model gains from failures.
 
     None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
     """
     if not any(each.failed.any() for side in sides for each in side.tasks.values()):
         return None
     if any(is_unbounded(side, name) for side in sides for name in side.tasks):
-        return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in how.labels}
+        return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in ranking.labels}
     wrong = over_columns([filled(side, right=False) for side in sides])
     names = [name for name in wrong[0].tasks if not wrong[0].measures[name].lower_is_better]
-    return ranks_of(how, wrong, names)[0]
+    return ranks_of(ranking, wrong, names)[0]
 
 
 def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:
@@ -76,31 +76,31 @@ def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[st
     scores = [
         overall_score(each)[0] if each else side.board.overall_score for each, side in zip(rows, sides, strict=True)
     ]
-    found = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
+    ends = [overall_interval(each, score, level) for each, score in zip(rows, scores, strict=True)]
     return rank_ranges_of_scores(
         labels,
         scores,
         [
             None if each is None else intervals.Interval(low=each.low, high=each.high, level=level, method=each.method)
-            for each in found
+            for each in ends
         ],
         level,
     )
 
 
 def _why_no_pairs(
-    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], found: Sequence[PairedTask | None]
+    labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], matched: Sequence[PairedTask | None]
 ) -> str:
     if len(labels) == 1:
         return "there is one model"
     if not shared:
         return "unknown: no task has a score for every model"
-    if None in found:
-        unpaired = [name for name, matrix in zip(shared, found, strict=True) if matrix is None]
+    if None in matched:
+        unpaired = [name for name, matrix in zip(shared, matched, strict=True) if matrix is None]
         recorded = [name for name in unpaired if all(name in side.tasks for side in sides)]
         why = f"{recorded[0]}: {NO_NUMBERS}" if recorded else "not every result has per-example records"
         return f"intervals of the scores that do not overlap, Holm: {why}, so models cannot be paired sample by sample"
-    few = [name for name, matrix in zip(shared, found, strict=True) if matrix is not None and matrix.units < 2]
+    few = [name for name, matrix in zip(shared, matched, strict=True) if matrix is not None and matrix.units < 2]
     return f"unknown: {', '.join(few)} has fewer than two samples, or groups, that every model was scored on"
 
 
@@ -110,7 +110,7 @@ class PairedTask(NamedTuple):
     scores: NDArray[np.float64]
     """Samples × models."""
     groups: NDArray[np.int64] | None
-    """The cluster of each sample; None when every sample stands alone."""
+    """The cluster of each sample; None when every sample is independent."""
     units: int
     """How many clusters there are."""
 

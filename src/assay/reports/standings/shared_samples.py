@@ -1,5 +1,4 @@
-"""What several results have in common: the attempts that compare, why the others do not, and the results over
-nothing but those.
+"""What several results share: the attempts that compare, why the others do not, and the results over only those.
 
 An attempt compares when every result has it with the same targets: another prompt is a legitimate comparison, another
 answer key is not.
@@ -7,7 +6,7 @@ answer key is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -30,11 +29,11 @@ from assay.stats.score_table import ScoreTable
 Mask = NDArray[np.bool_]
 
 NO_MEAN = (
-    "its score is no mean over samples, so a leaderboard file cannot tell what it is over some of them; "
+    "its score is not a mean over samples, so it cannot be computed over some of them from a leaderboard file; "
     "compare the run folders"
 )
 SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", "slices", "calibration", "likelihood")
-"""What of a task's row is made of scores; counts, costs and times stay those of the run."""
+"""The fields of a task's row computed from scores; counts, costs and times stay those of the run."""
 
 
 def rows_in_score(columns: Columns) -> Mask:
@@ -42,34 +41,32 @@ def rows_in_score(columns: Columns) -> Mask:
 
 
 def rows_attempted(columns: Columns) -> Mask:
-    """Counted or failed: what an attempt that broke would have been is known within bounds."""
-    found: Mask = columns.in_score | columns.failed
-    return found
+    """Scored or failed: the score of a failed attempt is known within bounds."""
+    attempted: Mask = columns.in_score | columns.failed
+    return attempted
 
 
 def shared_attempts(
     sides: Sequence[Side], task: str, which: Callable[[Columns], Mask] = rows_in_score
 ) -> Digests | None:
-    """The attempts of a task that compare; None when not every result knows its attempts one by one."""
+    """The attempts of a task that compare; None when some result lacks per-example records."""
     columns = [side.tasks.get(task) for side in sides]
     known = [each for each in columns if each is not None]
     if len(known) < len(columns):
         return None
-    ids = [each.identities[which(each)] for each in known]
-    common = reduce(_common, ids)
+    common = reduce(_common, [each.identities[which(each)] for each in known])
     first = _targets(known[0], common)
     same = np.ones(len(common), dtype=bool)
     for each in known[1:]:
         same &= _targets(each, common) == first
-    found: Digests = common[same]
-    return found
+    return common[same]
 
 
 def key_unknown(a: Columns, b: Columns) -> bool:
-    """Of a task whose content changed: whether the attempts do not show what it was.
+    """Whether the attempts of a task whose content changed do not show what changed.
 
-    A declarative task keeps what is right in its data and no targets; and where ids, questions and targets are all the
-    same, what changed is something else that answers are scored by.
+    A declarative task has no targets: its data holds what is right. And where ids, questions and targets are all the
+    same, something else that answers are scored by has changed.
     """
     if not len(a) or not len(b):
         return False
@@ -77,17 +74,17 @@ def key_unknown(a: Columns, b: Columns) -> bool:
     if bool((a.targets == nothing).all() and (b.targets == nothing).all()):
         return True
     return len(a) == len(b) and all(
-        bool((one == other).all())
-        for one, other in ((a.identities, b.identities), (a.questions, b.questions), (a.targets, b.targets))
+        bool((first == second).all())
+        for first, second in ((a.identities, b.identities), (a.questions, b.questions), (a.targets, b.targets))
     )
 
 
 def unequal_tasks(sides: Sequence[Side], labels: Sequence[str]) -> dict[str, str]:
-    """Per task that does not compare as it is, a sentence on why."""
+    """For each task that cannot be compared as a whole, a sentence on why."""
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = dict.fromkeys(name for each in rows for name in each)
-    found = {name: _why_unequal(name, sides, labels, [each.get(name) for each in rows]) for name in names}
-    return {name: sentence for name, sentence in found.items() if sentence is not None}
+    reasons = {name: _why_unequal(name, sides, labels, [each.get(name) for each in rows]) for name in names}
+    return {name: sentence for name, sentence in reasons.items() if sentence is not None}
 
 
 def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: Sequence[TaskRow | None]) -> str | None:
@@ -114,34 +111,36 @@ def _why_unequal(name: str, sides: Sequence[Side], labels: Sequence[str], rows: 
 
 
 def over_shared(sides: Sequence[Side], view: View, which: Callable[[Columns], Mask] = rows_in_score) -> list[Side]:
-    """The results with scores, intervals and overall numbers over the attempts that compare, and over no others.
+    """The results with scores, intervals and overall numbers over only the attempts that compare.
 
-    A task that not every result has keeps its own score and has no part in the overall one.
+    A task that not every result has keeps its own score and does not count in the overall one.
     """
-    names = {name for side in sides for name in (row.task for row in side.board.tasks)}
-    keep = {name: found for name in names if (found := shared_attempts(sides, name, which)) is not None and len(found)}
+    keep = _shared_by_task(sides, {row.task for side in sides for row in side.board.tasks}, which)
     return [_over(side, keep, view) for side in sides]
 
 
 def over_columns(sides: Sequence[Side]) -> list[Side]:
-    """The attempts alone: those that every result has a number for, of the tasks where there are any."""
-    keep = {
-        name: found for name in sides[0].tasks if (found := shared_attempts(sides, name)) is not None and len(found)
-    }
+    """The results' columns over only the attempts that compare; their leaderboards stay as they are."""
+    keep = _shared_by_task(sides, sides[0].tasks)
     return [
-        replace(
-            side,
-            tasks={
-                name: side.tasks[name].only(np.isin(side.tasks[name].identities, ids, assume_unique=True))
-                for name, ids in keep.items()
-            },
-        )
+        replace(side, tasks={name: side.tasks[name].only(mask) for name, mask in _masks(side, keep).items()})
         for side in sides
     ]
 
 
+def _shared_by_task(
+    sides: Sequence[Side], names: Iterable[str], which: Callable[[Columns], Mask] = rows_in_score
+) -> dict[str, Digests]:
+    shared = {name: shared_attempts(sides, name, which) for name in names}
+    return {name: attempts for name, attempts in shared.items() if attempts is not None and len(attempts)}
+
+
+def _masks(side: Side, keep: Mapping[str, Digests]) -> dict[str, Mask]:
+    return {name: np.isin(side.tasks[name].identities, ids, assume_unique=True) for name, ids in keep.items()}
+
+
 def _over(side: Side, keep: Mapping[str, Digests], view: View) -> Side:
-    masks = {name: np.isin(side.tasks[name].identities, ids, assume_unique=True) for name, ids in keep.items()}
+    masks = _masks(side, keep)
     if all(_is_whole(side.tasks[name], mask) for name, mask in masks.items()) and len(keep) == len(side.board.tasks):
         return side
     columns = {name: each.only(masks[name]) if name in masks else each for name, each in side.tasks.items()}
@@ -159,7 +158,7 @@ def _is_whole(columns: Columns, mask: Mask) -> bool:
 
 
 def _rows_of_run(side: Side, keep: Mapping[str, Digests], view: View) -> dict[str, TaskRow]:
-    """Read once more, so that every kind of aggregate is what a run of these attempts would have come to."""
+    """Read the journal again, so that every kind of aggregate is computed over these attempts."""
     wanted = {task: set(ids.tolist()) for task, ids in keep.items()}
 
     def counts(line: AttemptLine) -> bool:
@@ -170,7 +169,7 @@ def _rows_of_run(side: Side, keep: Mapping[str, Digests], view: View) -> dict[st
 
 
 def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
-    """A leaderboard file holds each attempt's number: enough for a mean of them, and for no other aggregate."""
+    """A leaderboard file holds the number of each attempt: enough for a mean, but for no other aggregate."""
     columns = side.tasks[row.task]
     examples = row.per_example
     known = columns.scores[columns.scored]
@@ -179,14 +178,15 @@ def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
         return structs.replace(row, **_nothing(NO_MEAN))
     table = _table([examples[place] for place in columns.places[mask].tolist()], view)
     aggregate = partial(mean, field="score", level=view.level)
-    found = aggregate(table)
+    [summary] = aggregate(table)
     if row.bounds is not None:
-        found = with_bounds(found, aggregate, table, "mean", {"bounds": sorted((row.bounds.wrong, row.bounds.right))})
+        options = {"bounds": sorted((row.bounds.wrong, row.bounds.right))}
+        [summary] = with_bounds([summary], aggregate, table, "mean", options)
     if row.aggregates:
-        found = [structs.replace(found[0], name=row.aggregates[0].name)]
-    interval = _interval(found[0], view.level)
-    made = {"score": found[0].value, "interval": interval, "bounds": found[0].bounds, "aggregates": found}
-    return structs.replace(row, **{**_nothing(found[0].reason), **made})
+        summary = structs.replace(summary, name=row.aggregates[0].name)
+    interval = _interval(summary, view.level)
+    fields = {"score": summary.value, "interval": interval, "bounds": summary.bounds, "aggregates": [summary]}
+    return structs.replace(row, **{**_nothing(summary.reason), **fields})
 
 
 def _nothing(reason: str | None) -> dict[str, object]:
@@ -207,10 +207,10 @@ def _table(examples: Sequence[PerExample], view: View) -> ScoreTable:
     return table
 
 
-def _interval(found: Summary, level: float) -> ScoreInterval | None:
-    if found.low is None or found.high is None:
+def _interval(summary: Summary, level: float) -> ScoreInterval | None:
+    if summary.low is None or summary.high is None:
         return None
-    return ScoreInterval(low=found.low, high=found.high, level=level, method=found.signature.split("|")[1])
+    return ScoreInterval(low=summary.low, high=summary.high, level=level, method=summary.signature.split("|")[1])
 
 
 def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Leaderboard:
@@ -230,13 +230,13 @@ def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Lea
     )
 
 
-def _common(one: Digests, other: Digests) -> Digests:
-    # both are sorted, and nearly always the same
-    return one if np.array_equal(one, other) else np.intersect1d(one, other, assume_unique=True)
+def _common(first: Digests, second: Digests) -> Digests:
+    # both are sorted, and usually the same
+    return first if np.array_equal(first, second) else np.intersect1d(first, second, assume_unique=True)
 
 
 def _targets(columns: Columns, identities: Digests) -> Digests:
     if len(identities) == len(columns):
         return columns.targets
-    found: Digests = columns.targets[np.searchsorted(columns.identities, identities)]
-    return found
+    targets: Digests = columns.targets[np.searchsorted(columns.identities, identities)]
+    return targets
