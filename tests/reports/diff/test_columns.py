@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,20 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import write_leaderboard_file
 from assay.reports.diff.build import diff
 from assay.reports.view import View
+
+SOURCE = Path(__file__).parents[3] / "src"
+
+
+class Beginning:
+    """Answers with the first of seven words."""
+
+    name = "beginning"
+
+    def __init__(self, step: int) -> None:
+        self._step = step
+
+    def generate(self, prompts: list[str]) -> list[str]:
+        return ["a b c d e f g"[: 1 + 2 * (int(prompt) * self._step % 7)] for prompt in prompts]
 
 
 def test_leaderboard_files_with_examples_compare_as_their_runs_do(runs: Path, tmp_path: Path) -> None:
@@ -40,3 +58,14 @@ def test_a_failed_attempt_that_was_made_again_counts_once(tmp_path: Path) -> Non
     run_into(tmp_path / "b", tasks, Broken([]))
     found = diff(tmp_path / "a", tmp_path / "b")
     assert (found.tasks[0].compared, found.tasks[0].verdict) == (10, "no difference")
+
+
+def test_a_comparison_is_the_same_to_the_last_digit_in_every_process(tmp_path: Path) -> None:
+    lines = [{"id": f"q{i}", "prompt": f"{i}", "targets": ["a b c d e f g"], "metric": "f1"} for i in range(200)]
+    (tmp_path / "words.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name, step in (("a", 1), ("b", 3)):
+        run_into(tmp_path / name, tmp_path / "words.jsonl", Beginning(step))
+    command = [sys.executable, "-m", "assay", "diff", "a", "b", "--json"]
+    environments = [{**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCE)} for seed in "123"]
+    printed = [subprocess.check_output(command, env=env, cwd=tmp_path) for env in environments]
+    assert printed[0] == printed[1] == printed[2]

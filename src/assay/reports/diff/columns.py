@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -48,6 +49,7 @@ class _Rows:
 
 _WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
 _pack = Struct(f"={len(_WHOLE_NUMBERS)}q").pack
+_unpack = Struct("=q").unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +240,17 @@ def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> 
     return rows
 
 
-def identity(sample: str, attempt: int) -> int:
-    """The identity of an attempt in `Columns.identities`: Python's own hash, since columns never leave this process."""
-    return hash(sample) if attempt == 1 else hash((sample, attempt))
+def identity(sample: str, attempt: int = 1) -> int:
+    """The identity of an attempt in `Columns.identities`, equal in every process: numbers are summed in its order.
+
+    What is only tested for equality is identified by Python's own hash, which is faster.
+    """
+    return _digest(sample, b"" if attempt == 1 else b"%d" % attempt)
+
+
+def _digest(text: str, kind: bytes) -> int:
+    digest: int = _unpack(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind).digest())[0]
+    return digest
 
 
 def _put(
@@ -256,7 +266,7 @@ def _put(
     metadata: dict[str, Any],
     place: int,
 ) -> None:
-    of_sample = hash(sample)
+    of_sample = identity(sample)
     group = metadata_value(metadata, view.group_by) if metadata else None
     rows.whole_numbers.extend(
         _pack(
@@ -265,7 +275,7 @@ def _put(
             hash(question),
             hash(targets),
             hash(answer),
-            of_sample if group is None else hash(("group", group)),
+            of_sample if group is None else _digest(group, b"group"),
             place,
         )
     )
