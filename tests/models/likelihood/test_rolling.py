@@ -171,5 +171,5 @@ def test_a_server_without_a_tokenizer_is_told_apart() -> None:
         async with closing(make_model(f"openai:m@{address}", {"mode": "completions"})) as model:
             await model.generate(Request(prompt="a", continuation=" red", rolling=(4, 0)))
 
-    with word_server() as server, pytest.raises(FailureError, match="needs its `/tokenize`"):
+    with word_server() as server, pytest.raises(FailureError, match="needs `/tokenize`"):
         asyncio.run(score(server.address))
