@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.reports.charts.figure import chart_tools
-from assay.reports.charts.figure import style_sheet as chart_styles
+from assay.reports.rendering.bundle import bundle
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
-from assay.viewer.bundle import bundle
 from assay.viewer.library import RunLibrary, listed
+from assay.viewer.page_files import page_files
 from assay.viewer.query import Filters
 from assay.viewer.query_rows import QueryRows
 from assay.viewer.run_view import RunView
@@ -133,19 +131,14 @@ def _write(data: Path, name: str, value: Any) -> None:
 
 
 def _write_page(folder: Path) -> None:
-    static = resources.files("assay.viewer") / "static"
-    files = {item.name: item.read_bytes() for item in static.iterdir() if item.is_file()}
-    modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
-    modules["chart_tools"] = chart_tools()
-    for name in ("style.css", "pages.css", "sample.css", "icon.svg"):
-        (folder / name).write_bytes(files[name])
-    (folder / "charts.css").write_text(chart_styles(), encoding="utf-8")
+    files = page_files()
+    page = files.pop("index.html").decode()
+    modules = {name[:-3]: files.pop(name).decode() for name in list(files) if name.endswith(".js") and "/" not in name}
     (folder / "vendor").mkdir()
-    for item in (static / "vendor").iterdir():
-        (folder / "vendor" / item.name).write_bytes(item.read_bytes())
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     setup = "window.ASSAY_STATIC = {};\nwindow.assayData = (name, value) => { window.ASSAY_STATIC[name] = value; };\n"
     (folder / "app.js").write_text(setup + bundle(modules, "main"), encoding="utf-8")
-    page = files["index.html"].decode()
     page = page.replace('<script src="main.js" type="module"></script>', '<script src="app.js" defer></script>')
     page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>', 1)
     (folder / "index.html").write_text(page, encoding="utf-8")
