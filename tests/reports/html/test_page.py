@@ -11,7 +11,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import SHOTS
 
 from assay.cli.main import main
-from assay.reports.html.page import titled_text
+from assay.reports.html.page import titled_answer, titled_text
 
 
 @needs_chromium
@@ -88,7 +88,7 @@ async def brightness(page: Page, what: str) -> float:
 
 def test_a_side_shows_what_was_read_and_a_short_one_takes_little_room() -> None:
     assert str(titled_text("Target", "540")) == '<div class="short"><h4>Target</h4><pre>540</pre></div>'
-    shown = str(titled_text("A said", "He runs 9*60 = 540 meters in all.\n\n#### 540", "540"))
+    shown = str(titled_answer("A said", "He runs 9*60 = 540 meters in all.\n\n#### 540", "540"))
     assert "<p>read as <b>540</b></p>" in shown
     assert "short" not in shown
-    assert "read as" not in str(titled_text("A said", "540", "540"))
+    assert "read as" not in str(titled_answer("A said", "540", "540"))
