@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from assay.reports.rendering.libraries import MARKDOWN, PYTHON, libraries_for, modules
+from assay.reports.rendering.libraries import MARKDOWN, MATHS, PYTHON, libraries_for, modules
 
-MARKUP, MATHS, CODE = "markdown-it.min.js", "katex.min.js", "highlight.min.js"
+MARKUP, SUMS, CODE = "markdown-it.min.js", "katex.min.js", "highlight.min.js"
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ MARKUP, MATHS, CODE = "markdown-it.min.js", "katex.min.js", "highlight.min.js"
         ("a **bold** word", [MARKUP]),
         ("```\nplain\n```", [MARKUP]),
         ("```python\nx = 1\n```", [CODE, MARKUP]),
-        ("so $x = 1$", [MATHS, MARKUP]),
-        ("\\begin{align}a\\end{align}", [MATHS, MARKUP]),
+        ("so $x = 1$", [SUMS, MARKUP]),
+        ("\\begin{align}a\\end{align}", [SUMS, MARKUP]),
         ("import os\nprint(os.name)", [CODE]),
         ('{"a": 1}', []),
     ],
@@ -32,7 +32,7 @@ def test_a_text_names_the_libraries_it_needs(text: str, needed: list[str] | None
 
 def test_the_signs_are_those_of_the_script() -> None:
     script = modules()["render"]
-    for name, pattern in (("MARKDOWN", MARKDOWN), ("PYTHON", PYTHON)):
-        written = re.search(rf"^const {name} =\s+/(.+)/m?;$", script, re.MULTILINE)
+    for name, pattern in (("MARKDOWN", MARKDOWN), ("MATHS", MATHS), ("PYTHON", PYTHON)):
+        written = re.search(rf"^const {name} = /(.+)/m?;$", script, re.MULTILINE)
         assert written is not None
         assert written[1] == pattern.pattern

@@ -6,16 +6,11 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-# as render.js has them: a text with neither, and that is no JSON, stays as it is
-MARKDOWN = re.compile(
-    r"^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[|\\begin\{)|\*\*|__|`|\[[^\]]+\]\("
-    r"|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)|\\\(|\\\[",
-    re.MULTILINE,
-)
+# as render.js has them: a text with none of these signs, and that is no JSON, stays as it is
+MARKDOWN = re.compile(r"^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|~~~|\|)|\*\*|__|`|\[[^\]]+\]\(", re.MULTILINE)
+MATHS = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)")
 PYTHON = re.compile(r"^\s*((async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+( as \w+)?\s*(\n|$))")
 _DATA = re.compile(r"\s*[{\[]")
-# never less than what render.js takes for maths and for code in a language
-_MATHS = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)")
 _FENCE = re.compile(r"(```|~~~)[`~]* *\w")
 
 
@@ -24,11 +19,12 @@ def libraries_for(texts: Iterable[str]) -> list[str] | None:
     needed: set[str] = set()
     is_rendered = False
     for text in texts:
-        is_markdown, is_program = MARKDOWN.search(text), PYTHON.match(text)
+        has_maths, is_program = MATHS.search(text), PYTHON.match(text)
+        is_markdown = has_maths or MARKDOWN.search(text)
         is_rendered |= bool(is_markdown or is_program or _DATA.match(text))
         if is_markdown:
             needed.add("markdown-it.min.js")
-        if is_markdown and _MATHS.search(text):
+        if has_maths:
             needed.add("katex.min.js")
         if is_program or _FENCE.search(text):
             needed.add("highlight.min.js")

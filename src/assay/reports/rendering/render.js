@@ -4,8 +4,8 @@
 import { h, scrolling } from "./dom.js";
 
 const LONGEST = 60000;
-const MARKDOWN =
-  /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[|\\begin\{)|\*\*|__|`|\[[^\]]+\]\(|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)|\\\(|\\\[/m;
+const MARKDOWN = /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|~~~|\|)|\*\*|__|`|\[[^\]]+\]\(/m;
+const MATHS = /\$\$|\\\(|\\\[|\\begin\{|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)/;
 // a program without a fence, whose indentation and asterisks Markdown would take for its own
 const PYTHON = /^\s*((async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+( as \w+)?\s*(\n|$))/;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
@@ -34,7 +34,7 @@ export function rendered(text) {
   const value = jsonIn(text);
   if (value !== undefined) return h("div", { class: "tree" }, tree(value, 2));
   if (PYTHON.test(text) && !text.includes("```")) return code(text, "python");
-  if (!MARKDOWN.test(text) || !window.markdownit) return null;
+  if (!window.markdownit || !(MARKDOWN.test(text) || MATHS.test(text))) return null;
   return h("div", { class: "markdown", dir: "auto" }, nodesOf(parser().parse(text, {})));
 }
 
