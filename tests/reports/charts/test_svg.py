@@ -6,8 +6,10 @@ import re
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from assay.reports.charts.chart import Bands, Bar, Behind, Chart, Curve, Dot, Scale, Tile
+from assay.reports.charts.colours import SLOTS, colours_of
 from assay.reports.charts.drawn import ELEMENTS, Drawn, node
 from assay.reports.charts.figure import figure, plain_figure
 from assay.reports.charts.svg import ACROSS, NARROW, WIDE, draw
@@ -117,6 +119,14 @@ def test_one_series_needs_no_legend_and_two_have_one() -> None:
         colours={"a": 0, "b": 1},
     )
     assert figure(two).count('class="m-key') == 4, "at both widths"
+
+
+def test_the_legend_says_who_shares_a_sign() -> None:
+    names = [f"model-{n:03}" for n in range(SLOTS + 2)]
+    legend = texts(draw(replace(rows(), series=names, colours=colours_of(names)), WIDE))
+    assert sum("(same sign as model-" in text for text in legend) == 2
+    few = names[:SLOTS]
+    assert "same sign" not in str(texts(draw(replace(rows(), series=few, colours=colours_of(few)), WIDE)))
 
 
 def test_a_mark_says_what_it_stands_for_and_text_stays_text() -> None:

@@ -129,12 +129,14 @@ def _foot(chart: Chart) -> float:
 
 
 def _legend(chart: Chart, width: float) -> tuple[list[Drawn], float]:
-    """Names with their signs, as many lines as they need."""
+    """Names with their signs, as many lines as they need; where there are more names than signs, who shares one."""
     if len(chart.series) < 2:
         return [], 0.0
     parts, x, y = [], 8.0, 12.0
+    owners: dict[int, str] = {}
     for name in chart.series:
-        text = _fitted(name, (width - 40.0))
+        owner = owners.setdefault(chart.colours.get(name, 0), name)
+        text = _fitted(name if owner == name else f"{name} (same sign as {owner})", (width - 40.0))
         if x > 8.0 and x + 16.0 + _width(text) > width:
             x, y = 8.0, y + LINE
         slot = chart.colours.get(name, 0)
