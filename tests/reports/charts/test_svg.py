@@ -104,6 +104,19 @@ def test_texts_beside_points_do_not_cover_each_other() -> None:
     assert all(after - before > 10 for before, after in pairwise(heights))
 
 
+@pytest.mark.parametrize(
+    ("columns", "written"),
+    [(4, ["52 %", "79 % ▲", "100 % ▲"]), (11, ["52", "79 ▲", "100 ▲"]), (19, ["52", "79▲", "100"]), (40, ["", "", ""])],
+)
+def test_the_texts_of_tiles_get_shorter_together_and_keep_their_sign_longest(columns: int, written: list[str]) -> None:
+    texts_of = ["52 %", "79 % ▲", "100 % ▲"]
+    marks = [Tile(column=place, row=0, text=text) for place, text in enumerate(texts_of)]
+    names = Bands(names=[f"m{n:02}" for n in range(columns)])
+    chart = Chart(name="x", title="X", x=names, y=Bands(names=["r"]), marks=marks, behind=BEHIND)
+    inside = [each for each in every(draw(chart, WIDE), "text") if each.attributes.get("class") == "m-in"]
+    assert ["".join(map(str, each.children)) for each in inside] == written
+
+
 def test_one_series_needs_no_legend_and_two_have_one() -> None:
     dots = [Dot(x=0.5, y=0, series="a"), Dot(x=0.6, y=1, series="b")]
     one = Chart(name="x", title="X", x=Scale(low=0, high=1), y=Bands(names=["r"]), marks=dots, behind=BEHIND)
