@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.reports.browser import Page, in_browser, keep_picture, needs_chromium
 from tests.viewer.demo_runs import make_demo
-from tests.viewer.rich_runs import SHOTS
+from tests.viewer.rich_runs import ANSWER, SHOTS
 
 from assay.cli.main import main
 from assay.reports.html.page import titled_answer, titled_text
@@ -49,13 +49,14 @@ BROKEN = """(() => {
 
 
 def four_models(folder: Path) -> Path:
-    """The report of four models with eight few-shot examples before each question."""
+    """The report of four models with eight few-shot examples before each question, and pages of Markdown as answers."""
     runs = []
     for name, skill in (("small", 0.5), ("medium", 0.7), ("large", 0.9), ("tiny-distilled-8b", 0.3)):
         runs.append(make_demo(folder / name, model=name, skill=skill))
         journal = runs[-1] / "journal.jsonl"
-        shots = json.dumps(SHOTS * 3)[1:-1]
-        journal.write_text(journal.read_text().replace('"Compute ', f'"{shots}Compute '))
+        shots, answer = json.dumps(SHOTS * 3)[1:-1], json.dumps(ANSWER * 2)[1:-1]
+        text = journal.read_text().replace('"Compute ', f'"{shots}Compute ')
+        journal.write_text(text.replace('"prediction":"', f'"prediction":"{answer}'))
     assert main(["report", *map(str, runs), "--output", str(folder / "four.html")]) == 0
     return folder / "four.html"
 
@@ -74,6 +75,7 @@ def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(tmp_pa
         shown = await page.evaluate("document.body.innerText")
         assert "Answer with the number alone." in shown
         assert "What is 2 + 2" not in shown
+        assert await page.evaluate("document.querySelectorAll('#wrong .rendering math').length") > 10
         assert 2 < len(re.findall(rb"/Type\s*/Page\b", await page.printed())) <= 6
         await keep_picture(page, "paper.html")
 

@@ -144,7 +144,9 @@ def test_what_a_page_carries_is_all_that_its_texts_need(tmp_path: Path) -> None:
     async def shown(page: Page, path: Path) -> Any:
         await page.open(path)
         rendering = "each.classList.contains('has-rendering') ? each.nextElementSibling.outerHTML : null"
-        return await page.evaluate(f"[...document.querySelectorAll('pre.written')].map((each) => {rendering})")
+        return await page.evaluate(
+            f"[...document.querySelectorAll('#texts .body > pre:not(.rendering)')].map((each) => {rendering})"
+        )
 
     async def steps(page: Page) -> None:
         *together, _ = await shown(page, made("all.html", *CASES, everything))

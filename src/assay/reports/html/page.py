@@ -160,8 +160,8 @@ def prompt_block(text: str | None, longest: int = 2000) -> Html:
 
 
 def written_block(text: str | None, longest: int = 2000) -> Html:
-    """Prose that a page with scripts renders: questions, answers, reasons."""
-    return _block(text, longest, class_="written")
+    """Questions, answers and reasons: prose, or what a page with scripts renders."""
+    return _block(text, longest, class_="prose" if libraries_for([text or ""]) is None else "written")
 
 
 def text_block(text: str | None, longest: int = 2000) -> Html:
