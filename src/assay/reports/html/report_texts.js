@@ -4,19 +4,23 @@ import { button } from "./dom.js";
 import { chooseText, isRendered, rendered } from "./render.js";
 
 const page = document.documentElement;
-const made = [...document.querySelectorAll("pre.written")].filter((written) => {
-  const nodes = rendered(written.textContent || "");
-  if (nodes) {
-    nodes.classList.add("rendering");
-    written.classList.add("has-rendering");
-    written.after(nodes);
-  }
-  return nodes;
-});
+/** @type {HTMLElement[]} */
+const boxes = [];
+for (const written of document.querySelectorAll("pre.written")) {
+  const rendering = rendered(written.textContent || "");
+  if (!rendering) continue;
+  rendering.classList.add("rendering");
+  written.classList.add("has-rendering");
+  written.after(rendering);
+  boxes.push(rendering, /** @type {HTMLElement} */ (written));
+}
 
 function show(/** @type {boolean} */ raw) {
   page.classList.toggle("raw", raw);
   choice.textContent = raw ? "Show rendered text" : "Show raw text";
+  // what is longer than its box scrolls, and keys have to reach it
+  const long = boxes.map((box) => box.scrollHeight > box.clientHeight);
+  boxes.forEach((box, i) => (long[i] ? box.setAttribute("tabindex", "0") : box.removeAttribute("tabindex")));
 }
 
 const choice = button("", () => {
@@ -24,7 +28,7 @@ const choice = button("", () => {
   chooseText(raw ? "raw" : "rendered");
   show(raw);
 });
-if (made.length) {
+if (boxes.length) {
   document.querySelector("nav")?.append(choice);
   show(!isRendered());
 }
