@@ -29,13 +29,18 @@ def worst_attempts(
 
 
 def some_attempts(journal: Path, tasks: Collection[str], most: int) -> list[Record]:
-    """The first attempts at samples of these tasks, a given number of each."""
-    found: dict[str, list[Record]] = {task: [] for task in tasks}
+    """The first attempts at samples of these tasks, a given number of each; reads no further than that."""
+    missing = dict.fromkeys(tasks, most)
+    found = []
     for _, record in counting_lines(journal, Record):
-        mine = found.get(record.task)
-        if mine is not None and len(mine) < most:
-            mine.append(record)
-    return [record for records in found.values() for record in records]
+        if not missing:
+            break
+        if record.task in missing:
+            found.append(record)
+            missing[record.task] -= 1
+            if not missing[record.task]:
+                del missing[record.task]
+    return found
 
 
 def attempts_of(journal: Path, sample: str) -> list[Record]:
