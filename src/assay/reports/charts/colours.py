@@ -47,6 +47,7 @@ def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType
         preferred, shape = _preferred(name)
         colours = [*((preferred + step) % FIRST for step in range(FIRST)), *range(FIRST, COLOURS)]
         colour = min(colours, key=taken.__getitem__)
+        shape = shape if colour < FIRST else colour  # the further colours are closer: neighbours differ in shape
         slots = [_slot(colour, (shape + step) % SHAPES) for step in range(SHAPES)]
         found[name] = next((slot for slot in slots if slot not in found.values()), slots[0])
         taken[colour] += 1
