@@ -60,7 +60,7 @@ def test_one_line_is_one_line() -> None:
 
 
 def test_the_viewer_shows_the_same_characters() -> None:
-    script = Path("src/assay/viewer/static/dom.js")
+    script = Path("src/assay/reports/rendering/dom.js")
     source = (Path(__file__).parents[1] / script).read_text()
     found = re.search(r"INVISIBLE = new RegExp\((.*?)\);", source, re.DOTALL)
     assert found is not None

@@ -65,6 +65,8 @@ def test_the_tab_key_completes(
     (tmp_path / "zebra-tasks.jsonl").touch()
     typed = ["lead", "run --exec", "run --executor lo", "show rouge_", "run zebra-t", "run --run-dir zebra-t"]
     whole = ["leaderboard", "run --executor", "run --executor local", "show rouge_l", *["zebra-tasks.jsonl"] * 2]
+    typed += ["run --executor=lo", "run --run-dir=zebra-t"]
+    whole += ["run --executor=local", "run --run-dir=zebra-tasks.jsonl"]
     with Typing([shell, *start], tmp_path) as typing:
         typing.enter(f"source script.{shell}; PS1='> '; echo rea''dy", until="ready")
         for words, expected in zip(typed, whole, strict=True):
@@ -83,6 +85,7 @@ def test_fish_completes_verbs_flags_choices_names_and_files(tmp_path: Path) -> N
         "show rouge_": "rouge_l",
         "run zebra-t": "zebra-tasks.jsonl",
         "run --run-dir zebra-t": "zebra-tasks.jsonl",
+        "run --executor=lo": "--executor=local",
         "list zebra-t": "",
         "show run --normal": "",  # `run` is no verb here
     }

@@ -57,6 +57,19 @@ def test_one_sample_is_shown_in_full(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "no attempt at a sample `s7`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flags", [("--where", "id:s1"), ("--samples", "1")])
+def test_few_shot_examples_are_left_out_however_few_attempts_are_shown(
+    flags: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = "One plus one is two.\n\n" * 8
+    sums = write_sums(tmp_path, "sums", 3, prompt=examples + "compute: {n} + 1")
+    run = run_into(tmp_path / "run", sums, Adder([1]))
+    main(["show", str(run), *flags])
+    shown = capsys.readouterr().out
+    assert "asked:     compute: 1 + 1" in shown
+    assert "One plus one" not in shown
+
+
 @pytest.mark.parametrize("flags", [(), ("--sample", "s1")])
 def test_an_answer_cannot_steer_the_terminal(
     flags: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

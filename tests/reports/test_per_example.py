@@ -58,6 +58,22 @@ def test_an_attempt_that_broke_has_a_failure_and_no_number() -> None:
             ),
             "system: brief\n\nuser: 1?\n\nuser: 2?",
         ),
+        (
+            Trace(
+                prediction="x",
+                messages=(
+                    Message(
+                        role="user",
+                        content=[
+                            {"type": "text", "text": "What colour is this?"},
+                            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'iVBO' * 500}"}},
+                        ],
+                    ),
+                ),
+            ),
+            "user: What colour is this?\n(image, 2,022 characters, sha256 0520f7df: "
+            "data:image/png;base64,iVBOiVBOiVBOiVBOiVBOiVBOiVBOiVBOiVBOi…)",
+        ),
     ],
 )
 def test_the_question_holds_no_turn_of_the_models_own(trace: Trace, asked: str | None) -> None:

@@ -15,7 +15,6 @@ from tests.viewer.page_steps import Steps, click, pick, to, write
 
 from assay.reports.board.types import read_leaderboard_file
 from assay.reports.documents.leaderboard import interval, number
-from assay.viewer.bundle import bundle
 
 
 @pytest.fixture(scope="module")
@@ -123,17 +122,3 @@ def test_bad_input_is_told_in_a_sentence(tmp_path: Path, arguments: list[str]) -
     assert done.returncode == 2
     assert re.fullmatch(r"assay view: .+\n", done.stderr)
     assert not (tmp_path / "site").exists()
-
-
-def test_modules_become_one_script() -> None:
-    made = bundle(
-        {
-            "a": 'import { b } from "./b.js";\nconst x = b + 1;\n',
-            "b": "export const b = 1;\nexport async function c() {}\n",
-        },
-        "a",
-    )
-    assert made.index("modules.b =") < made.index("modules.a =")
-    assert "return { b, c };" in made
-    assert "import" not in made
-    assert "export" not in made

@@ -118,6 +118,8 @@ def bash_script(verbs: list[VerbWords]) -> str:
         "# assay: completion for bash; source it, or run `assay completion bash` again after an upgrade\n"
         "_assay() {\n"
         '  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words="" files=0\n'
+        "  # --flag=value arrives in three words\n"
+        '  if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n'
         "  if (( COMP_CWORD == 1 )); then\n"
         f"    words='{' '.join(each.verb for each in verbs)} --help --version'\n"
         "  else\n"
@@ -144,7 +146,7 @@ def zsh_script(verbs: list[VerbWords]) -> str:
         words = f"compadd -- {' '.join(each.words)}; " if each.words else ""
         cases.append(
             f"    {each.verb})\n"
-            f"      case $words[CURRENT-1] in\n{values}{_files_after(each, '_files')}"
+            f"      case $prev in\n{values}{_files_after(each, '_files')}"
             f"        *) if [[ $PREFIX == -* ]]; then flags=({flags}); _describe -o flag flags; "
             f"else {words}{'_files' if each.takes_files else ':'}; fi ;;\n"
             f"      esac ;;\n"
@@ -155,6 +157,8 @@ def zsh_script(verbs: list[VerbWords]) -> str:
         "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n"
         "_assay() {\n"
         "  local -a verbs flags\n"
+        "  local prev=$words[CURRENT-1]\n"
+        "  if [[ $words[CURRENT] == --*=* ]]; then prev=${words[CURRENT]%%=*}; compset -P '*='; fi\n"
         "  if (( CURRENT == 2 )); then\n"
         f"    verbs=({summaries})\n"
         "    _describe verb verbs\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from assay.printable import one_line
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.run_file import RunFile
+    from assay.core.types import Record
     from assay.reports.attempt_text import AttemptText
     from assay.reports.measure import Measure
 
@@ -71,7 +73,6 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
 
 def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:
     from assay.reports.attempt_text import attempt_text
-    from assay.reports.conversation import beginnings_of
     from assay.reports.worst_attempts import worst_attempts
 
     most = WORST if options.samples is None else options.samples
@@ -79,7 +80,7 @@ def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Nam
     if most < 1 or not journal.exists():
         return
     worst = worst_attempts(journal, measures, most)
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in worst)
+    beginnings = shared_beginnings(journal, worst)
     for record in worst:
         print()
         show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
@@ -92,7 +93,6 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
     from assay.core.journal import lines_at
     from assay.core.types import Record
     from assay.reports.attempt_text import attempt_text
-    from assay.reports.conversation import beginnings_of
     from assay.viewer.selecting import select
 
     places, total = select(folder, options.where)
@@ -103,7 +103,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
     shown = places[: MATCHING if options.samples is None else options.samples]
     say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
     found = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in found)
+    beginnings = shared_beginnings(folder / "journal.jsonl", found)
     for record in found:
         print()
         show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
@@ -114,19 +114,26 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
 
 def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, options: argparse.Namespace) -> None:
     from assay.reports.attempt_text import attempt_text
-    from assay.reports.conversation import beginnings_of
-    from assay.reports.worst_attempts import attempts_of, some_attempts
+    from assay.reports.worst_attempts import attempts_of
 
     journal, sample = folder / "journal.jsonl", options.sample
     found = attempts_of(journal, sample) if journal.exists() else []
     if not found:
         raise UsageError(f"no attempt at a sample `{sample}` is in {journal}; ids are those of the task's records")
-    others = some_attempts(journal, {record.task for record in found}, COMPARED)
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in [*found, *others])
+    beginnings = shared_beginnings(journal, found)
     for place, record in enumerate(found):
         if place:
             print()
         show_attempt(attempt_text(record, measures, longest=None, config=config, beginnings=beginnings), options)
+
+
+def shared_beginnings(journal: Path, records: Sequence[Record]) -> dict[str, str]:
+    """What every question of these records' tasks begins with, such as few-shot examples."""
+    from assay.reports.conversation import beginnings_of
+    from assay.reports.worst_attempts import some_attempts
+
+    others = some_attempts(journal, {record.task for record in records}, COMPARED)
+    return beginnings_of(msgspec.to_builtins(record) for record in [*records, *others])
 
 
 def show_attempt(attempt: AttemptText, options: argparse.Namespace) -> None:

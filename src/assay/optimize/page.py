@@ -188,7 +188,7 @@ def tree(result: Result, rows: _Rows) -> Html:
 
 
 def _branches(last_first: list[Html] | None) -> Html | None:
-    return tag("ul", last_first[::-1], class_="tree") if last_first else None
+    return tag("ul", last_first[::-1], class_="lineage") if last_first else None
 
 
 def _by_candidate(evaluations: Sequence[EvaluationRow]) -> _Rows:

@@ -13,7 +13,7 @@ from assay.core.config import RunConfig
 from assay.core.types import Failure, Record, Score
 from assay.printable import one_line, printable
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import Part, call_text, ends_kept, framed_turns, question_in, without_examples
+from assay.reports.conversation import Part, call_text, ends_kept, framed_turns, mention, question_in, without_examples
 from assay.reports.document import Span, Style, text_of
 from assay.reports.documents.leaderboard import number
 from assay.reports.measure import Measure
@@ -117,7 +117,7 @@ def _part_lines(name: str, part: Part) -> Iterator[tuple[str, str]]:
         for inner in part.result or ():
             yield from _part_lines("result", inner)
     elif part.kind in ("image", "audio"):
-        yield name, f"({part.kind}, {len(part.text):,} characters: {part.text[:60]}…)"
+        yield name, mention(part)
     elif part.kind == "data":
         yield name, json.dumps(part.value, ensure_ascii=False)
     else:

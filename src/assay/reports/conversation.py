@@ -6,6 +6,7 @@ includes its result, and reasoning comes before the text it led to.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, AnyStr, Protocol
@@ -14,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.wording import count_of
+from assay.wording import count_of, shortened
 
 SHORT_QUESTION = 60
 """Characters: a last paragraph shorter than this ("Answer:") is not a question by itself."""
@@ -129,6 +130,23 @@ def words_of(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part.text for part in _content(content) if part.kind == "text")
     return "" if content is None else str(content)
+
+
+def described(content: Any) -> str:
+    """A message's content as text to read and to compare: an image or a sound is only mentioned."""
+    return content if isinstance(content, str) else "\n".join(map(_described, _content(content)))
+
+
+def _described(part: Part) -> str:
+    if part.kind in ("image", "audio"):
+        return mention(part)
+    return json.dumps(part.value, ensure_ascii=False, default=str) if part.kind == "data" else part.text
+
+
+def mention(part: Part) -> str:
+    """An image or a sound, told from any other by its hash."""
+    digest = hashlib.sha256(part.text.encode(errors="replace")).hexdigest()
+    return f"({part.kind}, {len(part.text):,} characters, sha256 {digest[:8]}: {shortened(part.text, 60)})"
 
 
 class SharedBeginning(Struct, frozen=True, kw_only=True):

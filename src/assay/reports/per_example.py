@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.journal import counting_lines
 from assay.core.types import Message, Record, Score
-from assay.reports.conversation import answer_of, expected_in, words_of
+from assay.reports.conversation import answer_of, described, expected_in, words_of
 from assay.reports.measure import Measure
 
 
@@ -109,7 +109,9 @@ def question(trace: HasPrompt) -> str | None:
     """The prompt, or the turns of the conversation that were not the model's own."""
     if trace.prompt is not None or trace.messages is None:
         return trace.prompt
-    return "\n\n".join(f"{turn.role}: {turn.content}" for turn in trace.messages if turn.role not in OWN_TURNS)
+    return "\n\n".join(
+        f"{turn.role}: {described(turn.content)}" for turn in trace.messages if turn.role not in OWN_TURNS
+    )
 
 
 OWN_TURNS = ("assistant", "tool")

@@ -29,13 +29,18 @@ def worst_attempts(
 
 
 def some_attempts(journal: Path, tasks: Collection[str], most: int) -> list[Record]:
-    """The first `most` attempts of each of these tasks."""
-    chosen: dict[str, list[Record]] = {task: [] for task in tasks}
+    """The first `most` attempts of each of these tasks; the journal is read no further than that."""
+    missing = dict.fromkeys(tasks, most)
+    chosen = []
     for _, record in counting_lines(journal, Record):
-        kept = chosen.get(record.task)
-        if kept is not None and len(kept) < most:
-            kept.append(record)
-    return [record for records in chosen.values() for record in records]
+        if not missing:
+            break
+        if record.task in missing:
+            chosen.append(record)
+            missing[record.task] -= 1
+            if not missing[record.task]:
+                del missing[record.task]
+    return chosen
 
 
 def attempts_of(journal: Path, sample: str) -> list[Record]:

@@ -133,17 +133,17 @@ class Api:
         """One sample in full."""
         view, _, others = self._table(params)
         with _reading([view, *others]):
-            found = samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
-            return {**found, "others": samples.same_elsewhere(view, found["key"], others)}
+            sample = samples.sample(view, _one(params, "key"), whole=params.get("whole") == "1")
+            return {**sample, "others": samples.same_elsewhere(view, sample["key"], others)}
 
     def slices(self, params: Params) -> Any:
         """The matching samples grouped by a label."""
         view, filters, others = self._table(params)
         with _reading([view, *others]):
             rows = view.rows(filters, "order", False, others)
-            found = overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
+            table = overview.slices(view.snapshot(), _one(params, "by"), rows, view.level)
             whole = mean_of(view.snapshot(), rows, view.level)
-            return {**found, "chart": pictures.slices_picture(view.name, found, whole)}
+            return {**table, "chart": pictures.slices_picture(view.name, table, whole)}
 
     def charts(self, params: Params) -> Any:
         """The charts of one run, or of several against the first."""
@@ -159,9 +159,9 @@ class Api:
 
     def history(self, params: Params) -> Any:
         """Runs of the same tasks in order."""
-        asked = {name: params.get(name) or None for name in ("task", "model", "baseline")}
-        make = partial(pictures.history_pictures, self.library, **asked)
-        return self._remembered(("history", *asked.values()), self.library.views(), make)
+        choices = {name: params.get(name) or None for name in ("task", "model", "baseline")}
+        make = partial(pictures.history_pictures, self.library, **choices)
+        return self._remembered(("history", *choices.values()), self.library.views(), make)
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""
@@ -176,14 +176,14 @@ class Api:
         """The answer to a question that takes long, as long as none of the runs it is about changes."""
         key = (question, tuple((view.name, view.stamp()) for view in views))
         with self._lock:
-            found = self._answers.get(key)
-        if found is not None:
-            return found
-        found = make()
+            answer = self._answers.get(key)
+        if answer is not None:
+            return answer
+        answer = make()
         if all(view.boards.settled() for view in views):
             with self._lock:
-                self._answers.put(key, found)
-        return found
+                self._answers.put(key, answer)
+        return answer
 
     def marks(self, params: Params) -> Any:
         """Every mark of a run, for download, and how the scores agree with them."""
@@ -200,26 +200,26 @@ class Api:
     def mark(self, body: bytes) -> Any:
         """Record one mark: the only thing the viewer ever writes into a run."""
         try:
-            asked = msgspec.json.decode(body, type=AskedMark)
+            request = msgspec.json.decode(body, type=AskedMark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"not a mark: {error}") from error
-        if len(asked.note) > LONGEST_NOTE:
+        if len(request.note) > LONGEST_NOTE:
             raise UsageError(f"a note holds at most {LONGEST_NOTE:,} characters")
-        if len(asked.by) > LONGEST_NAME:
+        if len(request.by) > LONGEST_NAME:
             raise UsageError(f"a name holds at most {LONGEST_NAME} characters")
-        view = self.library.run(asked.run)
+        view = self.library.run(request.run)
         with view.reading():
-            row = view.row_of(asked.key)
+            row = view.row_of(request.key)
             record = view.record(row)
             mark = Mark(
                 key=f"{int(view.snapshot().column('key')[row]):016x}",
                 task=str(record.get("task", "")),
                 sample_id=str(record.get("sample_id", "")),
                 attempt=int(view.snapshot().column("attempt")[row]),
-                verdict=asked.verdict,
-                note=asked.note,
-                by=asked.by,
-                blind=asked.blind,
+                verdict=request.verdict,
+                note=request.note,
+                by=request.by,
+                blind=request.blind,
                 time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             )
             append_mark(view.folder, mark)
@@ -255,11 +255,11 @@ class Api:
         return agreement_of(marks, scores)
 
     def _failures(self, view: RunView) -> list[dict[str, Any]]:
-        found = overview.failures(view.snapshot())
-        for each in found[:50]:
+        failures = overview.failures(view.snapshot())
+        for each in failures[:50]:
             shown = samples.table_rows(view, [each.pop("row")], [])[0]
             each["example"] = {"key": shown["key"], "id": shown["id"], "message": shown["failure"]}
-        return found[:50]
+        return failures[:50]
 
 
 class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
@@ -305,10 +305,10 @@ def _known(word: str, known: tuple[str, ...], what: str) -> str:
 
 
 def _one(params: Params, name: str) -> str:
-    found = params.get(name)
-    if not found:
+    value = params.get(name)
+    if not value:
         raise UsageError(f"the parameter `{name}` is missing")
-    return found
+    return value
 
 
 def _whole(params: Params, name: str, otherwise: int, low: int, high: int) -> int:
@@ -325,12 +325,12 @@ def _number(params: Params, name: str) -> float | None:
     if not text:
         return None
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        value = math.nan
+    if not math.isfinite(value):
         raise UsageError(f"`{name}` is a number, got `{text[:40]}`")
-    return found
+    return value
 
 
 def _reading(views: list[RunView]) -> ExitStack:

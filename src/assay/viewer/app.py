@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -22,11 +21,11 @@ from assay.viewer.downloads import Download
 from assay.viewer.entry import SessionLinks
 from assay.viewer.guard import Guard
 from assay.viewer.library import RunLibrary, UnknownRunError
+from assay.viewer.page_files import TYPES, page_files
 
 LOOK_SECONDS = 1.0
 QUIET_LOOKS = 15
 LONGEST_BODY = 64 * 1024
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
@@ -48,21 +47,14 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
     routes.append(Route("/api/download", _downloading(api.download), methods=["GET"]))
     routes.append(Route("/api/marks", _writing(api.mark), methods=["POST"]))
     routes.append(Route("/api/events", _events(library), methods=["GET"]))
-    files = static_files()
+    files = page_files()
     for name, data in files.items():
+        if not name.endswith(tuple(TYPES)):
+            continue  # licences
         routes.append(Route("/" if name == "index.html" else f"/{name}", _file(name, data), methods=["GET"]))
     # requested by browsers on their own when redirected to the page
     routes.append(Route("/favicon.ico", _file("icon.svg", files["icon.svg"]), methods=["GET"]))
     return Guard(Starlette(routes=routes), entry=entry, port=port)
-
-
-def static_files() -> dict[str, bytes]:
-    """The page's files by name, read once: no path is ever made of what a request says."""
-    folder = resources.files("assay.viewer") / "static"
-    vendored = {f"vendor/{item.name}": item for item in (folder / "vendor").iterdir()}
-    charts = {name: resources.files("assay.reports.charts") / name for name in ("charts.css", "chart_tools.js")}
-    files = {item.name: item for item in folder.iterdir()} | vendored | charts
-    return {name: item.read_bytes() for name, item in files.items() if name.endswith(tuple(TYPES))}
 
 
 def _file(name: str, data: bytes) -> Callable[[Request], Any]:

@@ -99,7 +99,7 @@ class Boards:
 
 
 def _without_examples(board: Any) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(board)
-    for row in found["tasks"]:
+    plain: dict[str, Any] = msgspec.to_builtins(board)
+    for row in plain["tasks"]:
         row.pop("per_example", None)
-    return found
+    return plain

@@ -48,19 +48,19 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
 
 
 def _scorers(snapshot: Snapshot) -> list[QueryField]:
-    found: list[tuple[str, str, FieldKind, tuple[str, ...]]] = []
+    values: list[tuple[str, str, FieldKind, tuple[str, ...]]] = []
     for name in snapshot.names:
         kind, _, full = name.partition(":")
         scorer, _, value = full.rpartition(".")
         if kind == "value":
-            found.append((scorer, value, "number", ()))
+            values.append((scorer, value, "number", ()))
         elif kind == "label":
-            found.append((scorer, value, "text", _offered(snapshot, name)))
-    return scorer_fields(found)
+            values.append((scorer, value, "text", _offered(snapshot, name)))
+    return scorer_fields(values)
 
 
 def _metadata(snapshot: Snapshot) -> list[QueryField]:
-    found = []
+    fields = []
     for name in snapshot.names:
         kind, _, key = name.partition(":")
         if kind == "meta":
@@ -69,8 +69,8 @@ def _metadata(snapshot: Snapshot) -> list[QueryField]:
             holds: FieldKind = "any" if f"num:{key}" in snapshot.names else "text"
             also = (key.removeprefix("sample."), f"metadata.{key}") if column else (key,)
             full = key if column else f"metadata.{key}"
-            found.append(QueryField(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
-    return found
+            fields.append(QueryField(name=full, kind=holds, about=about, values=_offered(snapshot, name), also=also))
+    return fields
 
 
 def _offered(snapshot: Snapshot, name: str) -> tuple[str, ...]:

@@ -67,8 +67,8 @@ def _identity(task: str, sample: str, attempt: int) -> int:
 
 
 def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
-    counted = snapshot.counts & (snapshot.column("task") == task) & (snapshot.column("outcome") != EXCLUDED)
-    rows: Rows = np.flatnonzero(counted)
+    is_counted = snapshot.counts & (snapshot.column("task") == task) & (snapshot.column("outcome") != EXCLUDED)
+    rows: Rows = np.flatnonzero(is_counted)
     identities = snapshot.column("pair")[rows].view(np.int64)
     order = np.argsort(identities, kind="stable")
     rows, identities = rows[order], identities[order]
@@ -77,7 +77,7 @@ def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
             f"{run}: task `{snapshot.tasks[task]}`: two samples have the same id, so nothing can be paired"
         )
     samples = snapshot.column("index")[rows]
-    found = Columns(
+    columns = Columns(
         identities=identities,
         samples=samples.astype(np.int64),
         questions=snapshot.column("question")[rows].view(np.int64),
@@ -90,19 +90,19 @@ def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
         places=rows.astype(np.int64),
         names={},
     )
-    return found.without_numbers() if task >= 0 and snapshot.lacks_weights(task, rows) else found
+    return columns.without_numbers() if task >= 0 and snapshot.lacks_weights(task, rows) else columns
 
 
-def _pair(first: RunView, second: RunView, found: BoardDiff) -> dict[str, Any]:
-    tasks = [_task(task) for task in found.tasks if task.comparison is not None and task.comparison.n]
+def _pair(first: RunView, second: RunView, diff: BoardDiff) -> dict[str, Any]:
+    tasks = [_task(task) for task in diff.tasks if task.comparison is not None and task.comparison.n]
     return {
         "first": first.name,
         "second": second.name,
-        "level": found.level,
-        "overall": _overall(found, tasks),
+        "level": diff.level,
+        "overall": _overall(diff, tasks),
         "tasks": tasks,
-        "comparisons": found.comparisons,
-        "unequal": found.unequal,
+        "comparisons": diff.comparisons,
+        "unequal": diff.unequal,
         "sentences": differences(first, second),
     }
 
@@ -121,14 +121,14 @@ def _task(task: TaskDiff) -> dict[str, Any]:
     }
 
 
-def _overall(found: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _overall(diff: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The mean over tasks; of a single task it is that task's own difference. None when nothing compares."""
     tasks = [task for task in tasks if task["in_overall"]] if len(tasks) > 1 else tasks
     if not tasks:
         return None
-    if found.overall is None:
+    if diff.overall is None:
         return tasks[0]
-    plain: dict[str, Any] = msgspec.to_builtins(found.overall)
+    plain: dict[str, Any] = msgspec.to_builtins(diff.overall)
     sums = {name: sum(task[name] for task in tasks) for name in ("n", "wins", "losses", "ties")}
     means = {name: sum(task[name] for task in tasks) / len(tasks) for name in ("first", "second")}
     return {**plain, **means, **sums}
@@ -137,17 +137,17 @@ def _overall(found: BoardDiff, tasks: list[dict[str, Any]]) -> dict[str, Any] | 
 def differences(first: RunView, second: RunView) -> list[str]:
     """What differs apart from the answers: questions, scoring, settings."""
     a, b = first.run_file(), second.run_file()
-    said = []
+    sentences = []
     for name in {*a.tasks, *b.tasks}:
         if name not in a.tasks or name not in b.tasks:
-            said.append(f"task {name} is only in {first.name if name in a.tasks else second.name}")
+            sentences.append(f"task {name} is only in {first.name if name in a.tasks else second.name}")
         elif a.tasks[name] != b.tasks[name]:
-            said.append(f"task {name} is not the same in both: its questions, the asking or the scoring changed")
+            sentences.append(f"task {name} is not the same in both: its questions, the asking or the scoring changed")
     for what, before, after in (("model", a.model, b.model), ("setting", a.settings, b.settings)):
         for key in sorted({*before, *after}):
             if before.get(key) != after.get(key) and not (what == "model" and repeats_name(key, before, after)):
-                said.append(f"{what} {key}: {_shown(before.get(key))} → {_shown(after.get(key))}")
-    return sorted(said)
+                sentences.append(f"{what} {key}: {_shown(before.get(key))} → {_shown(after.get(key))}")
+    return sorted(sentences)
 
 
 def _shown(value: Any) -> str:

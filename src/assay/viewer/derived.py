@@ -15,7 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
-SCHEMA = 8
+SCHEMA = 9
 """Raise it whenever what the files hold changes: older ones are then built again."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256

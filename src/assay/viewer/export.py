@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.reports.charts.figure import chart_tools
-from assay.reports.charts.figure import style_sheet as chart_styles
+from assay.reports.rendering.bundle import bundle
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
-from assay.viewer.bundle import bundle
 from assay.viewer.library import RunLibrary, listed
+from assay.viewer.page_files import page_files
 from assay.viewer.query import Filters
 from assay.viewer.query_rows import QueryRows
 from assay.viewer.run_view import RunView
@@ -53,12 +51,12 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     _write(data, "runs", {"runs": lines, "most_samples": most_samples})
     compared = readable[:COMPARED_RUNS]
     for first, view in compared:
-        found = {
+        pairs = {
             other.name: comparing.compare_runs([view, other])["pairs"][0]
             for second, other in compared
             if second != first
         }
-        _write(data, f"r{first}-compare", found)
+        _write(data, f"r{first}-compare", pairs)
     _write_charts(data, compared, Api(library))
     _write_page(folder)
     library.builders.stop()
@@ -71,8 +69,8 @@ def _write_charts(data: Path, compared: list[tuple[int, RunView]], api: Api) -> 
     if len(compared) > 2:
         chosen.append(compared)
     for runs in chosen:
-        asked = Params([("run", view.name) for _, view in runs])
-        _write(data, f"charts-{'-'.join(f'{number}' for number, _ in runs)}", api.charts(asked))
+        params = Params([("run", view.name) for _, view in runs])
+        _write(data, f"charts-{'-'.join(f'{number}' for number, _ in runs)}", api.charts(params))
     _write(data, "history", api.history(Params([])))
 
 
@@ -87,9 +85,9 @@ def _prepare(folder: Path) -> None:
 
 def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int) -> int:
     """The run's overview, its table, and its samples in chunks; returns how many chunks."""
-    asked = Params([("run", view.name)])
+    params = Params([("run", view.name)])
     _wait_for_board(view)
-    run = api.run(asked)
+    run = api.run(params)
     run["slices"] = {
         by: api.slices(Params([("run", view.name), ("by", by)]))
         for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
@@ -97,9 +95,9 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     chosen = view.rows(Filters(), "order", False, []).tolist()
     run["left_out"] = max(0, len(chosen) - most_samples)
     _write(data, name, run)
-    _write(data, f"{name}-charts", api.charts(asked))
-    _write(data, f"{name}-marks", api.marks(asked))
-    asked_about = QueryRows(view.snapshot(), view.schema(), view.columns([]))
+    _write(data, f"{name}-charts", api.charts(params))
+    _write(data, f"{name}-marks", api.marks(params))
+    query_rows = QueryRows(view.snapshot(), view.schema(), view.columns([]))
     targets, answers = (view.snapshot().column(name) for name in ("targets", "answer"))
     table, chunk, size, number = [], {}, 0, 0
     for row in chosen[:most_samples]:
@@ -108,7 +106,7 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
         chunk[shown["key"]] = whole
         size += len(msgspec.json.encode(whole))
         hashes = {"targets": f"{int(targets[row]):016x}", "said": f"{int(answers[row]):016x}"}
-        more = {**hashes, "fields": asked_about.row(row, view.line(row))}
+        more = {**hashes, "fields": query_rows.row(row, view.line(row))}
         table.append({**shown, "chunk": number, **more})
         if len(chunk) >= CHUNK_SAMPLES or size >= CHUNK_BYTES:
             _write(data, f"{name}-s{number}", chunk)
@@ -133,19 +131,14 @@ def _write(data: Path, name: str, value: Any) -> None:
 
 
 def _write_page(folder: Path) -> None:
-    static = resources.files("assay.viewer") / "static"
-    files = {item.name: item.read_bytes() for item in static.iterdir() if item.is_file()}
-    modules = {name.removesuffix(".js"): text.decode() for name, text in files.items() if name.endswith(".js")}
-    modules["chart_tools"] = chart_tools()
-    for name in ("style.css", "pages.css", "sample.css", "icon.svg"):
-        (folder / name).write_bytes(files[name])
-    (folder / "charts.css").write_text(chart_styles(), encoding="utf-8")
+    files = page_files()
+    page = files.pop("index.html").decode()
+    modules = {name[:-3]: files.pop(name).decode() for name in list(files) if name.endswith(".js") and "/" not in name}
     (folder / "vendor").mkdir()
-    for item in (static / "vendor").iterdir():
-        (folder / "vendor" / item.name).write_bytes(item.read_bytes())
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     setup = "window.ASSAY_STATIC = {};\nwindow.assayData = (name, value) => { window.ASSAY_STATIC[name] = value; };\n"
     (folder / "app.js").write_text(setup + bundle(modules, "main"), encoding="utf-8")
-    page = files["index.html"].decode()
     page = page.replace('<script src="main.js" type="module"></script>', '<script src="app.js" defer></script>')
     page = page.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>', 1)
     (folder / "index.html").write_text(page, encoding="utf-8")

@@ -155,9 +155,9 @@ def as_record(line: bytes) -> dict[str, Any]:
     """A journal line as plain data, for showing; what cannot be read is shown as the text it is."""
     for text in (line, line.decode("utf-8", "replace")):
         try:
-            found = msgspec.json.decode(text)
+            record = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(record, dict):
+            return record
     return {"unreadable": line.decode("utf-8", "replace")}

@@ -38,26 +38,26 @@ class RunLibrary:
     def views(self) -> list[RunView]:
         with self._lock:
             if time.monotonic() - self._looked >= LOOK_SECONDS:
-                found = find_runs(self._roots, awaited=self._awaited)
-                kept = {name: view for name, view in self._views.items() if found.get(name) == view.folder}
+                folders = find_runs(self._roots, awaited=self._awaited)
+                kept = {name: view for name, view in self._views.items() if folders.get(name) == view.folder}
                 self._views = {
                     name: kept[name] if name in kept else RunView(name, folder, self.builders)
-                    for name, folder in found.items()
+                    for name, folder in folders.items()
                 }
                 self._looked = time.monotonic()
             return list(self._views.values())
 
     def run(self, name: str) -> RunView:
         """A run by its name: looked up, never made into a path."""
-        found = next((view for view in self.views() if view.name == name), None)
-        if found is None:
+        view = next((view for view in self.views() if view.name == name), None)
+        if view is None:
             raise UnknownRunError(f"there is no run `{name[:200]}` here")
         with self._lock:
             self._used.pop(name, None)
-            self._used[name] = found
+            self._used[name] = view
             while len(self._used) > IN_MEMORY:
                 self._used.pop(next(iter(self._used))).release()
-        return found
+        return view
 
     def stamps(self) -> dict[str, Any]:
         """What changes when a run does, without reading any of it."""

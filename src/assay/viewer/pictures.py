@@ -49,13 +49,13 @@ def run_pictures(view: RunView, fixed: Mapping[str, int]) -> dict[str, Any]:
         return {"charts": [], "reason": NO_BOARD}
     label = board.adapter
     colours = colours_of([label], fixed)
-    found = [
+    charts = [
         *scores_chart([(label, board)], colours, link=lambda _, task: _samples(view.name, task=task)),
         *_scores_spread(view, colours[label]),
         *calibration_charts([(label, board)], colours),
         *pace_charts([(label, _paces(view.snapshot()))], colours),
     ]
-    return _as_json(found)
+    return _as_json(charts)
 
 
 def _scores_spread(view: RunView, slot: int) -> list[Chart]:
@@ -90,7 +90,7 @@ def comparison_pictures(views: Sequence[RunView], fixed: Mapping[str, int]) -> d
     colours = colours_of(labels, fixed)
     paces = [(label, _paces(each.snapshot())) for label, each in zip(labels, views, strict=True)]
     runs = dict(zip(labels, (each.name for each in views), strict=True))
-    found = [
+    charts = [
         *comparison_charts(standings, cells, labels[0], colours),
         *scores_chart(
             list(zip(labels, known, strict=True)),
@@ -99,28 +99,28 @@ def comparison_pictures(views: Sequence[RunView], fixed: Mapping[str, int]) -> d
         ),
         *pace_charts(paces, colours),
     ]
-    return _as_json(found)
+    return _as_json(charts)
 
 
-def slices_picture(run: str, found: dict[str, Any], whole: dict[str, Any] | None) -> dict[str, Any] | None:
+def slices_picture(run: str, table: dict[str, Any], whole: dict[str, Any] | None) -> dict[str, Any] | None:
     """The slices of a table of the viewer, as deviation from all its samples; None where there is little to see."""
-    if whole is None or whole["value"] is None or not LEAST_SLICES <= len(found["slices"]) <= MOST_SLICES:
+    if whole is None or whole["value"] is None or not LEAST_SLICES <= len(table["slices"]) <= MOST_SLICES:
         return None
     middle = whole["value"]
     rows = []
-    for each in found["slices"]:
+    for each in table["slices"]:
         score = each["score"]
         if score is None or score["value"] is None:
             continue
         name = each["value"] if each["known"] else "(none)"
         ends = None if score["low"] is None else (score["low"] - middle, score["high"] - middle)
-        asked = {found["by"]: name} if found["by"] in ("task", "outcome") else {"meta": f"{found['by']}={name}"}
-        link = _samples(run, **asked) if each["known"] else ""
+        filters = {table["by"]: name} if table["by"] in ("task", "outcome") else {"meta": f"{table['by']}={name}"}
+        link = _samples(run, **filters) if each["known"] else ""
         note = f"{score['value']:.3f} over {score['n']:,}"
         rows.append(ForestRow(name=name, value=score["value"] - middle, ends=ends, note=note, link=link))
     if len(rows) < LEAST_SLICES:
         return None
-    title = f"Score by {found['by']}, as deviation from the whole ({middle:.3f})"
+    title = f"Score by {table['by']}, as deviation from the whole ({middle:.3f})"
     level, label = whole["level"], "score minus the score of the whole"
     note = "Each interval is the slice's own; the score of the whole is taken as it is."
     chart = forest("slices", title, rows, signed=True, label=label, value_head="deviation", level=level, note=note)
@@ -136,7 +136,7 @@ def history_pictures(
     common = common_view([run.config for run in runs.values()])
     sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
     colours = model_colours(library)
-    found = histories(sources, common, task=task, model=model, baseline=baseline)
+    shown = histories(sources, common, task=task, model=model, baseline=baseline)
     return {
         "tasks": sorted({name for run in runs.values() for name in run.tasks}),
         "models": sorted({str(run.model["name"]) for run in runs.values()}),
@@ -146,7 +146,7 @@ def history_pictures(
                 "verdict": text_of(verdict(each)),
                 "chart": plain_figure(history_chart(each, colours, name=f"history-{place}", link=_run)),
             }
-            for place, each in enumerate(found)
+            for place, each in enumerate(shown)
         ],
     }
 
@@ -157,11 +157,11 @@ def model_colours(library: RunLibrary) -> dict[str, int]:
 
 
 def _run_files(library: RunLibrary) -> dict[str, RunFile]:
-    found = {}
+    files = {}
     for view in library.views():
         with suppress(AssayError):  # a search, or what the list of runs names as broken
-            found[view.name] = view.run_file()
-    return found
+            files[view.name] = view.run_file()
+    return files
 
 
 def _side(view: RunView, common: View) -> Side:
@@ -180,20 +180,20 @@ def _paces(snapshot: Snapshot) -> dict[str, Pace]:
     """As `Pace` is filled from a journal, from the columns of the index."""
     names = ("seconds", "characters", "tokens_out", "finished", "failure", "task")
     seconds, characters, tokens, finished, failure, tasks = (snapshot.column(name) for name in names)
-    found = {}
+    paces = {}
     for code, task in enumerate(snapshot.tasks):
         rows = np.flatnonzero(snapshot.counts & (tasks == code))
         if not len(rows) or not task:
             continue
         timed = rows[finished[rows] > 0.0]
-        found[task] = Pace(
+        paces[task] = Pace(
             seconds=Amounts.of(seconds[rows].astype(np.float64)),
             characters=Amounts.of(characters[rows][characters[rows] >= 0].astype(np.float64)),
             tokens=Amounts.of(tokens[rows][tokens[rows] > 0].astype(np.float64)),
             finished=array("d", finished[timed].tobytes()),
             failed=bytearray((failure[timed] >= 0).tobytes()),
         )
-    return found
+    return paces
 
 
 def _as_json(charts: Sequence[Chart]) -> dict[str, Any]:

@@ -44,9 +44,9 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def query(self) -> Query | None:
         """All of them as one query; None when there is none."""
         parts = list(self._chosen())
-        asked = parse(self.where)
-        if asked is not None:
-            parts += asked.parts if isinstance(asked, And) and parts else [asked]
+        written = parse(self.where)
+        if written is not None:
+            parts += written.parts if isinstance(written, And) and parts else [written]
         return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def widened(self, schema: Schema) -> Schema:
@@ -142,7 +142,7 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     have no part in that; by themselves they have the mean of their samples' numbers, and `headline` says that this is
     not the task's score.
     """
-    asked = rows
+    all_rows = rows
     rows = rows[~np.isnan(snapshot.column("score")[rows])]
     if not len(rows):
         return None
@@ -150,7 +150,7 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     codes = np.unique(tasks).tolist()
     names = {code: snapshot.tasks[code] for code in codes}
     averaged = [code for code in codes if snapshot.measure(names[code]).in_overall] if len(codes) > 1 else codes
-    found: dict[str, Any] = {
+    mean: dict[str, Any] = {
         "value": None,
         "low": None,
         "high": None,
@@ -161,13 +161,13 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
         "left_out": [names[code] for code in codes if code not in averaged],
     }
     means = [_mean_of_task(snapshot, names[code], rows[tasks == code], level) for code in averaged]
-    if not means or any(snapshot.lacks_weights(code, asked) for code in averaged):
-        return found
+    if not means or any(snapshot.lacks_weights(code, all_rows) for code in averaged):
+        return mean
     interval: Any = means[0][1] if len(means) == 1 else _combined(means, level)
-    found["value"] = math.fsum(value for value, _, _ in means) / len(means)
+    mean["value"] = math.fsum(value for value, _, _ in means) / len(means)
     if interval is not None:
-        found["low"], found["high"] = interval.low, interval.high
-    return found
+        mean["low"], mean["high"] = interval.low, interval.high
+    return mean
 
 
 def _mean_of_task(snapshot: Snapshot, task: str, rows: Rows, level: float) -> tuple[float, Interval, int]:
@@ -197,8 +197,8 @@ def clusters_of(snapshot: Snapshot, rows: Rows) -> NDArray[np.uint64] | None:
 
 def cluster_column(groups: NDArray[np.uint64], samples: NDArray[Any]) -> NDArray[np.uint64]:
     """A row's cluster is its group where it has one, else its sample."""
-    found: NDArray[np.uint64] = np.where(groups != 0, groups, samples.astype(np.uint64))
-    return found
+    clusters: NDArray[np.uint64] = np.where(groups != 0, groups, samples.astype(np.uint64))
+    return clusters
 
 
 def _few_codes(values: NDArray[np.float64]) -> NDArray[np.uint16] | None:

@@ -40,14 +40,14 @@ class QueryRows:
         """What the index has hashes of."""
         if line is None:
             return {}
-        found = {"id": [line.sample_id]}
-        found |= {name: [text] for name, text in short_texts(line, self._snapshot.measure(line.task))}
+        texts = {"id": [line.sample_id]}
+        texts |= {name: [text] for name, text in short_texts(line, self._snapshot.measure(line.task))}
         for score in line.scores:
-            found |= {f"{score.name}.{name}": [each] for name, each in score.values.items() if isinstance(each, str)}
+            texts |= {f"{score.name}.{name}": [each] for name, each in score.values.items() if isinstance(each, str)}
         try:
             metadata = msgspec.json.decode(line.metadata)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             metadata = None
         for key, value in keys_of(metadata) if isinstance(metadata, dict) else ():
-            found[key if key.startswith("sample.") else f"metadata.{key}"] = [label_text(value)]
-        return found
+            texts[key if key.startswith("sample.") else f"metadata.{key}"] = [label_text(value)]
+        return texts

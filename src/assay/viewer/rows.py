@@ -97,10 +97,10 @@ def _question_hash(trace: AskedTrace) -> int:
     if trace.prompt is not None:
         return label_hash(label_text(trace.prompt))
     try:
-        asked = question(_Asked(None, _TURNS.decode(trace.messages)))
+        text = question(_Asked(None, _TURNS.decode(trace.messages)))
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        asked = bytes(trace.messages).decode(errors="replace")
-    return 0 if asked is None else label_hash(asked)
+        text = bytes(trace.messages).decode(errors="replace")
+    return 0 if text is None else label_hash(text)
 
 
 def _targets_hash(targets: Any) -> int:

@@ -44,17 +44,17 @@ class Kept:
 
     def __init__(self, most: int = KEPT) -> None:
         self._most = most
-        self._found: OrderedDict[Any, Any] = OrderedDict()
+        self._answers: OrderedDict[Any, Any] = OrderedDict()
 
     def get(self, key: Any) -> Any:
-        if key in self._found:
-            self._found.move_to_end(key)
-        return self._found.get(key)
+        if key in self._answers:
+            self._answers.move_to_end(key)
+        return self._answers.get(key)
 
     def put(self, key: Any, value: _T) -> _T:
-        self._found[key] = value
-        while len(self._found) > self._most:
-            self._found.popitem(last=False)
+        self._answers[key] = value
+        while len(self._answers) > self._most:
+            self._answers.popitem(last=False)
         return value
 
 
@@ -131,10 +131,10 @@ class RunView:
         """The index as it was when the reading began; outside of one, as it is now."""
         if self._standing is not None:
             return self._standing
-        found = self.latest()
+        latest = self.latest()
         if self._readers:
-            self._standing = found
-        return found
+            self._standing = latest
+        return latest
 
     def latest(self) -> Snapshot:
         """The index, brought up to the journal's end, or as far as a process of its own has come with it."""
@@ -191,14 +191,14 @@ class RunView:
 
     def stamp(self) -> tuple[int, ...]:
         """Changes whenever there may be something new to show."""
-        found = [self._marks_stamp()]
+        parts = [self._marks_stamp()]
         for name in ("run.json", "journal.jsonl", "leaderboard.json", "summary.json"):
             try:
                 stat = (self.folder / name).stat()
-                found += [stat.st_size, stat.st_mtime_ns]
+                parts += [stat.st_size, stat.st_mtime_ns]
             except OSError:
-                found += [0, 0]
-        return (*found, self.builders.busy("index", self.folder))
+                parts += [0, 0]
+        return (*parts, self.builders.busy("index", self.folder))
 
     def changed(self) -> float:
         """When the journal last grew, in seconds since the epoch."""
@@ -209,17 +209,15 @@ class RunView:
 
     def base(self) -> Rows:
         snapshot = self.snapshot()
-        key = ("base", snapshot.rows)
-        found = self._kept.get(key)
-        return found if found is not None else self._kept.put(key, base_order(snapshot))
+        return self.remembered(("base", snapshot.rows), lambda: base_order(snapshot))
 
     def rows(self, filters: Filters, sort: str, descending: bool, others: list[RunView]) -> Rows:
         """The rows that match, in order; paging the same question again costs nothing."""
         against = tuple((other.name, other.snapshot().rows) for other in others)
         key = (self.state(), filters, sort, descending, against)
-        found: Rows | None = self._kept.get(key)
-        if found is not None:
-            return found
+        kept: Rows | None = self._kept.get(key)
+        if kept is not None:
+            return kept
         mask = self.matching(filters.query(), filters.widened(self.schema()), others)
         every = self._sorted(sort, descending, others)
         return self._kept.put(key, every[mask[every]])
@@ -256,10 +254,10 @@ class RunView:
         )
 
     def _holding(self, texts: Sequence[SearchText]) -> Mask:
-        found = np.zeros(self.snapshot().rows, bool)
+        mask = np.zeros(self.snapshot().rows, bool)
         hits = self.search(words.search_text(texts))[0]
-        found[hits[hits < len(found)]] = True
-        return found
+        mask[hits[hits < len(mask)]] = True
+        return mask
 
     def _sorted(self, sort: str, descending: bool, others: list[RunView]) -> Rows:
         """Every row in this order: sorted once, whatever is filtered afterwards."""
@@ -270,9 +268,9 @@ class RunView:
             return np.arange(snapshot.rows, dtype=np.int32)[:: -1 if descending else 1]
         against = (others[0].name, others[0].snapshot().rows) if sort == "changed" and others else None
         key = ("sorted", snapshot.rows, sort, descending, against)
-        found: Rows | None = self._kept.get(key)
-        if found is not None:
-            return found
+        kept: Rows | None = self._kept.get(key)
+        if kept is not None:
+            return kept
         values = self.sort_values(sort, others)
         return self._kept.put(key, sorted_rows(values, descending, self.base()))
 
@@ -288,24 +286,24 @@ class RunView:
     def numbers(self, name: str) -> NDArray[np.float64]:
         """A field that holds numbers, by its name."""
         field = self.schema().find(field_of(name)) or self.schema().find(name)
-        found = None if field is None else self.columns([]).numbers(field.name)
-        if found is None:
+        values = None if field is None else self.columns([]).numbers(field.name)
+        if values is None:
             known = [each.name for each in self.schema().fields if each.kind in ("number", "any")]
             raise UsageError(f"there is no number `{name[:80]}` in this run; there are: {', '.join(known)}")
-        return found
+        return values
 
     def remembered(self, key: Any, make: Callable[[], _T]) -> _T:
         """What was made for this question of this state of the run, or make it."""
-        found: _T | None = self._kept.get(key)
-        return found if found is not None else self._kept.put(key, make())
+        kept: _T | None = self._kept.get(key)
+        return kept if kept is not None else self._kept.put(key, make())
 
     def joined(self, other: RunView) -> Other:
         """The other run's score for each of our rows."""
         ours, theirs = self.snapshot(), other.snapshot()
         key = ("join", other.name, ours.rows, theirs.rows)
-        found: Other | None = self._kept.get(key)
-        if found is not None:
-            return found
+        kept: Other | None = self._kept.get(key)
+        if kept is not None:
+            return kept
         row = _join(ours, self.base(), theirs, other.base())
         # the largest columns, and needed for nothing but this
         ours.forget("pair")
@@ -322,25 +320,25 @@ class RunView:
         texts = list(texts_of(filters.query()))
         if not texts:
             return None
-        asked = [words.search_text([each]) for each in texts]
+        queries = [words.search_text([each]) for each in texts]
         # only a phrase can have been looked for in part of the run
-        whole = all(self.search(each)[2] for each in asked if words.phrases_of(each))
+        whole = all(self.search(each)[2] for each in queries if words.phrases_of(each))
         return {"reach": self._update_words(), "whole": whole}
 
     def search(self, query: str) -> tuple[Rows, float, bool]:
         """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""
         reach = self._update_words()
         key = ("search", query, self._words_offset)
-        found = self._kept.get(key)
-        if found is None:
+        kept = self._kept.get(key)
+        if kept is None:
             hits: Rows = words.search(words.words_path(self.folder), query)
             whole = True
             phrases = words.phrases_of(query)
             if phrases:
                 whole = self._phrase_rows is None or len(hits) <= self._phrase_rows
                 hits = self._with_phrases(hits[: self._phrase_rows], phrases)
-            found = self._kept.put(key, (hits, whole))
-        return found[0], reach, found[1]
+            kept = self._kept.put(key, (hits, whole))
+        return kept[0], reach, kept[1]
 
     def _update_words(self) -> float:
         run, size = self.run_file(), self.size()
@@ -387,17 +385,15 @@ class RunView:
     def rows_of(self, key: str) -> list[int]:
         """Every line of an attempt, the one that counts last."""
         snapshot = self.snapshot()
-        found: list[int] = np.flatnonzero(snapshot.column("key") == np.uint64(key_number(key))).tolist()
-        return found
+        rows: list[int] = np.flatnonzero(snapshot.column("key") == np.uint64(key_number(key))).tolist()
+        return rows
 
     def marks(self) -> dict[str, Mark]:
         """Of every marked attempt the mark that was made last."""
         return {mark.key: mark for mark in self.all_marks()}
 
     def all_marks(self) -> list[Mark]:
-        stamp = self._marks_stamp()
-        found = self._kept.get(("marks", stamp))
-        return found if found is not None else self._kept.put(("marks", stamp), standing_marks(self.folder))
+        return self.remembered(("marks", self._marks_stamp()), lambda: standing_marks(self.folder))
 
     def marked_rows(self) -> dict[int, Mark]:
         """Marks by row, for those whose attempt is in the journal."""

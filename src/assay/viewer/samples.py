@@ -183,7 +183,7 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     record = run.record(row)
     cut: list[dict[str, Any]] = []
     mark = run.marked_rows().get(row)
-    asked = request_of(run.run_file(), record)
+    request = request_of(run.run_file(), record)
     config, turns = run.run_file().config, turns_of(record)
     shown: list[Any] = msgspec.to_builtins(framed_turns(turns, config.system, config.prefill))
     before = len(framed_turns(turns, config.system, None)) - len(turns)
@@ -196,8 +196,8 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "attempts": _attempts(snapshot, row),
         "cut": cut,
         "line": row + 1,
-        "request": None if whole else shortened(asked, "", []),
-        "curl": None if whole else as_curl(run.run_file(), asked),
+        "request": None if whole else shortened(request, "", []),
+        "curl": None if whole else as_curl(run.run_file(), request),
         "command": run_only(run.run_file(), str(record.get("sample_id", ""))),
         "mark": msgspec.to_builtins(mark) if mark is not None else None,
         "marks": []
@@ -238,11 +238,11 @@ def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
 def same_elsewhere(run: RunView, key: str, others: list[RunView]) -> dict[str, str | None]:
     """The keys of the same sample and attempt in other runs, also when what is asked has changed."""
     row = run.row_of(key)
-    found = {}
+    keys = {}
     for other in others:
         there = int(run.joined(other).row[row])
-        found[other.name] = _key(other, there) if there >= 0 else None
-    return found
+        keys[other.name] = _key(other, there) if there >= 0 else None
+    return keys
 
 
 def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
@@ -250,26 +250,26 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
     trace = record.get("trace") if isinstance(record.get("trace"), dict) else {}
     settings = {k: v for k, v in msgspec.to_builtins(run.config.settings()).items() if v is not None}
     settings.pop("attempt", None)
-    asked: dict[str, Any] = {"model": run.model.get("name"), **settings}
+    request: dict[str, Any] = {"model": run.model.get("name"), **settings}
     if isinstance(record.get("asked"), str):
-        asked["prompt"] = record["asked"]
+        request["prompt"] = record["asked"]
     if isinstance(trace, dict):
         for name in ("prompt", "messages"):
             if trace.get(name) is not None:
-                asked[name] = trace[name]
-    if isinstance(asked.get("messages"), list):
-        asked["messages"] = _last_request(asked["messages"])
-    return _framed(asked, run.config) if run.config.system or run.config.prefill else asked
+                request[name] = trace[name]
+    if isinstance(request.get("messages"), list):
+        request["messages"] = _last_request(request["messages"])
+    return _framed(request, run.config) if run.config.system or run.config.prefill else request
 
 
-def _framed(asked: dict[str, Any], config: RunConfig) -> dict[str, Any]:
+def _framed(request: dict[str, Any], config: RunConfig) -> dict[str, Any]:
     """The request with the run's system message and prefill around it, as it was sent."""
     try:
-        said = msgspec.convert({name: asked.get(name) for name in ("prompt", "messages")}, Request)
+        asked = msgspec.convert({name: request.get(name) for name in ("prompt", "messages")}, Request)
     except msgspec.ValidationError:  # a record of elsewhere: shown as it is
-        return asked
-    sent = framed(said, config.system, config.prefill)
-    rest = {name: value for name, value in asked.items() if name != "prompt"}
+        return request
+    sent = framed(asked, config.system, config.prefill)
+    rest = {name: value for name, value in request.items() if name != "prompt"}
     return {**rest, "messages": [message_body(message) for message in sent.messages or ()]}
 
 

@@ -84,44 +84,44 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
 def text_of(line: SaidLine) -> str:
     """The text of a row that can be searched: its id, what was asked, thought, called, answered, judged, broken."""
-    found: list[str] = []
+    texts: list[str] = []
     trace = line.trace
-    _collect(line.sample_id, found)
+    _collect(line.sample_id, texts)
     if trace is None:
-        _collect(line.asked, found)
+        _collect(line.asked, texts)
     else:
-        _collect(trace.prompt, found)
-        _collect(trace.messages, found)
-        _collect(trace.prediction, found)
+        _collect(trace.prompt, texts)
+        _collect(trace.messages, texts)
+        _collect(trace.prediction, texts)
         for completion in trace.completions:
             for part in (completion.reasoning, completion.refusal, completion.tool_calls):
-                _collect(part, found)
-        _collect(trace.items, found)
-    _collect(line.targets, found)
+                _collect(part, texts)
+        _collect(trace.items, texts)
+    _collect(line.targets, texts)
     for score in line.scores:
         for part in (score.answer, score.reason, score.metadata):
-            _collect(part, found)
+            _collect(part, texts)
     for failure in line.failures:
-        found.append(f"{failure.stage} {failure.kind}")
-        _collect(failure.message, found)
-    _collect(line.metadata, found)
-    return "\n".join(found)
+        texts.append(f"{failure.stage} {failure.kind}")
+        _collect(failure.message, texts)
+    _collect(line.metadata, texts)
+    return "\n".join(texts)
 
 
-def _collect(value: Any, found: list[str]) -> None:
+def _collect(value: Any, texts: list[str]) -> None:
     """Every text inside a value, images and sounds left out."""
     if isinstance(value, str):
         if not value.startswith("data:"):
-            found.append(value[:INDEXED_CHARACTERS])
+            texts.append(value[:INDEXED_CHARACTERS])
     elif isinstance(value, dict):
         for name, inner in value.items():
             if name not in NO_WORDS:
-                _collect(inner, found)
+                _collect(inner, texts)
     elif isinstance(value, list):
         for inner in value:
-            _collect(inner, found)
+            _collect(inner, texts)
     elif value is not None and not isinstance(value, bool):
-        found.append(str(value))
+        texts.append(str(value))
 
 
 def tokens(text: str) -> str:
@@ -153,16 +153,16 @@ def _in_word(character: str) -> bool:
 
 def _words_in(part: str) -> list[str]:
     """A word as it is; of a run of characters without blanks its pairs, or its one character."""
-    found, at = [], 0
+    words, at = [], 0
     for run in _UNSPACED.finditer(part):
-        found += [part[at : run.start()], *(run[0][n : n + 2] for n in range(max(1, len(run[0]) - 1)))]
+        words += [part[at : run.start()], *(run[0][n : n + 2] for n in range(max(1, len(run[0]) - 1)))]
         at = run.end()
-    return [word for word in (*found, part[at:]) if word]
+    return [word for word in (*words, part[at:]) if word]
 
 
 def phrases_of(query: str) -> list[str]:
     """What must be found as it is: what stands in quotes, and runs that are kept as pairs."""
-    quoted = [found for found in re.findall(r'"([^"]+)"', query) if len(words_of(found)) > 1]
+    quoted = [phrase for phrase in re.findall(r'"([^"]+)"', query) if len(words_of(phrase)) > 1]
     return quoted + [run for run in _UNSPACED.findall(query) if len(run) > 2]
 
 
@@ -181,12 +181,12 @@ def search(path: Path, query: str) -> NDArray[np.int32]:
     """The rows that hold every word of the query, in any order; none when the query has no word."""
     with open_to_read(path) as connection:
         rows = place(connection).rows
-    found = np.empty(0, np.int32)
+    hits = np.empty(0, np.int32)
     for wanted in expressions(query):
         # beginnings of words cost more to find, and add little to a word that is in so many samples
-        if len(found) < max(MANY, rows // 20):
-            found = _hits_of(path, wanted, rows)
-    return found
+        if len(hits) < max(MANY, rows // 20):
+            hits = _hits_of(path, wanted, rows)
+    return hits
 
 
 def _hits_of(path: Path, wanted: str, rows: int) -> NDArray[np.int32]:
@@ -201,8 +201,8 @@ def _hits_of(path: Path, wanted: str, rows: int) -> NDArray[np.int32]:
 def _hits(path: Path, wanted: str, start: int, end: int) -> NDArray[np.int32]:
     with open_to_read(path) as connection:
         # one value of one row: all hits cross into Python at once
-        found = connection.execute(
+        row = connection.execute(
             "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid >= ? AND rowid < ?",
             (wanted, start, end),
         ).fetchone()
-    return np.fromstring(found[0] or "", np.int64, sep=",").astype(np.int32)
+    return np.fromstring(row[0] or "", np.int64, sep=",").astype(np.int32)

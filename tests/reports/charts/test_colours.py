@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.reports.charts.colours import COLOURS, SHAPES, SLOTS, colour_of, colours_of, shape_of
+from assay.reports.charts.colours import COLOURS, FIRST, SHAPES, SLOTS, colour_of, colours_of, shape_of
 
 STYLES = resources.files("assay.reports.charts").joinpath("charts.css").read_text(encoding="utf-8")
-LIGHT, DARK, PRINT = (dict(re.findall(r"--(s\d): (#\w{6});", part)) for part in re.split("@media", STYLES)[:3:1])
+LIGHT, DARK, PRINT = (dict(re.findall(r"--(s\d+): (#\w{6});", part)) for part in re.split("@media", STYLES)[:3:1])
 VISION = {
     "usual": np.eye(3),
     # Machado, Oliveira and Fernandes 2009, severity 1
@@ -35,7 +35,8 @@ def alike(colour: int) -> list[str]:
 
 def test_as_many_models_as_there_are_colours_have_one_each_whatever_their_names_ask_for() -> None:
     for names in (alike(2)[:COLOURS], NAMES[:COLOURS], NAMES[30 : 30 + COLOURS]):
-        assert len({colour_of(slot) for slot in colours_of(names).values()}) == COLOURS, names
+        assert len({colour_of(slot) for slot in colours_of(names).values()}) == len(names), names
+    assert max(map(colour_of, colours_of(NAMES[:FIRST]).values())) < FIRST, "those that differ most come first"
 
 
 def test_a_name_keeps_its_colour_in_any_order_and_where_nobody_else_asks_for_it() -> None:
@@ -90,5 +91,6 @@ def test_every_colour_stands_out_from_its_ground(palette: dict[str, str], ground
 @pytest.mark.parametrize("vision", VISION)
 def test_no_two_colours_look_alike_to_anybody(palette: dict[str, str], vision: str) -> None:
     seen = [lab(np.clip(VISION[vision] @ linear(colour), 0.0, 1.0)) for colour in palette.values()]
-    closest = min(float(np.linalg.norm(a - b)) for place, a in enumerate(seen) for b in seen[:place])
-    assert closest > 20.0
+    for first, apart in ((FIRST, 20.0), (COLOURS, 15.0)):
+        pairs = [(a, b) for place, a in enumerate(seen[:first]) for b in seen[:place]]
+        assert min(float(np.linalg.norm(a - b)) for a, b in pairs) > apart

@@ -6,8 +6,10 @@ import re
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from assay.reports.charts.chart import Bands, Bar, Behind, Chart, Curve, Dot, Scale, Tile
+from assay.reports.charts.colours import SLOTS, colours_of
 from assay.reports.charts.drawn import ELEMENTS, Drawn, node
 from assay.reports.charts.figure import figure, plain_figure
 from assay.reports.charts.svg import ACROSS, NARROW, WIDE, draw
@@ -102,6 +104,19 @@ def test_texts_beside_points_do_not_cover_each_other() -> None:
     assert all(after - before > 10 for before, after in pairwise(heights))
 
 
+@pytest.mark.parametrize(
+    ("columns", "written"),
+    [(4, ["52 %", "79 % ▲", "100 % ▲"]), (11, ["52", "79 ▲", "100 ▲"]), (19, ["52", "79▲", "100"]), (40, ["", "", ""])],
+)
+def test_the_texts_of_tiles_get_shorter_together_and_keep_their_sign_longest(columns: int, written: list[str]) -> None:
+    texts_of = ["52 %", "79 % ▲", "100 % ▲"]
+    marks = [Tile(column=place, row=0, text=text) for place, text in enumerate(texts_of)]
+    names = Bands(names=[f"m{n:02}" for n in range(columns)])
+    chart = Chart(name="x", title="X", x=names, y=Bands(names=["r"]), marks=marks, behind=BEHIND)
+    inside = [each for each in every(draw(chart, WIDE), "text") if each.attributes.get("class") == "m-in"]
+    assert ["".join(map(str, each.children)) for each in inside] == written
+
+
 def test_one_series_needs_no_legend_and_two_have_one() -> None:
     dots = [Dot(x=0.5, y=0, series="a"), Dot(x=0.6, y=1, series="b")]
     one = Chart(name="x", title="X", x=Scale(low=0, high=1), y=Bands(names=["r"]), marks=dots, behind=BEHIND)
@@ -117,6 +132,14 @@ def test_one_series_needs_no_legend_and_two_have_one() -> None:
         colours={"a": 0, "b": 1},
     )
     assert figure(two).count('class="m-key') == 4, "at both widths"
+
+
+def test_the_legend_says_who_shares_a_sign() -> None:
+    names = [f"model-{n:03}" for n in range(SLOTS + 2)]
+    legend = texts(draw(replace(rows(), series=names, colours=colours_of(names)), WIDE))
+    assert sum("(same sign as model-" in text for text in legend) == 2
+    few = names[:SLOTS]
+    assert "same sign" not in str(texts(draw(replace(rows(), series=few, colours=colours_of(few)), WIDE)))
 
 
 def test_a_mark_says_what_it_stands_for_and_text_stays_text() -> None:

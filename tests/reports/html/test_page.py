@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.reports.browser import Page, in_browser, keep_picture, needs_chromium
 from tests.viewer.demo_runs import make_demo
-from tests.viewer.rich_runs import SHOTS
+from tests.viewer.rich_runs import ANSWER, SHOTS
 
 from assay.cli.main import main
-from assay.reports.html.page import titled_text
+from assay.reports.html.page import titled_answer, titled_text
 
 
 @needs_chromium
@@ -49,13 +49,14 @@ BROKEN = """(() => {
 
 
 def four_models(folder: Path) -> Path:
-    """The report of four models with eight few-shot examples before each question."""
+    """The report of four models with eight few-shot examples before each question, and pages of Markdown as answers."""
     runs = []
     for name, skill in (("small", 0.5), ("medium", 0.7), ("large", 0.9), ("tiny-distilled-8b", 0.3)):
         runs.append(make_demo(folder / name, model=name, skill=skill))
         journal = runs[-1] / "journal.jsonl"
-        shots = json.dumps(SHOTS * 3)[1:-1]
-        journal.write_text(journal.read_text().replace('"Compute ', f'"{shots}Compute '))
+        shots, answer = json.dumps(SHOTS * 3)[1:-1], json.dumps(ANSWER * 2)[1:-1]
+        text = journal.read_text().replace('"Compute ', f'"{shots}Compute ')
+        journal.write_text(text.replace('"prediction":"', f'"prediction":"{answer}'))
     assert main(["report", *map(str, runs), "--output", str(folder / "four.html")]) == 0
     return folder / "four.html"
 
@@ -74,6 +75,7 @@ def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(tmp_pa
         shown = await page.evaluate("document.body.innerText")
         assert "Answer with the number alone." in shown
         assert "What is 2 + 2" not in shown
+        assert await page.evaluate("document.querySelectorAll('#wrong .rendering math').length") > 10
         assert 2 < len(re.findall(rb"/Type\s*/Page\b", await page.printed())) <= 6
         await keep_picture(page, "paper.html")
 
@@ -88,7 +90,7 @@ async def brightness(page: Page, what: str) -> float:
 
 def test_a_side_shows_what_was_read_and_a_short_one_takes_little_room() -> None:
     assert str(titled_text("Target", "540")) == '<div class="short"><h4>Target</h4><pre>540</pre></div>'
-    shown = str(titled_text("A said", "He runs 9*60 = 540 meters in all.\n\n#### 540", "540"))
+    shown = str(titled_answer("A said", "He runs 9*60 = 540 meters in all.\n\n#### 540", "540"))
     assert "<p>read as <b>540</b></p>" in shown
     assert "short" not in shown
-    assert "read as" not in str(titled_text("A said", "540", "540"))
+    assert "read as" not in str(titled_answer("A said", "540", "540"))

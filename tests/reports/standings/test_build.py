@@ -114,6 +114,13 @@ def test_failures_are_told_and_other_questions_are_refused(runs: Path, tmp_path:
     assert "broken: 2 attempts failed" in found.notes
 
 
+def test_failures_of_many_models_are_one_note(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path / "tasks", "sums", 4)
+    broken = [run_into(tmp_path / str(count), tasks, Broken(range(count))) for count in (1, 2)]
+    found = build_standings(broken, allow_unequal=True)
+    assert [note for note in found.notes if "failed" in note] == ["attempts failed: broken (1) 1, broken (2) 2"]
+
+
 def test_two_results_of_one_model_are_told_apart(runs: Path) -> None:
     found = build_standings([runs / "good", runs / "good"])
     assert sorted(row.label for row in found.models) == ["good (good) #1", "good (good) #2"]

@@ -148,7 +148,7 @@ function svgFile(svg, title) {
   const { width, height } = svg.viewBox.baseVal;
   const around = getComputedStyle(svg.closest(".plotted") || svg);
   const back = drawn("rect", { x: 0, y: -34, width, height: height + 34 });
-  back.setAttribute("fill", around.getPropertyValue("--chart-ground").trim());
+  back.setAttribute("fill", around.getPropertyValue("--page-ground").trim());
   const head = drawn("text", { x: 8, y: -14, "font-size": 15, "font-weight": 600 });
   head.setAttribute("fill", around.color);
   head.setAttribute("font-family", getComputedStyle(svg).fontFamily);

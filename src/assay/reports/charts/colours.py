@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from types import MappingProxyType
 
-COLOURS = 10
+COLOURS = 20
 """As many as `charts.css` has: distinguishable with red-green colour blindness, on light and on dark backgrounds."""
+FIRST = 10
+"""The first of them differ most; the others are for more models than that."""
 SHAPES = 5
 SLOTS = COLOURS * SHAPES
 """Colour and shape together, as `colour_of` and `shape_of` read them."""
@@ -25,8 +27,8 @@ def shape_of(slot: int) -> int:
 def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
     """A slot for every name; those in `fixed` keep theirs, so that pages about some of the names agree with all others.
 
-    Ten names have ten colours. A name has the colour that its hash asks for, unless one before it in the alphabet has
-    that one: then the next free one. Only where no colour is free do names share one, with another shape each.
+    A name has the colour that its hash asks for, unless one before it in the alphabet has that one: then the next free
+    one. Only where no colour is free, after twenty names, do names share one, with another shape each.
     """
     wanted = sorted(set(names))
     found = {name: fixed[name] for name in wanted if name in fixed}
@@ -43,8 +45,9 @@ def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType
             taken[colour] += 1
     for name in displaced:
         preferred, shape = _preferred(name)
-        steps = min(range(COLOURS), key=lambda step: (taken[(preferred + step) % COLOURS], step))
-        colour = (preferred + steps) % COLOURS
+        colours = [*((preferred + step) % FIRST for step in range(FIRST)), *range(FIRST, COLOURS)]
+        colour = min(colours, key=taken.__getitem__)
+        shape = shape if colour < FIRST else colour  # the further colours are closer: neighbours differ in shape
         slots = [_slot(colour, (shape + step) % SHAPES) for step in range(SHAPES)]
         found[name] = next((slot for slot in slots if slot not in found.values()), slots[0])
         taken[colour] += 1
@@ -53,7 +56,7 @@ def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType
 
 def _preferred(name: str) -> tuple[int, int]:
     hashed = int.from_bytes(blake2b(name.encode(errors="replace"), digest_size=4).digest(), "big")
-    return hashed % COLOURS, hashed // COLOURS % SHAPES
+    return hashed % FIRST, hashed // FIRST % SHAPES
 
 
 def _slot(colour: int, shape: int) -> int:

@@ -102,9 +102,10 @@ def wins_chart(found: Standings) -> Chart | None:
             numeric_from=2,
         ),
         note=(
-            "The share of samples that the model in the row wins, of those on which the two differ. ▲ and ▼ mark pairs "
-            "whose difference is significant."
+            "The share of samples, in %, that the model in the row wins, of those on which the two differ. ▲ and ▼ "
+            "mark pairs whose difference is significant."
         ),
+        full_width=len(labels) > 8,
     )
 
 

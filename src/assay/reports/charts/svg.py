@@ -6,7 +6,8 @@ Each mark is a group with a title, so a browser shows what it stands for without
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from assay.reports.charts.chart import AnyMark, Area, Bands, Bar, Chart, Curve, Dot, MarkBase, Scale, Tile
@@ -45,6 +46,13 @@ class _Places(NamedTuple):
     """How high a row is."""
     width: float
     """Of the whole drawing."""
+    tile_texts: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def column(self) -> float:
+        """How wide a column is, where x is made of bands."""
+        count = len(self.chart.x.names) if isinstance(self.chart.x, Bands) else 1
+        return (self.frame.right - self.frame.left) / max(count, 1)
 
     def x(self, value: float) -> float:
         left, right = self.frame.left, self.frame.right
@@ -67,6 +75,7 @@ def draw(chart: Chart, width: float) -> Drawn:
     """The whole chart."""
     legend, legend_height = _legend(chart, width)
     places = _layout(chart, width, legend_height + 6.0)
+    places = places._replace(tile_texts=_tile_texts(chart, places.column - 4.0))
     height = places.frame.bottom + _foot(chart)
     parts: list[Drawn] = [*legend]
     parts += _across(places, chart.x) if isinstance(chart.x, Scale) else _columns(places, chart.x)
@@ -129,12 +138,14 @@ def _foot(chart: Chart) -> float:
 
 
 def _legend(chart: Chart, width: float) -> tuple[list[Drawn], float]:
-    """Names with their signs, as many lines as they need."""
+    """Names with their signs, as many lines as they need; where there are more names than signs, who shares one."""
     if len(chart.series) < 2:
         return [], 0.0
     parts, x, y = [], 8.0, 12.0
+    owners: dict[int, str] = {}
     for name in chart.series:
-        text = _fitted(name, (width - 40.0))
+        owner = owners.setdefault(chart.colours.get(name, 0), name)
+        text = _fitted(name if owner == name else f"{name} (same sign as {owner})", (width - 40.0))
         if x > 8.0 and x + 16.0 + _width(text) > width:
             x, y = 8.0, y + LINE
         slot = chart.colours.get(name, 0)
@@ -302,13 +313,10 @@ def _beside(places: _Places, mark: Dot, x: float, y: float, texts: list[tuple[fl
 
 
 def _tile(places: _Places, mark: Tile) -> list[Drawn]:
-    bands = places.chart.x
-    count = len(bands.names) if isinstance(bands, Bands) else 1
-    width = (places.frame.right - places.frame.left) / max(count, 1)
+    width = places.column
     x, y = places.frame.left + width * mark.column, places.rows[mark.row]
     ground = "up" if mark.level > 0 else "down" if mark.level < 0 else "level"
     opacity = None if not mark.level else 0.12 + 0.5 * min(abs(mark.level), 1.0)
-    text = mark.text if _width(mark.text) < width - 4 else mark.text.split(" ")[0]
     return [
         node(
             "rect",
@@ -322,13 +330,31 @@ def _tile(places: _Places, mark: Tile) -> list[Drawn]:
         ),
         node(
             "text",
-            text,
+            places.tile_texts[mark.text],
             x=x + width / 2.0,
             y=y + 4.0,
             text_anchor="middle",
             class_="m-strong" if mark.strong else "m-in",
         ),
     ]
+
+
+def _tile_texts(chart: Chart, room: float) -> dict[str, str]:
+    """Values as all tiles of the chart have room for them: with their unit, without, or narrow; at worst no text."""
+    texts = {mark.text for mark in chart.marks if isinstance(mark, Tile)}
+    for shorten in (str, _without_unit):
+        if all(_width(shorten(text)) <= room for text in texts):
+            return {text: shorten(text) for text in texts}
+    return {text: _narrow(text, room) for text in texts}
+
+
+def _narrow(text: str, room: float) -> str:
+    number, _, sign = _without_unit(text).partition(" ")
+    return next((shown for shown in (f"{number}{sign}", number) if _width(shown) <= room), "")
+
+
+def _without_unit(text: str) -> str:
+    return text.replace(" %", "")
 
 
 def _path(places: _Places, mark: Curve) -> str:

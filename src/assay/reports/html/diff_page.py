@@ -11,7 +11,7 @@ from assay.reports.diff.types import BoardDiff, Flip
 from assay.reports.documents.diff import besides, diff_table, no_number_changed, slices_table, what_changed
 from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import listed, page, prompt_block, shown_of, table, titled_text
+from assay.reports.html.page import listed, page, prompt_block, shown_of, table, titled_answer, titled_text
 
 
 def write_diff_page(path: Path, found: BoardDiff) -> None:
@@ -92,8 +92,8 @@ def _flip(flip: Flip) -> Html:
         ),
         tag(
             "div",
-            titled_text("A said", flip.prediction_a, flip.answer_a),
-            titled_text("B said", flip.prediction_b, flip.answer_b),
+            titled_answer("A said", flip.prediction_a, flip.answer_a),
+            titled_answer("B said", flip.prediction_b, flip.answer_b),
             titled_text("Target", " / ".join(flip.targets)),
             class_="sides",
         ),

@@ -1,14 +1,17 @@
 """The page around every report: one file, its style inside, and a policy that lets nothing out.
 
-The only script is the one that shows what a mark of a chart stands for and saves charts; the policy names its hash.
+It can be read without scripts. Those it carries explain and save charts and render texts; the policy names the hash of
+each.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
+from html import unescape
 from importlib import resources
 
 from assay.reports.charts.figure import page_script
@@ -16,12 +19,16 @@ from assay.reports.charts.figure import style_sheet as chart_styles
 from assay.reports.conversation import ends_kept, question_end
 from assay.reports.document import Cell, TextTable
 from assay.reports.html.element import Child, Html, inside, raw, rows, tag
+from assay.reports.rendering.bundle import bundle
+from assay.reports.rendering.libraries import libraries_for, library, modules
+from assay.reports.rendering.libraries import style_sheet as rendering_styles
 
 QUESTION = 500
 """Characters of a question that are always in sight."""
-# even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our script
+# even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our scripts
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-WITH_CHARTS = "script-src 'sha256-{}'; img-src data:"
+WITH_SCRIPTS = "script-src {}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
+_WRITTEN = re.compile(r'<pre class="written">([^<]*)</pre>')
 
 
 def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) -> str:
@@ -33,11 +40,11 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
             for anchor, heading, content in sections
         ],
     )
-    script = page_script() if 'class="plotted' in main else ""
+    scripts = _scripts(main)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
@@ -49,24 +56,41 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("header", tag("h1", title), lead),
         tag("nav", links, aria_label="sections"),
         main,
-        tag("footer", "Made by assay. This file needs no network; its one script serves the charts."),
-        tag("script", raw(script)) if script else None,
+        tag("footer", "Made by assay. This file needs no network; its scripts serve charts and rendered text."),
+        [tag("script", raw(script)) for script in scripts],
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
+def _scripts(main: str) -> list[str]:
+    """Those that the content needs, in the order in which they run."""
+    libraries = libraries_for(map(unescape, _WRITTEN.findall(main)))
+    rendering = [] if libraries is None else [*map(library, libraries), _report_texts()]
+    return [*rendering, page_script()] if 'class="plotted' in main else rendering
+
+
 @cache
-def _policy(script: str) -> str:
-    if not script:
+def _report_texts() -> str:
+    entry = resources.files("assay.reports.html").joinpath("report_texts.js").read_text(encoding="utf-8")
+    return f"(() => {{\n{bundle({**modules(), 'report_texts': entry}, 'report_texts')}}})();\n"
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    if not scripts:
         return POLICY
+    return f"{POLICY}; {WITH_SCRIPTS.format(' '.join(map(_source, scripts)))}"
+
+
+@cache
+def _source(script: str) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"{POLICY}; {WITH_CHARTS.format(digest)}"
+    return f"'sha256-{digest}'"
 
 
 @cache
 def style_sheet() -> str:
     page = resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
-    return page + chart_styles()
+    return page + chart_styles() + rendering_styles()
 
 
 def grid(
@@ -130,25 +154,43 @@ def folded(summary: Child, *content: Child) -> Html:
 def prompt_block(text: str | None, longest: int = 2000) -> Html:
     """What a model was asked, as text: what it ends with in sight, the rest on demand and never on paper."""
     if text is None or len(text) <= QUESTION:
-        return text_block(text)
+        return written_block(text)
     whole = text_block(ends_kept(text, longest), longest + 100)
-    return inside([text_block(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
+    return inside([written_block(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
+
+
+def written_block(text: str | None, longest: int = 2000) -> Html:
+    """Questions, answers and reasons: prose, or what a page with scripts renders."""
+    return _block(text, longest, class_="prose" if libraries_for([text or ""]) is None else "written")
 
 
 def text_block(text: str | None, longest: int = 2000) -> Html:
     """What a model wrote, as text: line breaks kept, cut where it gets long."""
+    return _block(text, longest)
+
+
+def _block(text: str | None, longest: int, class_: str | None = None) -> Html:
     if text is None:
         return tag("span", "no answer", class_="none")
     if not text:
         return tag("span", "(empty)", class_="none")
     cut = text if len(text) <= longest else text[:longest] + f" … ({len(text) - longest:,} more characters)"
-    return tag("pre", cut)
+    return tag("pre", cut, class_=class_)
 
 
-def titled_text(title: str, text: str | None, read: str | None = None) -> Html:
-    """One of several texts beside each other, with what was read out of it; a short one takes less room."""
-    found = tag("p", "read as ", tag("b", read)) if read is not None and read != text else None
-    return tag("div", tag("h4", title), found, text_block(text), class_="short" if len(text or "") <= 40 else None)
+def titled_text(title: str, text: str | None) -> Html:
+    """One of several texts beside each other, to be compared to the letter; a short one takes less room."""
+    return _titled(title, text, text_block(text))
+
+
+def titled_answer(title: str, text: str | None, read: str | None = None) -> Html:
+    """What a model said, with what was read out of it."""
+    match = tag("p", "read as ", tag("b", read)) if read is not None and read != text else None
+    return _titled(title, text, match, written_block(text))
+
+
+def _titled(title: str, text: str | None, *content: Child) -> Html:
+    return tag("div", tag("h4", title), *content, class_="short" if len(text or "") <= 40 else None)
 
 
 def shown_of(shown: int, there: int) -> Child:

@@ -31,7 +31,17 @@ from assay.reports.documents.more_tables import (
     token_table,
 )
 from assay.reports.html.element import Child, Html, tag
-from assay.reports.html.page import grid, listed, prompt_block, shown_of, table, text_block, titled_text
+from assay.reports.html.page import (
+    grid,
+    listed,
+    prompt_block,
+    shown_of,
+    table,
+    text_block,
+    titled_answer,
+    titled_text,
+    written_block,
+)
 from assay.reports.per_example import PerExample
 
 REASON = 600
@@ -207,13 +217,13 @@ def answer_card(example: PerExample) -> Html:
         tag("div", tag("h4", "Question"), prompt_block(example.prompt), class_="question"),
         tag(
             "div",
-            titled_text("Said", example.prediction),
+            titled_answer("Said", example.prediction),
             titled_text("Read as", example.answer) if example.answer is not None else None,
             titled_text("Target", " / ".join(example.targets)) if example.targets else _expected(example),
             class_="sides",
         ),
         [
-            tag("div", tag("h4", f"Why ({scorer})"), text_block(text, REASON), class_="question")
+            tag("div", tag("h4", f"Why ({scorer})"), written_block(text, REASON), class_="question")
             for scorer, text in (example.reasons or {}).items()
         ],
         class_="flip",

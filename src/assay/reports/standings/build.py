@@ -29,6 +29,7 @@ from assay.reports.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
 from assay.reports.view import View
 from assay.stats.ranking import Normalisation, RankRange, Standing, standings
+from assay.wording import count_of
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -356,14 +357,18 @@ def _notes(
     missing = [name for name in names if name not in shared]
     if missing:
         notes.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
-    notes.extend(
-        f"{row.label}: {count:,} attempt{'s' if count > 1 else ''} failed"
-        for row in models
-        if (count := row.failed + row.timeouts)
-    )
-    notes.extend(f"{row.label}: {row.remaining:,} attempts are not yet run" for row in models if row.remaining)
+    notes += _attempts_note("failed", {row.label: row.failed + row.timeouts for row in models})
+    notes += _attempts_note("not yet run", {row.label: row.remaining for row in models})
     for row in models:
         weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]
         if weak:
             notes.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
     return notes
+
+
+def _attempts_note(what: str, counts: Mapping[str, int]) -> list[str]:
+    """One sentence, however many models it is about."""
+    some = {label: count for label, count in counts.items() if count}
+    if len(some) > 1:
+        return [f"attempts {what}: {', '.join(f'{label} {count:,}' for label, count in some.items())}"]
+    return [f"{label}: {count_of(count, 'attempt')} {what}" for label, count in some.items()]

@@ -5,19 +5,8 @@ import { button, copy, fill, h, link, section } from "./dom.js";
 import { badge, weakTag } from "./signs.js";
 import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
-import {
-  chooseText,
-  conversation,
-  facts,
-  failureCard,
-  fold,
-  isRendered,
-  json,
-  prose,
-  scoreCard,
-  targetsCard,
-} from "./sample_parts.js";
-import { code, rendered } from "./render.js";
+import { conversation, facts, failureCard, fold, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
+import { chooseText, code, isRendered, rendered } from "./render.js";
 import { sampleSides } from "./sample_sides.js";
 import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
 import { count, number, oneLineOf } from "./words.js";

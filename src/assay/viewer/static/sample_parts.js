@@ -1,7 +1,7 @@
 // The parts of a sample's page: turns, calls, targets with what differs, scores with their evidence.
 
 import { button, copy, fill, h, table, th } from "./dom.js";
-import { code, picture, rendered, sound, tree } from "./render.js";
+import { code, isRendered, picture, rendered, sound, tree } from "./render.js";
 import { likeness, textDiff } from "./text_diff.js";
 import { count, number, seconds } from "./words.js";
 
@@ -44,23 +44,6 @@ export function fold(title, ...children) {
     if (box.open && box.childElementCount === 1) box.append(...[children].flat(Infinity).filter(Boolean));
   });
   return box;
-}
-
-// Rendered or raw, as the reader chose last.
-export function isRendered() {
-  try {
-    return localStorage.getItem("assay-text") !== "raw";
-  } catch {
-    return true;
-  }
-}
-
-export function chooseText(kind) {
-  try {
-    localStorage.setItem("assay-text", kind);
-  } catch {
-    /* private windows keep nothing */
-  }
 }
 
 // A text to read, rendered where that helps, with a button that copies it as it is.

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import assay.viewer
-from assay.reports.charts.figure import chart_tools
-from assay.viewer.bundle import bundle
+from assay.reports.rendering.bundle import bundle
+from assay.viewer.page_files import page_files
 
 MODULES = {
     "main": 'import { twice } from "./sums.js";\nimport { one } from "./base.js";\nshow(twice(one));\n',
     "sums": 'import { one } from "./base.js";\nexport function twice(x) { return x + x * one; }\n',
-    "base": "export const one = 1;\nconst hidden = 2;\n",
+    "base": "export const one = 1;\nconst hidden = 2;\nexport async function later() {}\n",
     "unused": "export const never = 0;\n",
 }
 
@@ -26,6 +25,7 @@ def test_what_is_needed_comes_first_and_once_and_what_is_not_stays_out() -> None
     assert places == sorted(places)
     assert made.count("modules.base = ") == 1
     assert "never" not in made
+    assert "return { one, later };" in made
     assert "import " not in made
     assert "export " not in made
 
@@ -39,10 +39,8 @@ def test_it_runs_as_the_modules_would_and_hides_what_they_hide() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 def test_the_viewers_own_modules_make_one_script(tmp_path: Path) -> None:
-    folder = Path(assay.viewer.__file__).parent
-    modules = {path.stem: path.read_text() for path in folder.rglob("*.js")} | {"chart_tools": chart_tools()}
-    entry = next(name for name in ("main", "app", "page") if name in modules)
+    modules = {name[:-3]: text.decode() for name, text in page_files().items() if name.endswith(".js")}
     script = tmp_path / "all.js"
-    script.write_text(bundle(modules, entry))
+    script.write_text(bundle(modules, "main"))
     assert "\nimport " not in script.read_text()
     subprocess.run(["node", "--check", str(script)], check=True, capture_output=True)

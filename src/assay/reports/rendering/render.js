@@ -4,17 +4,37 @@
 import { h, scrolling } from "./dom.js";
 
 const LONGEST = 60000;
-const MARKDOWN =
-  /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|```|~~~|\||\$\$|\\\[|\\begin\{)|\*\*|__|`|\[[^\]]+\]\(|\$[^$\s]|\\\(|\\\[/m;
+const MARKDOWN = /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|~~~|\|)|\*\*|__|`|\[[^\]]+\]\(/m;
+const MATHS = /\$\$|\\\(|\\\[|\\begin\{|\$[^$\s]([^$\n]*[^$\s])?\$(?!\d)/;
+// a program without a fence, whose indentation and asterisks Markdown would take for its own
+const PYTHON = /^\s*((async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+( as \w+)?\s*(\n|$))/;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const SOUND = /^data:audio\/(wav|mpeg|mp3|ogg|flac|webm);base64,[A-Za-z0-9+/=\s]+$/;
+
+// Rendered or raw, as the reader chose last.
+export function isRendered() {
+  try {
+    return localStorage.getItem("assay-text") !== "raw";
+  } catch {
+    return true;
+  }
+}
+
+export function chooseText(kind) {
+  try {
+    localStorage.setItem("assay-text", kind);
+  } catch {
+    /* private windows keep nothing */
+  }
+}
 
 // Nodes for a text, or null where it is better read as it stands.
 export function rendered(text) {
   if (text.length > LONGEST || !text.trim()) return null;
   const value = jsonIn(text);
   if (value !== undefined) return h("div", { class: "tree" }, tree(value, 2));
-  if (!MARKDOWN.test(text) || !window.markdownit) return null;
+  if (PYTHON.test(text) && !text.includes("```")) return code(text, "python");
+  if (!window.markdownit || !(MARKDOWN.test(text) || MATHS.test(text))) return null;
   return h("div", { class: "markdown", dir: "auto" }, nodesOf(parser().parse(text, {})));
 }
 

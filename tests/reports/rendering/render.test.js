@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jsonIn } from "../../../src/assay/viewer/static/render.js";
+import { jsonIn } from "../../../src/assay/reports/rendering/render.js";
 
 test("objects and lists are data, everything else is text", () => {
   assert.deepEqual(jsonIn(' {"a": [1, 2]} '), { a: [1, 2] });

@@ -6,9 +6,9 @@ import hashlib
 import json
 from importlib import resources
 
-from assay.viewer.app import static_files
+from assay.viewer.page_files import page_files
 
-FOLDER = resources.files("assay.viewer") / "static" / "vendor"
+FOLDER = resources.files("assay.reports.rendering") / "vendor"
 LARGEST = 600_000
 """Bytes of all of them together: a page that takes longer to load than to read helps nobody."""
 
@@ -25,6 +25,6 @@ def test_every_vendored_file_is_listed_with_its_version_hash_and_licence() -> No
 
 
 def test_they_are_small_and_served() -> None:
-    served = static_files()
+    served = page_files()
     assert {"vendor/markdown-it.min.js", "vendor/katex.min.js", "vendor/highlight.min.js"} <= set(served)
     assert sum(len(data) for name, data in served.items() if name.startswith("vendor/")) < LARGEST

@@ -1,0 +1,16 @@
+"""The files that the viewer's page is made of, by the names it asks for."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+def page_files() -> dict[str, bytes]:
+    """Read once: no path is ever made of what a request says. Reports share some of them, so they lie with reports."""
+    rendering = resources.files("assay.reports.rendering")
+    folders = [resources.files("assay.viewer") / "static", rendering, resources.files("assay.reports.charts")]
+    own = {item.name: item for folder in folders for item in folder.iterdir() if item.name.endswith(tuple(TYPES))}
+    vendored = {f"vendor/{item.name}": item for item in (rendering / "vendor").iterdir()}
+    return {name: item.read_bytes() for name, item in (own | vendored).items()}
