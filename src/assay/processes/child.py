@@ -98,7 +98,7 @@ class Child:
             self._close_input()
 
     def kill(self) -> None:
-        if self.status is None:  # or its number may be another's by now
+        if self._process.returncode is None:  # or its number may be another's by now
             kill_group(self.pid)
 
     async def end(self, grace_seconds: float = 0.0) -> None:
@@ -259,7 +259,12 @@ def last_words(stderr: bytes | bytearray) -> str:
 
 
 def _wait(process: Process, loop: asyncio.AbstractEventLoop, exited: WeakMethod[Callable[[], None]]) -> None:
-    process.wait()
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is reaped
+    except ChildProcessError:  # it has been ended without its loop
+        return
+    except AttributeError:  # macOS before Python 3.13
+        process.wait()
     try:
         if (tell := exited()) is not None:
             loop.call_soon_threadsafe(tell)
