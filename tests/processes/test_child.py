@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.forked import forked
 
 from assay.processes import start as start_module
-from assay.processes.child import Child
+from assay.processes.child import Child, kill_every_child
 from assay.processes.environment import bare_environment
 
 WAITS = "import sys; sys.stdin.read()"
@@ -136,6 +137,17 @@ def test_a_program_whose_loop_was_closed_is_ended(loop: Callable[[], asyncio.Abs
     gc.collect()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_forked_copy_does_not_kill_what_this_process_has_started() -> None:
+    async def run() -> int | None:
+        child = start(WAITS)
+        assert forked(kill_every_child) == 0
+        child.end_input()
+        await asyncio.wait([child.closed])
+        return child.status
+
+    assert asyncio.run(run()) == 0
 
 
 @pytest.mark.usefixtures("watched")

@@ -243,6 +243,7 @@ OnLine = Callable[[Child, bytes], None]
 
 _alive: dict[int, str] = {}
 """Every program that was started and has not ended, with its mark."""
+os.register_at_fork(after_in_child=_alive.clear)  # they are not the copy's to kill
 
 
 def kill_every_child() -> None:
