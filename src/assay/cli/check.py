@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.core.errors import UsageError
@@ -35,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
-    parser.add_argument("--all", action="store_true", help="every finding and the whole request, nothing cut short")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one call of a snippet (60)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    option(parser, "--limit", "N", "only the first N samples of each task", int)
+    switch(parser, "--all", "every finding and the whole request, nothing cut short")
+    option(parser, "--timeout", "SECONDS", "time limit for one call of a snippet (60)", float)
+    switch(parser, "--json", "as JSON")
     add_form_arguments(parser)
     add_task_parameters(parser)
     add_allow_outside(parser)

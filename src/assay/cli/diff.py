@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments, tell_gates, write_for_ci
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_names import run_named
@@ -42,15 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or a log of Inspect: before")
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
-    parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
-    parser.add_argument(
-        "--allow-unequal",
-        action="store_true",
-        help="compare only the samples that both have scored, with the same targets",
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    option(parser, "--samples", "N", "flipped samples to show (default 5)", int, 5)
+    switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
+    switch(parser, "--json", "as JSON")
     add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    option(parser, "--html", "FILE", "write a page that opens from disk")
     add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
 

@@ -6,9 +6,11 @@ import argparse
 
 import msgspec
 
+from assay.cli.flags import switch
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the rows as JSON")
+    switch(parser, "--json", "the rows as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.flags import option, repeated, switch
 from assay.cli.run_flags import checked_patience, key_values
 from assay.core.errors import UsageError
 
@@ -30,75 +31,52 @@ _COUNTS_FOR = {
 
 def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("evaluator (one of these)")
-    who.add_argument(
+    option(
+        who,
         "--evaluator-command",
-        metavar="COMMAND",
-        help="a program: the payload on stdin, a JSON object with a score on stdout; "
+        "COMMAND",
+        "a program: the payload on stdin, a JSON object with a score on stdout; "
         "one quoted text such as 'python3 -u score.py', split into words, never read by a shell",
     )
-    who.add_argument("--evaluator-url", metavar="URL", help="a service that the payload is posted to")
-    who.add_argument(
-        "--judge-model", action="append", default=[], metavar="MODEL", help="a model that judges, such as openai:NAME"
-    )
+    option(who, "--evaluator-url", "URL", "a service that the payload is posted to")
+    repeated(who, "--judge-model", "MODEL", "a model that judges, such as openai:NAME")
     _add_how_it_scores(parser.add_argument_group("evaluator options"))
 
 
 def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
-    how.add_argument("--objective", metavar="TEXT", help="what makes a good artifact (required for judges)")
-    how.add_argument(
-        "--dimension", action="append", default=[], metavar="NAME=WEIGHT", help="a quality the judge scores on its own"
-    )
-    how.add_argument(
-        "--constraint", action="append", default=[], metavar="TEXT", help="what must hold, or the judge's score is 0"
-    )
-    how.add_argument(
-        "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the judge's model"
-    )
+    option(how, "--objective", "TEXT", "what makes a good artifact (required for judges)")
+    repeated(how, "--dimension", "NAME=WEIGHT", "a quality the judge scores on its own")
+    repeated(how, "--constraint", "TEXT", "what must hold, or the judge's score is 0")
+    repeated(how, "--judge-arg", "KEY=VALUE", "an option of the judge's model")
     how.add_argument(
         "--score-range",
         choices=("unit", "any"),
         default="unit",
         help="unit: scores lie in [0, 1] (default); any: every finite number",
     )
-    how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; passed to evaluators")
-    how.add_argument("--evaluator-cwd", metavar="DIR", help="working directory of the command")
-    how.add_argument(
-        "--evaluator-env",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an environment variable to pass to the command besides the usual ones",
-    )
-    how.add_argument(
+    option(how, "--task-model", "NAME", "the model the artifact is meant for; passed to evaluators")
+    option(how, "--evaluator-cwd", "DIR", "working directory of the command")
+    repeated(how, "--evaluator-env", "NAME", "an environment variable to pass to the command besides the usual ones")
+    switch(
+        how,
         "--evaluator-persistent",
-        action="store_true",
-        help="keep the command running: a payload on each line of its input, an answer on each of its output",
+        "keep the command running: a payload on each line of its input, an answer on each of its output",
     )
-    how.add_argument(
+    option(
+        how,
         "--evaluator-batch",
-        type=int,
-        metavar="N",
-        help="send the command or service up to N evaluations at once, as `batch`, answered with `results`",
+        "N",
+        "send the command or service up to N evaluations at once, as `batch`, answered with `results`",
+        int,
     )
-    how.add_argument(
-        "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"
+    repeated(how, "--evaluator-header", "NAME:VALUE", "sent to the service")
+    option(how, "--evaluator-timeout", "SECONDS", "time limit of one evaluation (default 30; 60 for judges)", float)
+    option(
+        how, "--patience", "MINUTES", "how long to wait out an outage of a service or judge (default 60)", float, 60.0
     )
-    how.add_argument(
-        "--evaluator-timeout",
-        type=float,
-        metavar="SECONDS",
-        help="time limit of one evaluation (default 30; 60 for judges)",
-    )
-    how.add_argument(
-        "--patience",
-        type=float,
-        default=60.0,
-        metavar="MINUTES",
-        help="how long to wait out an outage of a service or judge (default 60)",
-    )
-    how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
-    how.add_argument("--prices", metavar="FILE", help="price file (default: prices.yaml here, else assay's own)")
-    how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
+    option(how, "--concurrency", "N", f"{_CALLS} (default 4)", int, 4)
+    option(how, "--prices", "FILE", "price file (default: prices.yaml here, else assay's own)")
+    switch(how, "--no-preflight", "do not try the evaluator before the work begins")
 
 
 def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, show
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import SearchFolderError, UsageError
@@ -34,13 +35,13 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
-    parser.add_argument("--task", metavar="NAME", help="one task alone, over every run that has it")
-    parser.add_argument("--model", metavar="NAME", help="only runs of this model")
-    parser.add_argument("--baseline", metavar="RUN", help="the run that others are compared with (default: the first)")
+    option(parser, "--task", "NAME", "one task alone, over every run that has it")
+    option(parser, "--model", "NAME", "only runs of this model")
+    option(parser, "--baseline", "RUN", "the run that others are compared with (default: the first)")
     parser.add_argument("--order", choices=("time", "commit"), default="time", help="by time (default) or by commit")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    switch(parser, "--json", "as JSON")
     add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
+    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
     add_view_arguments(parser)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.cli.flags import option, repeated, switch
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
@@ -37,20 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="z",
         help="how tasks are put on one scale: z (default), chance (0 is guessing, 1 is perfect), none",
     )
-    parser.add_argument(
-        "--chance", action="append", default=[], metavar="TASK=SHARE", help="what guessing scores on a task"
-    )
-    parser.add_argument(
-        "--allow-unequal", action="store_true", help="rank over the samples that every model was scored on"
-    )
+    repeated(parser, "--chance", "TASK=SHARE", "what guessing scores on a task")
+    switch(parser, "--allow-unequal", "rank over the samples that every model was scored on")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="as JSON")
-    shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
+    switch(shape, "--json", "as JSON")
+    switch(shape, "--csv", "as CSV, one line per model")
     add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
-    parser.add_argument(
-        "--baseline", metavar="MODEL", help="the model that the heatmap compares with (default: that of the first run)"
-    )
+    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
+    option(parser, "--baseline", "MODEL", "the model that the heatmap compares with (default: that of the first run)")
     add_view_arguments(parser)
 
 

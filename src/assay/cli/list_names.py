@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.examples import examples
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, is_laid_out, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -30,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND|TASKS",
         help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
-    parser.add_argument("--search", metavar="TEXT", help="only names that contain this text")
-    parser.add_argument("--include-path", metavar="FOLDER", help="a folder with further lm-eval: tasks (YAML files)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    option(parser, "--search", "TEXT", "only names that contain this text")
+    option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    switch(parser, "--json", "as JSON")
     add_form_arguments(parser)
 
 

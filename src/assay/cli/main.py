@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from assay import processes
 from assay.cli import garbage, interrupts, streams
+from assay.cli.flags import switch
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
@@ -84,7 +85,7 @@ def _main(arguments: list[str]) -> int:
         epilog=EPILOG,
         formatter_class=CommandsFormatter,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    switch(parser, "--version", "print the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
     asked = next((word for word in arguments if not word.startswith("-")), None)
     for verb, summary in VERBS.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, say, say_all, show
 from assay.cli.view_flags import add_view_arguments, view_of_run
 from assay.runs.exit_status import exit_status_of, why_without_score
@@ -15,8 +16,8 @@ from assay.runs.exit_status import exit_status_of, why_without_score
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
-    parser.add_argument("--output", metavar="FILE", help="also write the leaderboard to this file")
-    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
+    option(parser, "--output", "FILE", "also write the leaderboard to this file")
+    switch(parser, "--json", "the leaderboard as JSON on stdout")
     add_form_arguments(parser)
     add_view_arguments(parser)
     parser.epilog = """\

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from assay.cli import streams
+from assay.cli.flags import switch
 
 if TYPE_CHECKING:
     from assay.reports.document import Block, Document, Line, Style
@@ -22,13 +23,11 @@ UNLIMITED = 100_000
 
 
 def add_form_arguments(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--markdown", action="store_true", help="tables as Markdown, on a terminal too (the default when piped)"
-    )
-    parser.add_argument(
+    switch(parser, "--markdown", "tables as Markdown, on a terminal too (the default when piped)")
+    switch(
+        parser,
         "--plain",
-        action="store_true",
-        help="tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
+        "tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
     )
 
 

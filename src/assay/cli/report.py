@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, say_all, show
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
@@ -29,15 +30,11 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
-    parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
-    parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
-    parser.add_argument(
-        "--allow-unequal", action="store_true", help="compare several over the samples that all of them were scored on"
-    )
-    parser.add_argument(
-        "--include-per-example", action="store_true", help="add predictions and scores to the leaderboard"
-    )
-    parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
+    option(parser, "--output", "FILE", "the HTML file (default: report.html in the run, or here)")
+    option(parser, "--samples", "N", "answers to show per task (default 5)", int, 5)
+    switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
+    switch(parser, "--include-per-example", "add predictions and scores to the leaderboard")
+    switch(parser, "--json", "the leaderboard of the run as JSON on stdout")
     add_form_arguments(parser)
     add_view_arguments(parser)
 

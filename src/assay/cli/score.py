@@ -17,6 +17,7 @@ from assay.cli.evaluator_flags import (
     read_set,
     say,
 )
+from assay.cli.flags import option, switch
 from assay.cli.run_flags import checked_patience
 from assay.core.errors import AssayError, UsageError
 from assay.runs.exit_status import DONE, WITH_FAILURES
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", metavar="ARTIFACT", help="the text file that is scored")
-    parser.add_argument("--dataset", metavar="FILE", help="JSON lines; the artifact is scored on each record")
+    option(parser, "--dataset", "FILE", "JSON lines; the artifact is scored on each record")
     add_evaluator_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="everything as one JSON object on stdout")
+    switch(parser, "--json", "everything as one JSON object on stdout")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.export import add_where
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.cli.run_names import run_named
@@ -46,25 +47,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
         "or a log of Inspect",
     )
-    parser.add_argument(
-        "--samples",
-        type=int,
-        metavar="N",
-        help="how many samples to show (default 1; for a run, the 3 worst; with --where, 10)",
+    option(
+        parser, "--samples", "N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int
     )
-    parser.add_argument(
+    option(
+        parser,
         "--sample",
-        metavar="ID",
-        help="for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
+        "ID",
+        "for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
         "by id or by number from 1, without sending it",
     )
     add_where(parser)
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
-    parser.add_argument(
-        "--json", action="store_true", help="as JSON; for a run, what it was made of; with --where, one record per line"
-    )
+    switch(parser, "--json", "as JSON; for a run, what it was made of; with --where, one record per line")
     add_form_arguments(parser)
     add_view_arguments(parser)
 

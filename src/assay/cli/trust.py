@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import switch
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -39,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="task files, folders, `lm-eval:NAME`, `inspect:PACKAGE/TASK`, or run folders",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--show", action="store_true", help="list what it would run and connect to, and record nothing")
-    what.add_argument("--forget", action="store_true", help="no longer trust it")
-    what.add_argument("--list", action="store_true", help="everything that is trusted")
+    switch(what, "--show", "list what it would run and connect to, and record nothing")
+    switch(what, "--forget", "no longer trust it")
+    switch(what, "--list", "everything that is trusted")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    switch(parser, "--json", "as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

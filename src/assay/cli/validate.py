@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assay.cli.flags import switch
 from assay.cli.output import add_form_arguments, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="task files, folders or built-in names (default: the ten tasks of the frozen task spec, with a summary)",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    switch(parser, "--json", "as JSON")
     add_form_arguments(parser)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import switch
 from assay.cli.output import add_form_arguments, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+    switch(parser, "--json", "the findings as JSON")
     add_form_arguments(parser)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, repeated
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,24 +19,15 @@ if TYPE_CHECKING:
 
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look = parser.add_argument_group("reporting")
-    look.add_argument("--level", type=float, metavar="L", help="confidence level (default 0.95)")
-    look.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)",
-    )
-    look.add_argument(
+    option(look, "--level", "L", "confidence level (default 0.95)", float)
+    repeated(look, "--by", "KEY", "slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)")
+    option(
+        look,
         "--group-by",
-        metavar="KEY",
-        help="samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
+        "KEY",
+        "samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
     )
-    look.add_argument(
-        "--prices",
-        metavar="FILE",
-        help="price file (default: prices.yaml here, that of the run, assay's own)",
-    )
+    option(look, "--prices", "FILE", "price file (default: prices.yaml here, that of the run, assay's own)")
 
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
