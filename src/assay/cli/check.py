@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
@@ -39,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--limit", "N", "only the first N samples of each task", int)
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
     option(parser, "--timeout", "SECONDS", "time limit for one call of a snippet (60)", float)
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
@@ -55,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--limit must be at least 1, got {options.limit}")
     checks = asyncio.run(_check_all(options))
     if options.json:
-        print(msgspec.json.encode(checks).decode())
+        print_json(checks)
     else:
         _show(checks, options)
     findings = [finding for check in checks for finding in check.findings]

@@ -13,7 +13,7 @@ import msgspec
 
 from assay.cli.flags import option, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments, tell_gates, write_for_ci
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, show_result
 from assay.cli.run_names import run_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
@@ -45,8 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
     option(parser, "--samples", "N", "flipped samples to show (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
     option(parser, "--html", "FILE", "write a page that opens from disk")
     add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
@@ -80,11 +79,8 @@ def run(options: argparse.Namespace) -> int:
 
         write_diff_page(Path(options.html), found)
         print(f"wrote {options.html}", file=sys.stderr)
-    if options.json:
-        shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
-        print(msgspec.json.encode(shown).decode())
-    else:
-        show(diff_document(found), options)
+    shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
+    show_result(shown, diff_document(found), options)
     for name in (options.a, options.b):
         if said := marks_sentence(Path(name)):
             print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)

@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, show_result
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import SearchFolderError, UsageError
 from assay.runs.exit_status import DONE
@@ -39,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--model", "NAME", "only runs of this model")
     option(parser, "--baseline", "RUN", "the run that others are compared with (default: the first)")
     parser.add_argument("--order", choices=("time", "commit"), default="time", help="by time (default) or by commit")
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
     option(parser, "--html", "FILE", "write a page with charts that opens from disk")
     add_view_arguments(parser)
 
@@ -72,10 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
         write_whole(Path(options.html), history_page(found).encode())
         print(f"wrote {options.html}", file=sys.stderr)
-    if options.json:
-        print(msgspec.json.encode(found).decode())
-    else:
-        show([block for each in found for block in history_document(each)], options)
+    show_result(found, [block for each in found for block in history_document(each)], options)
     return DONE
 
 

@@ -6,10 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from assay.cli.flags import option, repeated, switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
@@ -76,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         write_standings_page(Path(options.html), found, cells, baseline)
         print(f"wrote {options.html}", file=sys.stderr)
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(found)
     elif options.csv:
         print(standings_csv(found), end="")
     else:

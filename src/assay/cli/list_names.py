@@ -6,11 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from assay.cli.examples import examples
-from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, is_laid_out, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, is_laid_out, print_json, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -33,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(parser, "--search", "TEXT", "only names that contain this text")
     option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -105,7 +102,7 @@ def inspect_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
 
 def tell(found: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(found)
         return DONE
     if options.markdown or is_laid_out(options):
         show(document_of(found), options)

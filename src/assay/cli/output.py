@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+import msgspec
+
 from assay.cli import streams
 from assay.cli.flags import switch
 
@@ -22,7 +24,10 @@ NEEDED = "─━…–•"
 UNLIMITED = 100_000
 
 
-def add_form_arguments(parser: argparse._ActionsContainer) -> None:
+def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None = None) -> None:
+    """The forms in which a result can be printed; `json` says what that form holds."""
+    if json is not None:
+        switch(parser, "--json", json)
     switch(parser, "--markdown", "tables as Markdown, on a terminal too (the default when piped)")
     switch(
         parser,
@@ -42,6 +47,19 @@ def show(document: Document | Block, options: argparse.Namespace) -> None:
 
     lines = terminal_lines(document, width_of_stream(sys.stdout))
     streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
+
+
+def show_result(result: object, document: Document | Block, options: argparse.Namespace) -> None:
+    """The result as JSON where the flags ask for it, else the document about it."""
+    if options.json:
+        print_json(result)
+    else:
+        show(document, options)
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    encoded = msgspec.json.encode(value)
+    print((encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode())
 
 
 def is_laid_out(options: argparse.Namespace) -> bool:

@@ -41,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--variant", "V", "make: one of those that `show` lists (default: the first)")
     option(parser, "--num-fewshot", "N", "make: few-shot examples per question", int)
     switch(parser, "--accept-other-source", "make: accept files with another or unknown sha256, and record it")
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,10 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, say_all, show
+from assay.cli.output import add_form_arguments, say_all, show_result
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
 from assay.core.errors import UnwritableError, UsageError
@@ -34,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--samples", "N", "answers to show per task (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
     switch(parser, "--include-per-example", "add predictions and scores to the leaderboard")
-    switch(parser, "--json", "the leaderboard of the run as JSON on stdout")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="the leaderboard of the run as JSON on stdout")
     add_view_arguments(parser)
 
 
@@ -85,10 +82,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
         if not written:
             print(outcome, file=sys.stderr)
         return written
-    if options.json:
-        print(msgspec.json.encode(board).decode())
-    else:
-        show(board_tables(board), options)
+    show_result(board, board_tables(board), options)
     say_all([*notes(board), *([said] if said else [])], options)
     print(outcome, file=sys.stderr)
     return written

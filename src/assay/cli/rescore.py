@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, say, say_all, show
+from assay.cli.output import add_form_arguments, say, say_all, show_result
 from assay.cli.run_flags import (
     add_allow_outside,
     add_score_workers,
@@ -43,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_allow_outside(parser)
     add_score_workers(parser)
     add_trust(parser)
-    switch(parser, "--json", "the leaderboard as JSON on stdout")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     switch(parser, "--quiet", "no progress")
     add_view_arguments(parser)
 
@@ -86,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
         print("interrupted; rerun the same command to resume", file=sys.stderr)
         return 130
     board = result.leaderboard
-    if options.json:
-        print(msgspec.json.encode(board).decode())
-    else:
-        show(board_tables(board), options)
+    show_result(board, board_tables(board), options)
     # the same command would call no model
     say_all([note for note in notes(board) if note != INCOMPLETE], options)
     if nothing := why_without_score(board):

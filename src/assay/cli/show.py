@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.export import add_where
-from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.cli.run_names import run_named
 from assay.cli.show_name import show_name
@@ -61,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
-    switch(parser, "--json", "as JSON; for a run, what it was made of; with --where, one record per line")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON; for a run, what it was made of; with --where, one record per line")
     add_view_arguments(parser)
 
 
@@ -122,7 +121,7 @@ def show_dataset(options: argparse.Namespace) -> bool:
     name, spec = found
     columns = [] if is_elsewhere(spec) else columns_of(make("dataset", spec.use, spec.options))
     if options.json:
-        print(msgspec.json.encode({"dataset": name, "spec": spec, "columns": columns}).decode())
+        print_json({"dataset": name, "spec": spec, "columns": columns})
         return True
     file = f", {spec.options['path']}" if "path" in spec.options else ""
     size = "samples that are elsewhere" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
@@ -156,7 +155,7 @@ def show_own(options: argparse.Namespace) -> None:
     """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
     kind, name, text = "your own", options.what, docstring_of(options.what)
     if options.json:
-        print(msgspec.json.encode({"kind": kind, "name": name, "object": name, "doc": text}).decode())
+        print_json({"kind": kind, "name": name, "object": name, "doc": text})
         return
     print(f"{kind} {name}   ({name})\n\n{text}")
 
@@ -174,9 +173,9 @@ def show_tasks(options: argparse.Namespace) -> None:
         samples = preview(definition, 1 if options.samples is None else options.samples)
         if options.json:
             shown = {"definition": definition, "samples": [sample for sample, _ in samples]}
-            print(msgspec.json.encode(shown).decode())
+            print_json(shown)
             continue
-        print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
+        print_json(definition, indent=2)
         for sample, asked in samples:
             print(f"\n{_sample_shown(sample, asked)}")
 
@@ -193,7 +192,7 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
         if isinstance(asked, FailureError):
             raise UsageError(f"sample `{sample.id}` cannot be asked: {asked}")
         if options.json:
-            print(msgspec.json.encode({"sample": sample, "requests": asked}).decode())
+            print_json({"sample": sample, "requests": asked})
         else:
             print(_sample_shown(sample, asked))
 

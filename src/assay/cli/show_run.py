@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli import streams
-from assay.cli.output import has_styles, is_laid_out, say, show, width_of_stream
+from assay.cli.output import has_styles, is_laid_out, print_json, say, show, width_of_stream
 from assay.cli.view_flags import view_of_run
 from assay.core.errors import UsageError
 from assay.printable import one_line
@@ -38,7 +38,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
         show_matching(folder, options, {definition.name: measure_of(definition) for definition in run.definitions})
         return
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(run), indent=2).decode())
+        print_json(run, indent=2)
         return
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
     if options.sample is not None:
@@ -98,7 +98,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
     places, total = select(folder, options.where)
     if options.json:
         for _, record in lines_at(folder / "journal.jsonl", Record, places[: options.samples]):
-            print(msgspec.json.encode(record).decode())
+            print_json(record)
         return
     shown = places[: MATCHING if options.samples is None else options.samples]
     say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)

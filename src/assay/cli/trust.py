@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from assay.cli.flags import switch
+from assay.cli.output import print_json
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         trusted = read_trusted()
         if options.json:
-            print(msgspec.json.encode(trusted).decode())
+            print_json(trusted)
         for each in () if options.json else trusted:
             print(f"{each.recorded}  {each.path}  {each.sha256[:16]}")
         return DONE
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("name a PATH: a task file, a folder of them, or a run folder; --list shows what is trusted")
     found = [row for path in options.paths for row in _looked_at(path, options)]
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(found)
     return DONE
 
 

@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from assay.cli.flags import switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE
 
@@ -26,8 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="task files, folders or built-in names (default: the ten tasks of the frozen task spec, with a summary)",
     )
-    switch(parser, "--json", "as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
-        print(msgspec.json.encode({"files": checked, "valid": not errors}).decode())
+        print_json({"files": checked, "valid": not errors})
         return BAD_INPUT if errors else DONE
     if errors:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]

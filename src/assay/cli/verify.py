@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay.cli.flags import switch
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.printable import one_line
@@ -42,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    switch(parser, "--json", "the findings as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="the findings as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     same = set(found.values()) <= {"same"} and (checked is None or checked.intact)
     if options.json:
         whole = {"tasks": found, "same": same, **({} if checked is None else {"run": checked})}
-        print(msgspec.json.encode(whole).decode())
+        print_json(whole)
     else:
         tell(checked, found, scored, here, options)
     return DONE if same else GATE_NOT_MET
