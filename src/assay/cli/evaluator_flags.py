@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.flags import option, repeated, switch
-from assay.cli.run_flags import checked_patience, key_values
+from assay.cli.run_flags import checked_patience, flag_of, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,16 +83,12 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
     if options.concurrency < 1:
         raise UsageError(f"--concurrency must be at least 1, got {options.concurrency}")
-    sources = {
-        "--evaluator-command": bool(options.evaluator_command),
-        "--evaluator-url": bool(options.evaluator_url),
-        "--judge-model": bool(options.judge_model),
-    }
-    given = [flag for flag, there in sources.items() if there]
+    sources = ("evaluator_command", "evaluator_url", "judge_model")
+    given = [name for name in sources if getattr(options, name)]
     if len(given) != 1:
-        found = f"; got {' and '.join(given)}" if given else ""
-        raise UsageError(f"no evaluator given: use one of {', '.join(sources)}{found}")
-    refuse_without_effect(options, given[0].removeprefix("--").replace("-", "_"))
+        got = f"; got {' and '.join(map(flag_of, given))}" if given else ""
+        raise UsageError(f"no evaluator given: use one of {', '.join(map(flag_of, sources))}{got}")
+    refuse_without_effect(options, given[0])
     if options.evaluator_command:
         return [_command(options)]
     if options.evaluator_url:
@@ -104,18 +100,14 @@ def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
     """`UsageError` for flags that are given and mean nothing to who scores."""
     for name, sources in _COUNTS_FOR.items():
         if getattr(options, name) not in (None, [], False) and source not in sources:
-            theirs = " or ".join(map(_flag, sources))
-            raise UsageError(f"{_flag(name)} is for {theirs} and has no effect with {_flag(source)}; leave it out")
+            theirs = " or ".join(map(flag_of, sources))
+            raise UsageError(f"{flag_of(name)} is for {theirs} and has no effect with {flag_of(source)}; leave it out")
 
 
 def evaluations_in_flight(options: argparse.Namespace) -> int:
     """How many evaluations may be asked for at once, so that `--concurrency` calls are under way."""
     concurrency: int = options.concurrency
     return concurrency * (options.evaluator_batch or 1)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def read_artifact(path: str) -> str:
@@ -205,7 +197,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
                 patience_seconds=checked_patience(options.patience),
             )
         ),
-        quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
+        quality_dimensions=_weights(options.dimension),
         hard_constraints=options.constraint,
         timeout_seconds=None,
     )
@@ -216,20 +208,16 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
+def _weights(dimensions: list[str]) -> dict[str, float]:
+    weights: dict[str, float] = {}
     for dimension in dimensions:
-        name, equals, weight = dimension.rpartition("=")
+        name, equals, text = dimension.rpartition("=")
         if not equals:
-            name, weight = weight, "1"
-        if name in (known for known, _ in pairs):
+            name, text = text, "1"
+        if name in weights:
             raise UsageError(f"--dimension {name} is given twice")
-        pairs.append((name, weight))
-    return pairs
-
-
-def _weight(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError(f"--dimension {name}={text}: the weight must be a number") from error
+        try:
+            weights[name] = float(text)
+        except ValueError as error:
+            raise UsageError(f"--dimension {name}={text}: the weight must be a number") from error
+    return weights

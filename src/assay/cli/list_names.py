@@ -36,13 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay import catalog
+    from assay.tasks.load import BUILT_IN
 
     if options.what == [LIBRARY]:
         return tell(lm_eval_tasks(options), options)
     if options.what == [INSPECT_LIBRARY]:
         return tell(inspect_tasks(options), options)
     if options.what == [EXAMPLES]:
-        return tell(searched({EXAMPLES: example_projects()}, options), options)
+        return tell(searched({EXAMPLES: examples()}, options), options)
     asked = [singular(word) for word in options.what]
     kinds = [word for word in asked if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         return list_tasks(words, options)
     found = {kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG}
     if not kinds:
-        found = {TASK_SETS: built_in(), EXAMPLES: example_projects(), **found}
+        found = {TASK_SETS: BUILT_IN, EXAMPLES: examples(), **found}
     return tell(searched(found, options), options)
 
 
@@ -71,10 +72,6 @@ def searched(found: dict[str, dict[str, str]], options: argparse.Namespace) -> d
         return found
     held = options.search.casefold()
     return {kind: {name: names[name] for name in names if held in name.casefold()} for kind, names in found.items()}
-
-
-def example_projects() -> dict[str, str]:
-    return examples()
 
 
 def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
@@ -157,12 +154,6 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
         else:
             broken.append(error)
     return {"tasks": tasks}, broken
-
-
-def built_in() -> dict[str, str]:
-    from assay.tasks.load import BUILT_IN
-
-    return BUILT_IN
 
 
 def singular(word: str) -> str:

@@ -68,23 +68,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.cli.show_run import show_run
 
-    path = Path(run_named(options.what))
+    what, path = options.what, Path(run_named(options.what))
     if (path / "run.json").exists():
         show_run(path, options)
     elif options.where is not None:
-        raise UsageError(f"--where picks attempts of a run, and {options.what} is not a run folder")
-    elif not path.exists() and show_name(options):
-        pass
-    elif ":" in options.what and not path.exists() and not options.what.startswith(LIBRARIES):
+        raise UsageError(f"--where picks attempts of a run, and {what} is not a run folder")
+    elif what.startswith(LIBRARIES):
+        show_tasks(options)
+    elif not path.exists() and ":" in what:
         show_own(options)
-    elif options.what.startswith(LIBRARIES) or not show_dataset(options):
-        if (
-            not options.what.startswith(LIBRARIES)
-            and not path.exists()
-            and path.suffix == ""
-            and "/" not in options.what
-        ):
-            refuse_unknown(options.what)
+    elif (path.exists() or not show_name(options)) and not show_dataset(options):
+        if not path.exists() and path.suffix == "" and "/" not in what:
+            refuse_unknown(what)
         show_tasks(options)
     return DONE
 
@@ -127,13 +122,8 @@ def show_dataset(options: argparse.Namespace) -> bool:
     size = "samples that are elsewhere" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
     print(f"dataset {name}   ({spec.use}{file}; {size})\n")
     rows = [
-        [
-            column.name,
-            _types_shown(column),
-            str(column.missing) if column.missing else "",
-            _example_shown(column.example),
-        ]
-        for column in columns
+        [each.name, _types_shown(each), str(each.missing) if each.missing else "", _example_shown(each.example)]
+        for each in columns
     ]
     if rows:
         show(TextTable(header=["column", "type", "missing", "example"], rows=rows, numeric_from=9), options)
@@ -153,11 +143,11 @@ def _example_shown(value: object) -> str:
 
 def show_own(options: argparse.Namespace) -> None:
     """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
-    kind, name, text = "your own", options.what, docstring_of(options.what)
+    name, text = options.what, docstring_of(options.what)
     if options.json:
-        print_json({"kind": kind, "name": name, "object": name, "doc": text})
-        return
-    print(f"{kind} {name}   ({name})\n\n{text}")
+        print_json({"kind": "your own", "name": name, "object": name, "doc": text})
+    else:
+        print(f"your own {name}   ({name})\n\n{text}")
 
 
 def show_tasks(options: argparse.Namespace) -> None:

@@ -78,9 +78,7 @@ def check_file(path: Path) -> dict[str, Any]:
 
     if path.suffix in (".yaml", ".yml"):
         return _yaml_file(path)
-    if looks_like_spec_file(path):
-        return _spec_file(path)
-    return _task_file(path)
+    return _spec_file(path) if looks_like_spec_file(path) else _task_file(path)
 
 
 def _spec_file(path: Path) -> dict[str, Any]:

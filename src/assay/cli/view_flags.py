@@ -13,7 +13,6 @@ from assay.cli.flags import option, repeated
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.costs.prices import Prices
     from assay.reports.view import View
 
 
@@ -31,13 +30,14 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
+    from assay.costs.prices import find_prices
     from assay.reports.view import View, metadata_key
 
     return View(
         level=checked_level(options.level, level),
         by=tuple(metadata_key(text, "--by") for text in options.by),
         group_by=metadata_key(options.group_by, "--group-by") if options.group_by else group_by,
-        prices=prices_from(options.prices) if options.prices else None,
+        prices=find_prices(Path(options.prices)) if options.prices else None,
     )
 
 
@@ -71,9 +71,3 @@ def checked_level(given: float | None, default: float = 0.95) -> float:
     if not 0 < level < 1:
         raise UsageError(f"--level must be between 0 and 1, such as 0.95, got {level}")
     return level
-
-
-def prices_from(path: str) -> Prices:
-    from assay.costs.prices import find_prices
-
-    return find_prices(Path(path))
