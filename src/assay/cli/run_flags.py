@@ -200,49 +200,32 @@ def flag_of(setting: str) -> str:
 
 
 def config_of(options: argparse.Namespace) -> RunConfig:
+    """A flag that is called like a setting is that setting; what the others become stands here."""
+    from assay.core.config import RunConfig
     from assay.reports.view import metadata_key
     from assay.runs.plan import make_config
 
     for name in ("workers", "shard_size"):
         if (value := getattr(options, name)) is not None and value < 1:
             raise UsageError(f"{flag_of(name)} must be at least 1, got {value}")
-    return make_config(
-        called=flag_of,
-        model=options.model[0] if options.model else "toy",
-        model_options=key_values(options.model_arg, "--model-arg"),
-        temperature=options.temperature,
-        top_p=options.top_p,
-        max_tokens=options.max_tokens,
-        stop=tuple(options.stop) if options.stop else None,
-        seed=options.seed,
-        logprobs=options.logprobs,
-        reasoning_effort=options.reasoning_effort,
-        system=system_text(options.system),
-        prefill=options.prefill,
-        keep_thinking=options.keep_thinking,
-        repeat=options.repeat,
-        limit=options.limit,
-        task_config=dict(key_texts(options.config, "--config")),
-        concurrency=options.concurrency,
-        batch_size=options.batch_size,
-        timeout_seconds=options.timeout,
-        retries=options.retries,
-        score_workers=score_workers_of(options.score_workers),
-        patience_seconds=checked_patience(options.patience),
-        requests_per_minute=options.rpm,
-        tokens_per_minute=options.tpm,
-        cache=options.cache,
-        budget_cost=options.budget_cost,
-        budget_tokens=options.budget_tokens,
-        prices=options.prices,
-        level=checked_level(options.level),
-        by=tuple(metadata_key(text, "--by") for text in options.by),
-        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else None,
-        include_per_example=options.include_per_example,
-        allow_bad_tasks=options.allow_bad_tasks,
-        min_sandbox=options.min_sandbox,
-        trust=options.trust,
-    )
+    settings = {name: value for name, value in vars(options).items() if name in RunConfig.__struct_fields__}
+    settings |= {
+        "model": options.model[0] if options.model else "toy",
+        "model_options": key_values(options.model_arg, "--model-arg"),
+        "stop": tuple(options.stop) if options.stop else None,
+        "system": system_text(options.system),
+        "only": None,  # becomes known with the samples
+        "task_config": key_texts(options.config, "--config"),
+        "timeout_seconds": options.timeout,
+        "score_workers": score_workers_of(options.score_workers),
+        "patience_seconds": checked_patience(options.patience),
+        "requests_per_minute": options.rpm,
+        "tokens_per_minute": options.tpm,
+        "level": checked_level(options.level),
+        "by": tuple(metadata_key(text, "--by") for text in options.by),
+        "group_by": metadata_key(options.group_by, "--group-by") if options.group_by else None,
+    }
+    return make_config(called=flag_of, **settings)
 
 
 def system_text(given: str | None) -> str | None:
@@ -338,7 +321,7 @@ def add_allow_outside(parser: argparse._ActionsContainer) -> None:
 def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
     """The values of `add_task_parameters` and `add_allow_outside`, as `load_tasks` takes them."""
     return {
-        "config": dict(key_texts(options.config, "--config")),
+        "config": key_texts(options.config, "--config"),
         "dataset": options.dataset_key,
         "models": models_by_key(options.model_for),
         "allow_outside": options.allow_outside,

@@ -291,11 +291,14 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
                     )
         finally:
             progress.end()
+    return await result_of(folder, config, stop)
+
+
+async def result_of(folder: Path, config: RunConfig, stop: Stop) -> RunResult:
+    """The end of a run: what became of it, as its journal says."""
     board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    remaining = any(row.remaining for row in board.tasks)
-    return RunResult(
-        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if remaining else None
-    )
+    stopped = stop.reason if any(row.remaining for row in board.tasks) else None
+    return RunResult(folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stopped)
 
 
 def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listeners: Listeners) -> int:

@@ -23,10 +23,8 @@ from assay.core.run_file import RunFile
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.own_functions import is_here
-from assay.reports.view import view_of
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, RunResult, begin
-from assay.runs.finish import finish
+from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
 from assay.runs.folder import default_folder, prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Lending, Terms, WorkerReport
 from assay.runs.listeners import Listeners
@@ -75,16 +73,14 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
             merged = merge_shards(folder, journal)
     finally:
         progress.end()
-    board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    left = merge_result(merged, board).remaining
+    result = await result_of(folder, config, stop)
+    left = merge_result(merged, result.leaderboard).remaining
     if left and not stop.asked:
         raise UsageError(
             f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
             "Is the run folder on storage that every node sees? Run the same command again to make them."
         )
-    return RunResult(
-        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if left else None
-    )
+    return result
 
 
 async def _run_shards(
