@@ -154,5 +154,5 @@ def _is_a_key(name: str) -> bool:
 
 def named_variable(text: str) -> str | None:
     """The variable that a text names if it is `$NAME` or `${NAME}` and nothing else."""
-    found = re.fullmatch(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", text)
-    return (found[1] or found[2]) if found else None
+    match = re.fullmatch(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", text)
+    return (match[1] or match[2]) if match else None

@@ -98,8 +98,8 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
         for file in dict.fromkeys(each.task for each in policies)
     ]
     unread = [file for file, rest in rests if not rest]
-    found = [*(check for _, rest in rests for check in rest), *checks]
-    return [*check_files(options.tasks, unread, known=found), *found]
+    all_checks = [*(check for _, rest in rests for check in rest), *checks]
+    return [*check_files(options.tasks, unread, known=all_checks), *all_checks]
 
 
 def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
@@ -108,7 +108,7 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
     from assay.runs.plan import plan_runs
     from assay.tasks.check import Finding
 
-    found: dict[Finding, None] = {}
+    findings: dict[Finding, None] = {}
     for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
         own = [task.definition for task in loaded if task.places and task.places.document is places.document]
         for run in plan_runs(own, config) if any(each.metadata.get("policies") for each in own) else ():
@@ -126,8 +126,8 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
                         place=str(position),
                         field=field,
                     )
-                    found[about] = None
-    return list(found)
+                    findings[about] = None
+    return list(findings)
 
 
 def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
@@ -145,11 +145,13 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     for check in checks:
         if check.first_sample is not None:
             print(_first_sample(check.task, check.first_sample, every=every))
-    said: set[str] = set()
+    printed: set[str] = set()
     for check in checks:
-        every_finding = [each for each in most_severe_first(check.findings) if not each.place or str(each) not in said]
+        every_finding = [
+            each for each in most_severe_first(check.findings) if not each.place or str(each) not in printed
+        ]
         findings = every_finding if every else some_of_each(every_finding)
-        said.update(map(str, findings))
+        printed.update(map(str, findings))
         if check.tried < check.samples and check.tried:
             print(
                 f"{check.task}: {check.tried:,} of {check.samples:,} samples were checked, spread evenly "
@@ -202,8 +204,8 @@ def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
 
 
 def _request_text(request: Request) -> str:
-    said = [f"{message.role}: {message.content}" for message in request.messages or ()]
-    return "\n".join(said) or f"{request.prompt or ''}{request.continuation or ''}"
+    lines = [f"{message.role}: {message.content}" for message in request.messages or ()]
+    return "\n".join(lines) or f"{request.prompt or ''}{request.continuation or ''}"
 
 
 def _indented(text: str) -> list[str]:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     a, b = read_side(options.a, view), read_side(options.b, view)
     results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)
     try:
-        found = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+        differences = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
     except UsageError:
         # a comparison that is refused hides no gate
         if results or options.junit:
@@ -77,15 +77,15 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         from assay.reports.html.diff_page import write_diff_page
 
-        write_diff_page(Path(options.html), found)
+        write_diff_page(Path(options.html), differences)
         print(f"wrote {options.html}", file=sys.stderr)
-    shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
-    show_result(shown, diff_document(found), options)
+    shown = {**msgspec.structs.asdict(differences), **({"gates": results} if results else {})}
+    show_result(shown, diff_document(differences), options)
     for name in (options.a, options.b):
-        if said := marks_sentence(Path(name)):
-            print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)
+        if remarks := marks_sentence(Path(name)):
+            print(f"{name}: {remarks}", file=sys.stderr if options.json else sys.stdout)
     if results or options.junit:
-        write_for_ci(options, b.board, results, partial(diff_summary, found, results))
+        write_for_ci(options, b.board, results, partial(diff_summary, differences, results))
     return DONE if tell_gates(results, options) else GATE_NOT_MET
 
 

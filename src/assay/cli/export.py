@@ -135,12 +135,12 @@ def picked(sources: list[RunSource], where: str, rows: str) -> list[RunSource]:
 
     if rows != "attempts":
         raise UsageError("--where picks attempts, and a task's numbers are over all of them: leave out --rows tasks")
-    found = []
+    picked_sources = []
     for source in sources:
         places, total = select(source.folder, where, source.label)
         print(f"{source.label}: {len(places):,} of {total:,} attempts match", file=sys.stderr)
-        found.append(replace(source, picked=frozenset(places)))
-    return found
+        picked_sources.append(replace(source, picked=frozenset(places)))
+    return picked_sources
 
 
 def to_stdout(table: Table, form: str) -> None:

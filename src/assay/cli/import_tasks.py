@@ -45,15 +45,15 @@ def run(options: argparse.Namespace) -> int:
     if not source.is_file():
         raise UsageError(f"{source}: there is no such file")
     out = Path(options.output or f"tasks/{task_name(source.stem)}")
-    found = imported(options, source)
-    write_imported(found, source, out, partial=options.partial)
+    result = imported(options, source)
+    write_imported(result, source, out, partial=options.partial)
     for definition in load_tasks([str(out)]):
         print(f"{definition.source}  {definition.dataset.size:,} samples")
-    for sentence in found.remarks:
+    for sentence in result.remarks:
         print(f"note: {sentence}", file=sys.stderr)
-    for sentence in found.losses:
+    for sentence in result.losses:
         print(f"not carried over: {sentence}", file=sys.stderr)
-    for sentence in found.left_behind:
+    for sentence in result.left_behind:
         print(f"left behind: {sentence}", file=sys.stderr)
     return DONE
 

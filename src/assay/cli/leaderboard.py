@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     runs = runs_named(options.runs)
     view = view_of_runs(options, runs)
     sides = [read_side(run, view) for run in runs]
-    found = standings_of(
+    standings = standings_of(
         sides,
         view,
         normalisation=options.normalise,
@@ -71,22 +71,22 @@ def run(options: argparse.Namespace) -> int:
         if baseline not in labels:
             raise UsageError(f"--baseline {baseline}: no model is called that. Models: {', '.join(labels)}")
         cells = against_baseline(list(zip(labels, sides, strict=True)), baseline, view)
-        write_standings_page(Path(options.html), found, cells, baseline)
+        write_standings_page(Path(options.html), standings, cells, baseline)
         print(f"wrote {options.html}", file=sys.stderr)
     if options.json:
-        print_json(found)
+        print_json(standings)
     elif options.csv:
-        print(standings_csv(found), end="")
+        print(standings_csv(standings), end="")
     else:
-        show(standings_document(found), options)
+        show(standings_document(standings), options)
     if options.json or options.csv:
-        for note in found.notes:
+        for note in standings.notes:
             print(note, file=sys.stderr)
     return DONE
 
 
 def chances(pairs: list[str]) -> dict[str, float]:
-    found = {}
+    shares = {}
     for pair in pairs:
         task, equals, text = pair.rpartition("=")
         try:
@@ -95,5 +95,5 @@ def chances(pairs: list[str]) -> dict[str, float]:
             share = -1.0
         if not equals or not task or not 0.0 <= share < 1.0:
             raise UsageError(f"--chance {pair!r}: expected TASK=SHARE with a share from 0 up to 1, such as quiz=0.25")
-        found[task] = share
-    return found
+        shares[task] = share
+    return shares

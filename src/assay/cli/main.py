@@ -87,12 +87,12 @@ def _main(arguments: list[str]) -> int:
     )
     switch(parser, "--version", "print the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
-    asked = next((word for word in arguments if not word.startswith("-")), None)
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
     for verb, summary in VERBS.items():
         described = verbs.add_parser(
             verb, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if verb == asked:
+        if verb == wanted:
             importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
             if verb == arguments[0]:
                 # files may stand before, between and after flags, which argparse can do only without a verb in front

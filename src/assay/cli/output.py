@@ -115,9 +115,9 @@ def has_styles(stream: TextIO, options: argparse.Namespace | None = None) -> boo
 
 def width_of_stream(stream: TextIO) -> int:
     """Columns: what COLUMNS says, else the terminal; what is piped has no limit."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):

@@ -70,7 +70,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     from assay.runs.finish import write_derived
 
     board = build_leaderboard(folder, view_of_run(options, folder))
-    said = marks_sentence(folder)
+    remarks = marks_sentence(folder)
     outcome = f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}"
     written = True
     try:
@@ -83,6 +83,6 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
             print(outcome, file=sys.stderr)
         return written
     show_result(board, board_tables(board), options)
-    say_all([*notes(board), *([said] if said else [])], options)
+    say_all([*notes(board), *([remarks] if remarks else [])], options)
     print(outcome, file=sys.stderr)
     return written

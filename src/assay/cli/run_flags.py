@@ -246,13 +246,13 @@ def system_text(given: str | None) -> str | None:
 
 def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
     """`key=value` pairs; a value that is JSON (a number, true, a list) is that, anything else is text."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, text in key_texts(pairs, flag).items():
         try:
-            found[key] = msgspec.json.decode(text)
+            values[key] = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            found[key] = text
-    return found
+            values[key] = text
+    return values
 
 
 def add_trust(parser: argparse._ActionsContainer) -> None:
@@ -359,13 +359,13 @@ def _documents(given: list[str]) -> dict[str, str]:
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
     """`key=value` pairs as they were written: what a value means is for whoever knows the key to say."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
-        found[key] = text
-    return found
+        texts[key] = text
+    return texts
 
 
 def add_score_workers(parser: argparse._ActionsContainer) -> None:
@@ -394,18 +394,18 @@ def checked_patience(minutes: float) -> float:
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:
-    found = key_texts(pairs, "--model-for")
-    for key, name in found.items():
+    models = key_texts(pairs, "--model-for")
+    for key, name in models.items():
         if not name:
             raise UsageError(f"--model-for '{key}=': expected KEY=MODEL")
-    return found
+    return models
 
 
 def resources_of(pairs: list[str]) -> dict[str, float]:
     """`accelerator=1` and the like, by the names that the nodes of the cluster gave."""
-    found: dict[str, float] = {}
+    resources: dict[str, float] = {}
     for name, value in key_values(pairs, "--worker-resource").items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise UsageError(f"--worker-resource {name}={value}: expected NAME=AMOUNT, an amount above zero")
-        found[name] = float(value)
-    return found
+        resources[name] = float(value)
+    return resources

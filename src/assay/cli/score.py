@@ -115,7 +115,7 @@ async def _score_all(
                 say(how)
             if not options.no_preflight:
                 await preflight(evaluator, examples[0] if examples else None, options.task_model, patient=patient)
-            found = await score_artifact(
+            score = await score_artifact(
                 patient, artifact, examples, options.task_model, concurrency=evaluations_in_flight(options)
             )
         except AssayError as error:
@@ -125,11 +125,11 @@ async def _score_all(
             continue
         finally:
             await evaluator.close()
-        if found.mean is None and len(evaluators) > 1:
-            failure = found.examples[0].failure
+        if score.mean is None and len(evaluators) > 1:
+            failure = score.examples[0].failure
             excluded[_unused(evaluator.name, excluded)] = failure.message if failure else "nothing was scored"
         else:
-            scores.append(found)
+            scores.append(score)
     return scores, excluded
 
 

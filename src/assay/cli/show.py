@@ -110,10 +110,10 @@ def show_dataset(options: argparse.Namespace) -> bool:
         return False
     from assay.tasks.declarative.load import read_dataset
 
-    found = read_dataset(options.what, allow_outside=options.allow_outside)
-    if found is None:
+    dataset = read_dataset(options.what, allow_outside=options.allow_outside)
+    if dataset is None:
         return False
-    name, spec = found
+    name, spec = dataset
     columns = [] if is_elsewhere(spec) else columns_of(make("dataset", spec.use, spec.options))
     if options.json:
         print_json({"dataset": name, "spec": spec, "columns": columns})
@@ -166,52 +166,52 @@ def show_tasks(options: argparse.Namespace) -> None:
             print_json(shown)
             continue
         print_json(definition, indent=2)
-        for sample, asked in samples:
-            print(f"\n{_sample_shown(sample, asked)}")
+        for sample, requests in samples:
+            print(f"\n{_sample_shown(sample, requests)}")
 
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
     """One sample of a task, and exactly what a model is asked about it; nothing runs."""
     from assay.runs.assemble import preview_sample
 
-    found = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
-    if not found:
+    previews = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
+    if not previews:
         sizes = ", ".join(f"{each.name} has {each.dataset.size:,}" for each in definitions)
         raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
-    for sample, asked in found:
-        if isinstance(asked, FailureError):
-            raise UsageError(f"sample `{sample.id}` cannot be asked: {asked}")
+    for sample, requests in previews:
+        if isinstance(requests, FailureError):
+            raise UsageError(f"sample `{sample.id}` cannot be asked: {requests}")
         if options.json:
-            print_json({"sample": sample, "requests": asked})
+            print_json({"sample": sample, "requests": requests})
         else:
-            print(_sample_shown(sample, asked))
+            print(_sample_shown(sample, requests))
 
 
-def _sample_shown(sample: Sample, asked: list[Request] | FailureError) -> str:
+def _sample_shown(sample: Sample, requests: list[Request] | FailureError) -> str:
     if sample.row is None:
         from assay.tasks.media_files import named_files
 
         files = "".join(f"({kind}: {name})\n" for kind, name in named_files(sample.extras))
         return f"sample {sample.id}, as it is asked:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"
     row = f"sample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}"
-    if isinstance(asked, FailureError):
-        return f"{row}\ncannot be asked: {asked}"
-    if not asked:
+    if isinstance(requests, FailureError):
+        return f"{row}\ncannot be asked: {requests}"
+    if not requests:
         return f"{row}\nno model is asked, or only the task's own Python decides what; `assay check` goes through it"
     lines = [row]
-    for number, request in enumerate(asked, 1):
-        lines.append(f"turn {number} is asked:" if len(asked) > 1 else "as it is asked:")
+    for number, request in enumerate(requests, 1):
+        lines.append(f"turn {number} is asked:" if len(requests) > 1 else "as it is asked:")
         lines.append(_request_shown(request))
     return "\n".join(lines) + "\n"
 
 
 def _request_shown(request: Request) -> str:
     """Roles and contents, or the prompt, and what else is sent with them."""
-    said = [f"{message.role}: {message.content}" for message in request.messages or ()]
+    lines = [f"{message.role}: {message.content}" for message in request.messages or ()]
     settings = {
         name: value
         for name, value in msgspec.to_builtins(request).items()
         if name not in ("messages", "prompt", "attempt")
     }
-    shown = "\n".join(said) or str(request.prompt)
+    shown = "\n".join(lines) or str(request.prompt)
     return f"{shown}\nwith: {msgspec.json.encode(settings).decode()}" if settings else shown

@@ -31,10 +31,10 @@ def show_name(options: argparse.Namespace) -> bool:
         if at and not options.json:
             print()
         _show(kind, parts.get(kind), types.get(kind), options)
-    found = _types_of_kind(name)
-    if found:
-        _show_kind(found, options)
-    return bool(parts or types or found)
+    of_kind = _types_of_kind(name)
+    if of_kind:
+        _show_kind(of_kind, options)
+    return bool(parts or types or of_kind)
 
 
 def _show(kind: str, target: str | None, reference: TypeReference | None, options: argparse.Namespace) -> None:
@@ -72,8 +72,8 @@ def _types_of_kind(name: str) -> list[TypeReference]:
     """All types of a kind (`scorer`, `solver`, …), where there are several to choose from."""
     from assay.tasks.declarative.reference import types_of
 
-    found = types_of(name) or types_of(name.removesuffix("s"))
-    return found if len(found) > 1 else []
+    types = types_of(name) or types_of(name.removesuffix("s"))
+    return types if len(types) > 1 else []
 
 
 def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace) -> None:

@@ -102,9 +102,9 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
         return
     shown = places[: MATCHING if options.samples is None else options.samples]
     say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
-    found = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in found)
-    for record in found:
+    records = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
+    beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
+    for record in records:
         print()
         show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
     if len(places) > len(shown):
@@ -118,12 +118,12 @@ def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, o
     from assay.reports.worst_attempts import attempts_of, some_attempts
 
     journal, sample = folder / "journal.jsonl", options.sample
-    found = attempts_of(journal, sample) if journal.exists() else []
-    if not found:
+    attempts = attempts_of(journal, sample) if journal.exists() else []
+    if not attempts:
         raise UsageError(f"no attempt at a sample `{sample}` is in {journal}; ids are those of the task's records")
-    others = some_attempts(journal, {record.task for record in found}, COMPARED)
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in [*found, *others])
-    for place, record in enumerate(found):
+    others = some_attempts(journal, {record.task for record in attempts}, COMPARED)
+    beginnings = beginnings_of(msgspec.to_builtins(record) for record in [*attempts, *others])
+    for place, record in enumerate(attempts):
         if place:
             print()
         show_attempt(attempt_text(record, measures, longest=None, config=config, beginnings=beginnings), options)

@@ -148,11 +148,11 @@ def _error_at(path: Path, sentence: str) -> dict[str, Any]:
     """A sentence that begins with file:line:column, taken apart for the table."""
     from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
 
-    found = PLACED_SENTENCE.match(sentence)
-    if found is None:
+    match = PLACED_SENTENCE.match(sentence)
+    if match is None:
         return _error(path, 0, "declarative", "", sentence)
-    file, line, column = found[1].rsplit(":", 2)
-    error = _error(Path(file), int(line), "declarative", found[2] or "", found[3])
+    file, line, column = match[1].rsplit(":", 2)
+    error = _error(Path(file), int(line), "declarative", match[2] or "", match[3])
     return {**error, "column": int(column)}
 
 

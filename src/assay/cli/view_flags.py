@@ -45,8 +45,8 @@ def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> 
     """The level and the clusters of all the results, and over them what the flags say now."""
     from assay.reports.view import view_of_results
 
-    asked = view_of_results(sources, options.level)
-    return view_from(options, level=asked.level, group_by=asked.group_by)
+    recorded = view_of_results(sources, options.level)
+    return view_from(options, level=recorded.level, group_by=recorded.group_by)
 
 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
@@ -54,15 +54,15 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     from assay.core.run_file import read_run_file
     from assay.reports.view import view_of
 
-    asked = view_of(read_run_file(folder).config, folder)
-    said = view_from(options, level=asked.level, group_by=asked.group_by)
+    recorded = view_of(read_run_file(folder).config, folder)
+    given = view_from(options, level=recorded.level, group_by=recorded.group_by)
     return msgspec.structs.replace(
-        asked,
-        level=said.level,
-        by=said.by or asked.by,
-        group_by=said.group_by,
-        per_example=asked.per_example or getattr(options, "include_per_example", False),
-        prices=said.prices if options.prices else asked.prices,
+        recorded,
+        level=given.level,
+        by=given.by or recorded.by,
+        group_by=given.group_by,
+        per_example=recorded.per_example or getattr(options, "include_per_example", False),
+        prices=given.prices if options.prices else recorded.prices,
     )
 
 

@@ -22,7 +22,7 @@ def costs_of(
     if quote is None:
         return np.full(len(paid_in), np.nan)
     tokens: list[Any] = [column.astype(np.float64) for column in (paid_in, paid_out, from_server_cache)]
-    found = np.asarray(quote.price.of(*tokens), np.float64)
+    costs = np.asarray(quote.price.of(*tokens), np.float64)
     if quote.price.input or quote.price.output:
-        found[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
-    return found
+        costs[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
+    return costs

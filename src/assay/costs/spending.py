@@ -130,10 +130,10 @@ def generation_usage(definition: TaskDefinition) -> list[Usage]:
 
 def with_generation(judges: Mapping[str, Spending], definitions: Iterable[TaskDefinition]) -> dict[str, Spending]:
     """What other models used, with what they used to write samples."""
-    found = {name: replace(spent) for name, spent in judges.items()}
+    spent_by_model = {name: replace(spent) for name, spent in judges.items()}
     for usage in (usage for definition in definitions for usage in generation_usage(definition)):
-        found.setdefault(usage.model, Spending()).add_usage(usage)
-    return found
+        spent_by_model.setdefault(usage.model, Spending()).add_usage(usage)
+    return spent_by_model
 
 
 class _HasCompletions(Protocol):
@@ -199,10 +199,10 @@ def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
     """A line for every model, one for all of them where there are several, and why a cost is not known."""
-    said = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
+    lines = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
     if len(rows) > 1:
-        said.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
-    return [*said, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
+        lines.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
+    return [*lines, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
 
 
 def _used_in_words(row: Spent) -> str:
@@ -223,9 +223,9 @@ def _it(models: Sequence[str]) -> str:
 
 def reasons_together(reasons: Iterable[str]) -> list[str]:
     """Each reason once, the models without a price in one sentence."""
-    found = list(dict.fromkeys(reasons))
-    unpriced = [match[1] for reason in found if (match := _NO_PRICE.fullmatch(reason))]
-    others = [reason for reason in found if not _NO_PRICE.fullmatch(reason)]
+    once = list(dict.fromkeys(reasons))
+    unpriced = [match[1] for reason in once if (match := _NO_PRICE.fullmatch(reason))]
+    others = [reason for reason in once if not _NO_PRICE.fullmatch(reason)]
     return [*others, *([no_price(unpriced)] if unpriced else [])]
 
 
@@ -345,6 +345,6 @@ def _guess(spent: Spending, trace: _Trace) -> None:
     paid = [each for each in trace.completions if not each.cached]
     uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
     if uncounted:
-        asked = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
-        spent.guessed_in += about_tokens(asked) * len(uncounted)
+        prompt = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
+        spent.guessed_in += about_tokens(prompt) * len(uncounted)
         spent.guessed_out += sum(about_tokens(each.text) for each in uncounted)

@@ -51,10 +51,10 @@ def end_orphans(leader: int, mark: str) -> None:
     if sys.platform != "linux":
         return
     for _ in range(_ROUNDS):  # a killed process leaves its own children to us
-        found = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
-        if not found:
+        orphans = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
+        if not orphans:
             return
-        for pid in found:
+        for pid in orphans:
             _kill_and_reap(pid)
 
 

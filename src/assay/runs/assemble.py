@@ -122,20 +122,20 @@ def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Prev
 
 async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -> list[Preview]:
     script.answer = Completion(text="‹the model's answer›")
-    found: list[Preview] = []
+    previews: list[Preview] = []
     for sample in samples:
         script.asked = []
         try:
             if isinstance(solver, Previewable):
-                found.append((sample, [solver.request(sample)]))
+                previews.append((sample, [solver.request(sample)]))
                 continue
             await solver(sample, script.measured)
         except FailureError as error:
             if not script.asked:
-                found.append((sample, error))
+                previews.append((sample, error))
                 continue
-        found.append((sample, script.asked))
-    return found
+        previews.append((sample, script.asked))
+    return previews
 
 
 class BuiltTasks:

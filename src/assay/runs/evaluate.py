@@ -205,8 +205,8 @@ async def run_all(
     for run, keeper in zip(planned, keepers, strict=True):
         result = await run_planned(run, options)
         if keeper is not None:
-            found, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
-            result = msgspec.structs.replace(result, gates=found, gates_met=met)
+            gate_results, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
+            result = msgspec.structs.replace(result, gates=gate_results, gates_met=met)
         results.append(result)
         on_result(result)
         if result.interrupted:

@@ -194,9 +194,9 @@ class _ListenerThread:
 
 
 def _listener(wanted: object) -> Listener:
-    found: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
+    resolved: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
     try:
-        listener = found() if inspect.isclass(found) or inspect.isfunction(found) else found
+        listener = resolved() if inspect.isclass(resolved) or inspect.isfunction(resolved) else resolved
     except UsageError:
         raise
     except Exception as error:

@@ -274,9 +274,9 @@ class _Run:
 
     def _ask_how_far(self) -> None:
         now = time.monotonic()
-        asked = {id(member) for question, member in self._waiting.values() if question == "progress"}
+        queried = {id(member) for question, member in self._waiting.values() if question == "progress"}
         for member in self._members:
-            if member.shard is not None and id(member) not in asked and now - member.asked_at >= PROGRESS_SECONDS:
+            if member.shard is not None and id(member) not in queried and now - member.asked_at >= PROGRESS_SECONDS:
                 member.asked_at = now
                 self._waiting[member.actor.report.remote(self._terms(member))] = ("progress", member)
 

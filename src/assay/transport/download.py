@@ -86,7 +86,7 @@ def _redirected(url: str, answer: HttpAnswer) -> str:
 def _is_local(host: str | None) -> bool:
     """Whether any address of the host is one that is not for everybody."""
     try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError:
         return False  # whoever connects says what is wrong with it
-    return any(not ip_address(address.partition("%")[0]).is_global for address in found)
+    return any(not ip_address(address.partition("%")[0]).is_global for address in addresses)
