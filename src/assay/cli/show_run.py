@@ -18,6 +18,7 @@ from assay.printable import one_line
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.run_file import RunFile
+    from assay.core.types import Record
     from assay.reports.attempt_text import AttemptText
     from assay.reports.measure import Measure
 
@@ -34,18 +35,16 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.measure import measure_of
 
     run = read_run_file(folder)
-    if options.where is not None:
-        show_matching(folder, options, {definition.name: measure_of(definition) for definition in run.definitions})
-        return
-    if options.json:
-        print_json(run, indent=2)
-        return
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
-    if options.sample is not None:
+    if options.where is not None:
+        show_matching(folder, options, measures)
+    elif options.json:
+        print_json(run, indent=2)
+    elif options.sample is not None:
         show_sample(folder, measures, run.config, options)
-        return
-    show_state(folder, run, options)
-    show_worst(folder, measures, options)
+    else:
+        show_state(folder, run, options)
+        show_worst(folder, measures, options)
 
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
@@ -70,29 +69,32 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
 
 
 def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:
-    from assay.reports.attempt_text import attempt_text
-    from assay.reports.conversation import beginnings_of
     from assay.reports.worst_attempts import worst_attempts
 
     most = WORST if options.samples is None else options.samples
     journal = folder / "journal.jsonl"
     if most < 1 or not journal.exists():
         return
-    worst = worst_attempts(journal, measures, most)
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in worst)
-    for record in worst:
-        print()
-        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
+    _show_attempts(worst_attempts(journal, measures, most), measures, options)
     print(f"\nmore: assay show {folder} --sample ID   one sample in full")
     print(f"      assay view {folder.parent}   all of them")
+
+
+def _show_attempts(records: list[Record], measures: dict[str, Measure], options: argparse.Namespace) -> None:
+    """Some attempts, cut short; the beginnings that all of their conversations share are shown once."""
+    from assay.reports.attempt_text import attempt_text
+    from assay.reports.conversation import beginnings_of
+
+    beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
+    for record in records:
+        print()
+        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
 
 
 def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str, Measure]) -> None:
     """The attempts that a query picks, in the order of the dataset."""
     from assay.core.journal import lines_at
     from assay.core.types import Record
-    from assay.reports.attempt_text import attempt_text
-    from assay.reports.conversation import beginnings_of
     from assay.viewer.selecting import select
 
     places, total = select(folder, options.where)
@@ -102,11 +104,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
         return
     shown = places[: MATCHING if options.samples is None else options.samples]
     say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
-    records = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
-    beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
-    for record in records:
-        print()
-        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
+    _show_attempts([record for _, record in lines_at(folder / "journal.jsonl", Record, shown)], measures, options)
     if len(places) > len(shown):
         print(f"\nmore: --samples {len(places)} shows all of them")
         print(f"      assay export {folder} --where … writes a table")
