@@ -359,7 +359,7 @@ def names(kind: str) -> list[str]:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The sentence for a name nobody knows: what it is not, and what it might have been."""
+    """The message about an unknown name, with the nearest known one."""
     return f"unknown {what} `{name}`. {hint(name, sorted(known))}"
 
 

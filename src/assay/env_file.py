@@ -128,7 +128,7 @@ def _of_file() -> dict[str, str]:
 
 
 def _readable_part() -> dict[str, str]:
-    """What the file says where nobody needs it: one that cannot be read matters only to whoever looks for a key."""
+    """The variables of the file; none if it cannot be read, which matters only to those that need a key."""
     try:
         return _of_file()
     except UsageError:

@@ -1,4 +1,4 @@
-"""The flags that say who scores an artifact, shared by `score` and `optimize`, and what they become."""
+"""The flags that choose an evaluator, shared by `score` and `optimize`, and the evaluators made from them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
 
 
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
-    """`UsageError` for flags that are given and mean nothing to who scores."""
+    """`UsageError` for flags that have no effect on the chosen evaluator."""
     for name, sources in _COUNTS_FOR.items():
         if getattr(options, name) not in (None, [], False) and source not in sources:
             theirs = " or ".join(map(flag_of, sources))

@@ -16,7 +16,7 @@ from assay.core.errors import AssayError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
-"""What sysexits.h calls EX_SOFTWARE: nobody's gate and nobody's input."""
+"""EX_SOFTWARE of sysexits.h: neither a gate nor bad input."""
 DEBUG = "ASSAY_DEBUG"
 
 VERBS = {

@@ -37,7 +37,7 @@ def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None =
 
 
 def show(document: Document | Block, options: argparse.Namespace) -> None:
-    """The document on stdout, in the form that the flags ask for, or else that whoever reads it can use."""
+    """The document on stdout: in the form of the flags, else laid out on a terminal, and Markdown in a pipe."""
     if not is_laid_out(options):
         from assay.reports.markdown import markdown
 

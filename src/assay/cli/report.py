@@ -76,7 +76,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     try:
         write_derived(folder, board)
     except UnwritableError as error:
-        # a run of somebody else's, or in an archive, can be looked at all the same
+        # a run of another user, or in an archive, can still be shown
         outcome, written = f"the run was left as it is: {error}", False
     if len(options.runs) > 1:
         if not written:

@@ -358,7 +358,7 @@ def _documents(given: list[str]) -> dict[str, str]:
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
-    """`key=value` pairs as they were written: what a value means is for whoever knows the key to say."""
+    """`key=value` pairs as text; the owner of the key interprets the value."""
     texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")

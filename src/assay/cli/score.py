@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_without_effect(options: argparse.Namespace) -> None:
-    """What a search has a use for whoever scores, and `score` only for judges."""
+    """Flags that `optimize` uses with every evaluator, and `score` only with judges."""
     for flag, value in (("--objective", options.objective), ("--prices", options.prices)):
         if value and not options.judge_model and (options.evaluator_command or options.evaluator_url):
             raise UsageError(f"{flag} is for --judge-model and has no effect here; leave it out")

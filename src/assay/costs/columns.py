@@ -18,7 +18,7 @@ def costs_of(
     from_server_cache: NDArray[Any],
     uncounted: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """NaN where nobody knows: no price is known, or no answer came with a count."""
+    """NaN where the cost is unknown: there is no price, or no answer came with a count."""
     if quote is None:
         return np.full(len(paid_in), np.nan)
     tokens: list[Any] = [column.astype(np.float64) for column in (paid_in, paid_out, from_server_cache)]

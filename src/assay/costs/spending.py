@@ -252,7 +252,7 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
 
 
 def money_of(spent: Spending, quote: Quote | None) -> float:
-    """Money for what was spent, tokens that nobody counted by the rough rule; nothing where no price is known."""
+    """Money for what was spent, with uncounted tokens estimated; 0 where no price is known."""
     tokens_in, tokens_out = spent.paid_in + spent.guessed_in, spent.paid_out + spent.guessed_out
     return cost_at(quote, tokens_in, tokens_out, spent.paid_from_server_cache) or 0.0
 
@@ -296,7 +296,7 @@ def amount_text(amount: float) -> str:
 
 
 def is_told(cost: Cost | None) -> bool:
-    """Whether a column is worth its place: there is an amount, or one that nobody knows."""
+    """Whether a column is worth its place: the amount is above 0, or unknown."""
     return cost is not None and cost.amount != 0
 
 
@@ -341,7 +341,7 @@ def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
 
 
 def _guess(spent: Spending, trace: _Trace) -> None:
-    """By the rough rule, the tokens of answers that nobody counted."""
+    """Estimate the tokens of answers that came without a count."""
     paid = [each for each in trace.completions if not each.cached]
     uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
     if uncounted:

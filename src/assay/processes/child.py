@@ -1,7 +1,7 @@
-"""A running program as an event loop sees it: what it writes as it comes, how it ended, and one way to be rid of it.
+"""A running program as an event loop sees it: its output as it comes, how it ended, and one way to end it.
 
 The loop watches the pipes and the process itself; no watcher of `asyncio` is asked, which would lose the exit status
-whenever somebody else looks first whether the program has ended.
+whenever other code waits for the program first.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ async def run_all(
     cannot_tell_passes: bool = False,
     on_result: Callable[[RunResult], None] = lambda result: None,
 ) -> list[RunResult]:
-    """Every planned run, one after the other; the rest is left out when somebody interrupts one."""
+    """Every planned run, one after the other; an interrupted one is the last."""
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = [_gates_of(run, gates, baseline) for run in planned]
@@ -237,7 +237,7 @@ def run_evaluation(
     """One run with exactly this config, or the rest of the run that the folder holds.
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
-    `resume_foreign` takes attempts that somebody else made as they are.
+    `resume_foreign` accepts attempts that another user or machine made.
     """
     check_settings(config)
     definitions, config = keep_picked(definitions, config)

@@ -42,7 +42,7 @@ def _why(rows: list[TaskRow]) -> str:
 
 
 def _counts(rows: list[TaskRow]) -> dict[str, int]:
-    """What became of the attempts, in words; only what there is any of."""
+    """How many attempts have no score, by reason; reasons without any are left out."""
     counts = {
         "failed": sum(row.failed + row.timeouts for row in rows),
         "excluded by the task's own rules": sum(row.excluded for row in rows),

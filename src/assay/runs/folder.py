@@ -50,7 +50,7 @@ def prepare_folder(
 ) -> None:
     """The folder holds this run or none; another run in it is refused, or moved aside when `fresh`.
 
-    Attempts in it that somebody else made are refused too, unless told to take them; a shard takes only its own.
+    Attempts that another user or machine made are refused, unless `resume_foreign`; a shard looks at its own only.
     """
     path = folder / "run.json"
     if fresh and (path.exists() or holds_attempts(folder)):

@@ -36,7 +36,7 @@ class Progress:
         """What is going to run, before it begins, and the journal that holds what earlier sessions made."""
 
     def watch(self, state: Callable[[], RequestState | None]) -> None:
-        """Where to look how many requests are under way."""
+        """`state` reports how many requests are in flight."""
 
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None: ...
 

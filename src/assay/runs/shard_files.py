@@ -97,7 +97,7 @@ def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
 
 
 def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
-    """The keys of attempts that somebody finished in any file that covers samples of this shard."""
+    """The keys of attempts that are finished in any file that covers samples of this shard."""
     finished = KeySet()
     for other, path in shard_files(folder):
         if other.overlaps(shard):
@@ -123,7 +123,7 @@ class Merged(NamedTuple):
     repeated: int
     """Finished attempts found more than once; one of each counts."""
     failed: int
-    """Failed attempts added: nobody has finished them so far."""
+    """Failed attempts added; none of them is finished so far."""
 
 
 def merge_shards(folder: Path, journal: Journal) -> Merged:
@@ -149,7 +149,7 @@ def remove_files(merged: Merged) -> None:
         try:
             folder.rmdir()
         except OSError:
-            pass  # somebody began another attempt meanwhile
+            pass  # another worker has started on a shard meanwhile
 
 
 class _Merge:

@@ -31,7 +31,7 @@ class Exam:
     """What is known of a model: what it says to a question, and a request that it must fail."""
 
     answer: Callable[[int, int], str] | None = None
-    """What it says to `compute: A + B`; None where nobody knows."""
+    """What it says to `compute: A + B`; None where that is unknown."""
     breaking: Request | None = None
     """None is for models that nothing breaks."""
 

@@ -88,5 +88,5 @@ def _is_local(host: str | None) -> bool:
     try:
         addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError:
-        return False  # whoever connects says what is wrong with it
+        return False  # connecting reports what is wrong with it
     return any(not ip_address(address.partition("%")[0]).is_global for address in addresses)
