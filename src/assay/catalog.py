@@ -359,7 +359,7 @@ def names(kind: str) -> list[str]:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The sentence for a name nobody knows: what it is not, and what it might have been."""
+    """The message about an unknown name, with the nearest known one."""
     return f"unknown {what} `{name}`. {hint(name, sorted(known))}"
 
 
@@ -381,7 +381,7 @@ def import_object(target: str) -> Any:
         raise UsageError(f"`{target}` is not of the form `package.module:object`")
     here = os.getcwd()
     try:
-        found: Any = importlib.import_module(module_name)
+        value: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
             near = nearest(module_name, [each.stem for each in Path(here).glob("*.py")])
@@ -404,11 +404,11 @@ def import_object(target: str) -> Any:
         raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            value = getattr(value, part)
         except AttributeError as error:
-            known = [name for name in dir(found) if not name.startswith("_")]
+            known = [name for name in dir(value) if not name.startswith("_")]
             raise UsageError(f"`{target}`: {unknown_name('name in ' + module_name, part, known)}") from error
-    return found
+    return value
 
 
 def _entry_points(kind: str) -> dict[str, Any]:

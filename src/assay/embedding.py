@@ -56,13 +56,13 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _usable(model: Model, answer: Completion) -> Vector:
-    found = answer.embedding
-    if not found:
+    vector = answer.embedding
+    if not vector:
         raise _failure(model, "bad_output", "it answered without an embedding")
-    length = math.hypot(*found)
+    length = math.hypot(*vector)
     if not math.isfinite(length) or length == 0:
         raise _failure(model, "bad_output", "its embedding has no direction: it is zero, or not finite")
-    return found
+    return vector
 
 
 def _failure(model: Model, kind: str, message: str) -> FailureError:

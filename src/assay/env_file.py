@@ -128,7 +128,7 @@ def _of_file() -> dict[str, str]:
 
 
 def _readable_part() -> dict[str, str]:
-    """What the file says where nobody needs it: one that cannot be read matters only to whoever looks for a key."""
+    """The variables of the file; none if it cannot be read, which matters only to those that need a key."""
     try:
         return _of_file()
     except UsageError:
@@ -154,5 +154,5 @@ def _is_a_key(name: str) -> bool:
 
 def named_variable(text: str) -> str | None:
     """The variable that a text names if it is `$NAME` or `${NAME}` and nothing else."""
-    found = re.fullmatch(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", text)
-    return (found[1] or found[2]) if found else None
+    match = re.fullmatch(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", text)
+    return (match[1] or match[2]) if match else None

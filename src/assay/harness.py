@@ -9,11 +9,9 @@ Thin doors to the one runner: what these functions return is what `assay run` wr
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +22,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Metric, ModelAdapter, close_part
 from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
+from assay.event_loop import run_anywhere
 from assay.models.adapters.python_callable import as_model
 from assay.reports.board.types import Leaderboard, TaskRow, write_leaderboard_file
 from assay.runs.evaluate import run_evaluation
@@ -85,12 +84,7 @@ def code_exec(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]
         finally:
             await close_part(scorer)
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(score())
-    with ThreadPoolExecutor(1) as thread:  # a notebook's loop is running already
-        return thread.submit(asyncio.run, score()).result()
+    return run_anywhere(score())
 
 
 METRIC_FNS: dict[str, Metric] = {

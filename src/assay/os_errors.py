@@ -26,9 +26,9 @@ def is_file(path: Path) -> bool:
 
 def reason(error: OSError) -> str:
     """Why it failed and, where there is something to do, what."""
-    said = error.strerror or str(error) or type(error).__name__
+    message = error.strerror or str(error) or type(error).__name__
     advice = _ADVICE.get(error.errno or 0)
-    return f"{said}; {advice}" if advice else said
+    return f"{message}; {advice}" if advice else message
 
 
 def sentence(error: OSError) -> str:

@@ -46,13 +46,13 @@ def is_here(name: object) -> bool:
 
 def find_here(name: str) -> Callable[..., Any]:
     """The function behind `here:…`; `UsageError` in every other process than the one that was handed it."""
-    found = _handed_over.get(name)
-    if found is None:
+    function = _handed_over.get(name)
+    if function is None:
         raise UsageError(
             f"`{name}` was a function that a Python program handed to its run, and nobody else can import it. Put it "
             "into a file and give it as `module:function`, or hand it over again from Python with `metric=`"
         )
-    return found
+    return function
 
 
 def source_of(function: Callable[..., Any]) -> str | None:
@@ -94,8 +94,8 @@ def _facts(value: Any, depth: int) -> Any:
     kind = value if isinstance(value, type) else type(value)
     if depth == _DEEPEST or (kind is value and (can_be_imported(kind) or kind.__module__ == "builtins")):
         return kind.__module__, kind.__qualname__
-    found = [_facts(each, depth + 1) for each in _inside(value)]
-    return kind.__qualname__, sorted(found, key=repr) if isinstance(value, set | frozenset | dict) else found
+    facts = [_facts(each, depth + 1) for each in _inside(value)]
+    return kind.__qualname__, sorted(facts, key=repr) if isinstance(value, set | frozenset | dict) else facts
 
 
 def _inside(value: Any) -> Iterable[Any]:
@@ -126,11 +126,11 @@ def _read_by(function: FunctionType) -> dict[str, Any]:
     from dis import get_instructions
 
     closed_over = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found = {name: cell.cell_contents for name, cell in closed_over if _is_filled(cell)}
+    values = {name: cell.cell_contents for name, cell in closed_over if _is_filled(cell)}
     steps = [(step.opname, step.argval) for code in _codes(function.__code__) for step in get_instructions(code)]
     if not can_be_imported(function):
         read = {name for step, name in steps if step in ("LOAD_GLOBAL", "LOAD_NAME")} & function.__globals__.keys()
-        found |= {name: function.__globals__[name] for name in read}
+        values |= {name: function.__globals__[name] for name in read}
     set_here = {name for step, name in steps if step in ("STORE_GLOBAL", "STORE_DEREF")}
     fills = any(step == "STORE_SUBSCR" or (name in _FILLING and step != "LOAD_CONST") for step, name in steps)
     state = ModuleType, *((list, set, dict) if fills else ())
@@ -138,7 +138,7 @@ def _read_by(function: FunctionType) -> dict[str, Any]:
         name: f"{value.__module__}:{value.__qualname__}"
         if isinstance(value, FunctionType | type) and can_be_imported(value)
         else value
-        for name, value in found.items()
+        for name, value in values.items()
         if name not in set_here and value is not function and not isinstance(value, state)
     }
 
@@ -165,8 +165,8 @@ def _kept_arguments(thing: Any) -> dict[str, Any]:
         return {}
     parameters = make.__code__.co_varnames[: make.__code__.co_argcount + make.__code__.co_kwonlyargcount]
     kept = {name.strip("_"): value for name, value in getattr(thing, "__dict__", {}).items()}
-    found = {name: kept[name] for name in parameters if name in kept}
-    return {name: value for name, value in found.items() if secret_option_in({name: value}) is None}
+    arguments = {name: kept[name] for name in parameters if name in kept}
+    return {name: value for name, value in arguments.items() if secret_option_in({name: value}) is None}
 
 
 def _is_filled(cell: Any) -> bool:
@@ -178,7 +178,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _at(module: str, path: str) -> object:
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
-    return found
+        value = vars(value).get(part) if value is not None and hasattr(value, "__dict__") else None
+    return value

@@ -126,8 +126,8 @@ def given_descriptor(path: Path) -> int | None:
     """The number of the open file that `-`, `/dev/stdin` and `/dev/fd/N` stand for; None for any other path."""
     if str(path) in ("-", "/dev/stdin"):
         return 0
-    found = _DESCRIPTOR.fullmatch(str(path))
-    return None if found is None else int(found[1])
+    match = _DESCRIPTOR.fullmatch(str(path))
+    return None if match is None else int(match[1])
 
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
@@ -243,12 +243,12 @@ def _refuse_duplicate_keys(text: bytes) -> None:
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise StrictJsonError("duplicate_key", f"the key {twice!r} is given twice in one object")
-    return found
+    return value
 
 
 def _too_deep() -> StrictJsonError:

@@ -40,15 +40,15 @@ class ExceptionText(NamedTuple):
 
 def describe_exception(error: BaseException) -> ExceptionText:
     """What the exception says and where it was raised."""
-    found = TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
-    own = [frame for frame in found.stack if not _is_ours(frame) and not _is_installed(frame)]
-    innermost = (own or found.stack)[-1:]
+    described = TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
+    own = [frame for frame in described.stack if not _is_ours(frame) and not _is_installed(frame)]
+    innermost = (own or described.stack)[-1:]
     place = "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in innermost)
-    for each in _chain(found):
+    for each in _chain(described):
         _begin_with_the_author(each)
         for frame in each.stack:
             frame.filename = _shown(frame.filename)
-    text = without_keys("".join(found.format())[-_LOOKED_AT:].rstrip()) if found.stack else ""
+    text = without_keys("".join(described.format())[-_LOOKED_AT:].rstrip()) if described.stack else ""
     message = without_keys(f"{type(error).__name__}: {_message(error)}"[:_LOOKED_AT])[:LONGEST_MESSAGE]
     return ExceptionText(message, place, shortened(text))
 
@@ -74,22 +74,22 @@ def _message(error: BaseException) -> str:
         return f"(its message cannot be had: {type(broken).__name__})"
 
 
-def _chain(found: TracebackException | None) -> Iterator[TracebackException]:
+def _chain(described: TracebackException | None) -> Iterator[TracebackException]:
     """The exception and those behind it; what is further behind is left out."""
     for _ in range(_LONGEST_CHAIN):
-        if found is None:
+        if described is None:
             return
-        yield found
-        behind = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
-        last, found = found, behind
+        yield described
+        behind = described.__cause__ or (None if described.__suppress_context__ else described.__context__)
+        last, described = described, behind
     last.__cause__ = last.__context__ = None
 
 
-def _begin_with_the_author(found: TracebackException) -> None:
+def _begin_with_the_author(described: TracebackException) -> None:
     """Leave out how assay came there, unless assay itself is all there is."""
-    frames = enumerate(found.stack)
+    frames = enumerate(described.stack)
     first = next((place for place, frame in frames if not _is_ours(frame) and not _is_installed(frame)), 0)
-    del found.stack[:first]
+    del described.stack[:first]
 
 
 def _is_ours(frame: FrameSummary) -> bool:

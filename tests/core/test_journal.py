@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.forked import forked
 
 from assay.core.checksum import number_of
 from assay.core.errors import UsageError
@@ -98,19 +99,14 @@ def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> No
 
     def fill() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        try:
-            write(path, [record(2)])
-        except UsageError as error:
-            os.write(1, str(error).encode())
+        with (tmp_path / "said").open("w") as said:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+            try:
+                write(path, [record(2)])
+            except UsageError as error:
+                said.write(str(error))
 
-    child = os.fork()
-    if child == 0:
-        reading = os.open(tmp_path / "said", os.O_WRONLY | os.O_CREAT)
-        os.dup2(reading, 1)
-        fill()
-        os._exit(0)
-    os.waitpid(child, 0)
+    assert forked(fill) == 0
     assert "Nothing finished was lost" in (tmp_path / "said").read_text()
     assert [found.index for found in read_records(path)] == [1]
     assert path.read_bytes().endswith(b"\n")

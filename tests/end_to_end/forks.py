@@ -123,12 +123,12 @@ def serve(path: str) -> None:
 
 
 def fork() -> int:
-    """As the system's, also while another test has used up all the processes there may be."""
+    """As the system's, also while another test has used up all the processes or the memory there may be."""
     deadline = time.monotonic() + 60
     while True:
         try:
             return os.fork()
-        except BlockingIOError:
+        except OSError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
@@ -145,16 +145,20 @@ def answer(connection: socket.socket) -> NoReturn:
     for stream in streams:
         os.close(stream)
     threading.Thread(target=_watch, args=(connection, child), daemon=True).start()
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    _ended.set()  # from here on its number may become another's
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with contextlib.suppress(OSError):
         connection.sendall(str(code if code >= 0 else 128 - code).encode())
     os._exit(0)
 
 
+_ended = threading.Event()
+
+
 def _watch(connection: socket.socket, child: int) -> None:
     with contextlib.suppress(OSError):
-        if not connection.recv(1):
+        if not connection.recv(1) and not _ended.is_set():
             os.kill(child, signal.SIGTERM)
 
 

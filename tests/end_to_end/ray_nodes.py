@@ -47,9 +47,9 @@ class Nodes:
 
     def kill_all(self) -> None:
         for process in reversed(self._processes):
-            with contextlib.suppress(ProcessLookupError):
+            if process.returncode is None:  # the number of one that was waited for may be another's by now
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+                process.wait()
 
     def _start(self, *arguments: str, place: str) -> None:
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments, f"--node-ip-address={place}"]

@@ -17,13 +17,14 @@ import msgspec
 from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, finished_keys, read_records
+from assay.core.seams import identity_of
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Request, Score, TaskDefinition, Trace
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import read_answer
 from assay.models.adapters.stub import make as make_stub
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import read_leaderboard_file
-from assay.runs.assemble import describe_run
+from assay.runs.assemble import describe
 from assay.runs.shard_files import Shard, merge_shards, new_file
 from assay.scorers.verdict import VerdictError, json_object, read_label
 from assay.tasks.declarative.load import check_yaml_file
@@ -136,7 +137,7 @@ DEFINITION = TaskDefinition(
     aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
     metric="exact_match",
 )
-RUN = msgspec.json.encode(describe_run([DEFINITION], make_stub(""), RunConfig(model="stub")))
+RUN = msgspec.json.encode(describe([DEFINITION], identity_of(make_stub("")), RunConfig(model="stub")))
 BROKEN = Failure(stage="model", kind="timeout", message="late")
 JOURNAL = lines_of(
     Record(

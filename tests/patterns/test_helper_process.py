@@ -6,6 +6,7 @@ import os
 import threading
 
 import pytest
+from tests.forked import forked
 
 from assay.patterns.helper_process import helper
 from assay.patterns.matching import (
@@ -60,11 +61,13 @@ def test_threads_get_their_own_answers() -> None:
 def test_a_forked_process_asks_a_helper_of_its_own() -> None:
     assert pattern_found(SLOW, FITS) is True
     before = helper._process
-    child = os.fork()
-    if child == 0:
-        fine = helper._process is None and pattern_found(SLOW, FITS) and not pattern_found(SLOW, DOES_NOT)
+
+    def asks_another() -> None:
+        assert helper._process is None
+        assert pattern_found(SLOW, FITS)
+        assert not pattern_found(SLOW, DOES_NOT)
         helper.stop()
-        os._exit(0 if fine else 1)
-    assert os.waitpid(child, 0)[1] == 0
+
+    assert forked(asks_another) == 0
     assert pattern_found(SLOW, FITS) is True
     assert helper._process is before

@@ -8,10 +8,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from tests.forked import forked
 
-from assay.processes.child import Child
+from assay.processes import start as start_module
+from assay.processes.child import Child, kill_every_child
 from assay.processes.environment import bare_environment
 
 WAITS = "import sys; sys.stdin.read()"
@@ -134,6 +137,39 @@ def test_a_program_whose_loop_was_closed_is_ended(loop: Callable[[], asyncio.Abs
     gc.collect()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_forked_copy_does_not_kill_what_this_process_has_started() -> None:
+    async def run() -> int | None:
+        child = start(WAITS)
+        assert forked(kill_every_child) == 0
+        child.end_input()
+        await asyncio.wait([child.closed])
+        return child.status
+
+    assert asyncio.run(run()) == 0
+
+
+@pytest.mark.usefixtures("watched")
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_no_number_is_killed_that_may_be_anothers_by_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[bool] = []
+
+    def kill_group(leader: int) -> None:
+        killed.append(Path(f"/proc/{leader}/stat").exists())
+        start_module.kill_group(leader)
+
+    monkeypatch.setattr("assay.processes.child.kill_group", kill_group)
+
+    async def run() -> None:
+        child = start("pass")
+        await asyncio.wait([child.closed])
+        child.kill()
+        await child.end()
+
+    asyncio.run(run())
+    gc.collect()
+    assert killed == [True]
 
 
 def test_a_line_that_is_too_long_is_refused_also_when_it_comes_at_once() -> None:

@@ -15,7 +15,7 @@ import pytest
 from assay.processes.capped import run_capped
 from assay.processes.child import Child, kill_every_child
 from assay.processes.environment import bare_environment
-from assay.processes.orphans import MARK, adopt, end_orphans, marked
+from assay.processes.orphans import MARK, _descends, adopt, end_orphans, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives us the orphans of others")
 
@@ -123,14 +123,24 @@ def test_a_process_that_ends_there_and_then_leaves_nothing(held: Held) -> None:
 
 
 def test_children_of_others_in_this_process_are_left_alone() -> None:
+    # a real number: in a container the session of every process may be one outside of it, which is shown as 0
+    leader = subprocess.Popen(["true"], start_new_session=True)
     _, mark = marked({})
-    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    others = [subprocess.Popen(["sleep", "60"], start_new_session=own) for own in (False, True)]
+    leader.wait()
     try:
-        end_orphans(0, mark)
-        assert other.poll() is None
+        end_orphans(leader.pid, mark)
+        assert [other.poll() for other in others] == [None, None]
     finally:
-        other.kill()
-        other.wait()
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_a_process_that_is_gone_descends_from_nobody() -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert not _descends(gone.pid, 0, "a mark")
 
 
 def test_a_mark_is_added_to_those_of_the_programs_around(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ from tests.end_to_end.commands import write_task
 from assay import env_file
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.seams import identity_of
 from assay.models.build import make_model
-from assay.runs.assemble import describe_run
+from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.runs.ray import open_worker, payload_of
 from assay.runs.ray_cluster import remembers_a_cluster_that_is_gone
@@ -34,7 +35,7 @@ def test_a_worker_looks_variables_up_in_the_file_that_the_command_was_given(
     monkeypatch.chdir(tmp_path)
     Path("team.env").write_text("SOME_KEY=of-the-team\n")
     tasks = load_tasks([str(write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"}))])
-    run_file = describe_run(tasks, make_model("toy"), RunConfig())
+    run_file = describe(tasks, identity_of(make_model("toy")), RunConfig())
     prepare_folder(tmp_path / "run", run_file)
     env_file.choose(Path("team.env"))
     payload = msgspec.json.encode(payload_of(run_file, tmp_path / "run"))

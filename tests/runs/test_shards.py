@@ -16,8 +16,9 @@ from tests.runs.shard_runs import run_shard
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
+from assay.core.seams import identity_of
 from assay.models.build import make_model
-from assay.runs.assemble import describe_run
+from assay.runs.assemble import describe
 from assay.runs.ray import WorkerPayload
 from assay.tasks.load import load_tasks
 
@@ -110,7 +111,9 @@ def test_a_shard_writes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert search(told(done, tmp_path)) == []
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         config = RunConfig(model="openai:m", model_options={"base_url": server.base_url})
-        run_file = describe_run(load_tasks([str(task)]), make_model(config.model, config.model_options), config)
+        run_file = describe(
+            load_tasks([str(task)]), identity_of(make_model(config.model, config.model_options)), config
+        )
         payload = WorkerPayload(run_file=run_file, folder="cut", project=str(tmp_path))
         assert search({"payload": msgspec.json.encode(payload)}) == []
 

@@ -150,7 +150,7 @@ def test_a_bad_aggregate_breaks_its_clause(aggregate: Any, clause: Any) -> None:
 def test_an_aggregate_that_changes_its_table_is_found_out() -> None:
     subject = contract._Aggregate(adds_a_row, tuple(ROWS), {})
     clause = contract.gives_the_same_for_the_same_table_and_leaves_it_as_it_is
-    error = broken_by(lambda: contract.hold_to("it", [clause], subject))
+    error = broken_by(lambda: contract.hold_to("part", object, [clause], subject))
     assert "the table before and after" in str(error)
 
 

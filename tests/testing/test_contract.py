@@ -14,11 +14,12 @@ def test_what_a_clause_raises_is_reported_with_what_was_given_and_its_cause() ->
         with given(f"number={number}"):
             expect(1 / number > 0, "it is not above 0")
 
-    error = broken_by(lambda: hold_to("it", [divides], 0))
-    assert (
-        str(error)
-        == "it breaks its contract: it divides\n  given: number=0\n  but: raised ZeroDivisionError: division by zero"
-    )
+    error = broken_by(lambda: hold_to("part", object, [divides], 0))
+    assert str(error).splitlines() == [
+        "the part `object` breaks its contract: it divides",
+        "  given: number=0",
+        "  but: raised ZeroDivisionError: division by zero",
+    ]
     assert isinstance(error.__cause__, ZeroDivisionError)
 
 
@@ -35,7 +36,7 @@ def test_the_first_clause_that_breaks_is_the_one_reported() -> None:
     def comes_later(subject: None) -> None:
         tried.append("later")
 
-    assert broken_by(lambda: hold_to("it", [holds, breaks, comes_later], None)).clause == "breaks"
+    assert broken_by(lambda: hold_to("part", object, [holds, breaks, comes_later], None)).clause == "breaks"
     assert tried == ["holds", "breaks"]
 
 
@@ -50,9 +51,9 @@ def test_code_that_computes_without_end_is_ended_whatever_it_catches(monkeypatch
             except Exception:
                 return
 
-    assert "still computing after 0.2 s of CPU time" in str(broken_by(lambda: hold_to("it", [ends], None)))
+    assert "still computing after 0.2 s of CPU time" in str(broken_by(lambda: hold_to("part", object, [ends], None)))
 
 
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": {1}}, {"a": (1,)}, {"a": "\ud83d"}])
 def test_what_does_not_come_back_from_json_is_no_plain_data(value: object) -> None:
-    assert broken_by(lambda: hold_to("it", [lambda subject: plain_data(subject, dict)], value))
+    assert broken_by(lambda: hold_to("part", object, [lambda subject: plain_data(subject, dict)], value))

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option, switch
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
@@ -35,11 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
-    parser.add_argument("--all", action="store_true", help="every finding and the whole request, nothing cut short")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for one call of a snippet (60)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
+    option(parser, "--limit", "N", "only the first N samples of each task", int)
+    switch(parser, "--all", "every finding and the whole request, nothing cut short")
+    option(parser, "--timeout", "SECONDS", "time limit for one call of a snippet (60)", float)
+    add_form_arguments(parser, json="as JSON")
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
@@ -54,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--limit must be at least 1, got {options.limit}")
     checks = asyncio.run(_check_all(options))
     if options.json:
-        print(msgspec.json.encode(checks).decode())
+        print_json(checks)
     else:
         _show(checks, options)
     findings = [finding for check in checks for finding in check.findings]
@@ -100,8 +98,8 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
         for file in dict.fromkeys(each.task for each in policies)
     ]
     unread = [file for file, rest in rests if not rest]
-    found = [*(check for _, rest in rests for check in rest), *checks]
-    return [*check_files(options.tasks, unread, known=found), *found]
+    all_checks = [*(check for _, rest in rests for check in rest), *checks]
+    return [*check_files(options.tasks, unread, known=all_checks), *all_checks]
 
 
 def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
@@ -110,7 +108,7 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
     from assay.runs.plan import plan_runs
     from assay.tasks.check import Finding
 
-    found: dict[Finding, None] = {}
+    findings: dict[Finding, None] = {}
     for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
         own = [task.definition for task in loaded if task.places and task.places.document is places.document]
         for run in plan_runs(own, config) if any(each.metadata.get("policies") for each in own) else ():
@@ -128,8 +126,8 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
                         place=str(position),
                         field=field,
                     )
-                    found[about] = None
-    return list(found)
+                    findings[about] = None
+    return list(findings)
 
 
 def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
@@ -147,11 +145,13 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     for check in checks:
         if check.first_sample is not None:
             print(_first_sample(check.task, check.first_sample, every=every))
-    said: set[str] = set()
+    printed: set[str] = set()
     for check in checks:
-        every_finding = [each for each in most_severe_first(check.findings) if not each.place or str(each) not in said]
+        every_finding = [
+            each for each in most_severe_first(check.findings) if not each.place or str(each) not in printed
+        ]
         findings = every_finding if every else some_of_each(every_finding)
-        said.update(map(str, findings))
+        printed.update(map(str, findings))
         if check.tried < check.samples and check.tried:
             print(
                 f"{check.task}: {check.tried:,} of {check.samples:,} samples were checked, spread evenly "
@@ -204,8 +204,8 @@ def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
 
 
 def _request_text(request: Request) -> str:
-    said = [f"{message.role}: {message.content}" for message in request.messages or ()]
-    return "\n".join(said) or f"{request.prompt or ''}{request.continuation or ''}"
+    lines = [f"{message.role}: {message.content}" for message in request.messages or ()]
+    return "\n".join(lines) or f"{request.prompt or ''}{request.continuation or ''}"
 
 
 def _indented(text: str) -> list[str]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments, tell_gates, write_for_ci
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, show_result
 from assay.cli.run_names import run_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
@@ -42,15 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or a log of Inspect: before")
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
-    parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
-    parser.add_argument(
-        "--allow-unequal",
-        action="store_true",
-        help="compare only the samples that both have scored, with the same targets",
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page that opens from disk")
+    option(parser, "--samples", "N", "flipped samples to show (default 5)", int, 5)
+    switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
+    add_form_arguments(parser, json="as JSON")
+    option(parser, "--html", "FILE", "write a page that opens from disk")
     add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
 
@@ -71,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     a, b = read_side(options.a, view), read_side(options.b, view)
     results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)
     try:
-        found = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+        differences = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
     except UsageError:
         # a comparison that is refused hides no gate
         if results or options.junit:
@@ -81,18 +77,15 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         from assay.reports.html.diff_page import write_diff_page
 
-        write_diff_page(Path(options.html), found)
+        write_diff_page(Path(options.html), differences)
         print(f"wrote {options.html}", file=sys.stderr)
-    if options.json:
-        shown = {**msgspec.structs.asdict(found), **({"gates": results} if results else {})}
-        print(msgspec.json.encode(shown).decode())
-    else:
-        show(diff_document(found), options)
+    shown = {**msgspec.structs.asdict(differences), **({"gates": results} if results else {})}
+    show_result(shown, diff_document(differences), options)
     for name in (options.a, options.b):
-        if said := marks_sentence(Path(name)):
-            print(f"{name}: {said}", file=sys.stderr if options.json else sys.stdout)
+        if remarks := marks_sentence(Path(name)):
+            print(f"{name}: {remarks}", file=sys.stderr if options.json else sys.stdout)
     if results or options.junit:
-        write_for_ci(options, b.board, results, partial(diff_summary, found, results))
+        write_for_ci(options, b.board, results, partial(diff_summary, differences, results))
     return DONE if tell_gates(results, options) else GATE_NOT_MET
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-import msgspec
+from assay.cli.flags import switch
+from assay.cli.output import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the rows as JSON")
+    switch(parser, "--json", "the rows as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -17,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
 
     rows = doctor()
     if args.json:
-        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        print_json(rows, indent=2)
     else:
         width = max(len(row.layer) for row in rows)
         for row in rows:

@@ -1,4 +1,4 @@
-"""The flags that say who scores an artifact, shared by `score` and `optimize`, and what they become."""
+"""The flags that choose an evaluator, shared by `score` and `optimize`, and the evaluators made from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.run_flags import checked_patience, key_values
+from assay.cli.flags import option, repeated, switch
+from assay.cli.run_flags import checked_patience, flag_of, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,91 +31,64 @@ _COUNTS_FOR = {
 
 def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("evaluator (one of these)")
-    who.add_argument(
+    option(
+        who,
         "--evaluator-command",
-        metavar="COMMAND",
-        help="a program: the payload on stdin, a JSON object with a score on stdout; "
+        "COMMAND",
+        "a program: the payload on stdin, a JSON object with a score on stdout; "
         "one quoted text such as 'python3 -u score.py', split into words, never read by a shell",
     )
-    who.add_argument("--evaluator-url", metavar="URL", help="a service that the payload is posted to")
-    who.add_argument(
-        "--judge-model", action="append", default=[], metavar="MODEL", help="a model that judges, such as openai:NAME"
-    )
+    option(who, "--evaluator-url", "URL", "a service that the payload is posted to")
+    repeated(who, "--judge-model", "MODEL", "a model that judges, such as openai:NAME")
     _add_how_it_scores(parser.add_argument_group("evaluator options"))
 
 
 def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
-    how.add_argument("--objective", metavar="TEXT", help="what makes a good artifact (required for judges)")
-    how.add_argument(
-        "--dimension", action="append", default=[], metavar="NAME=WEIGHT", help="a quality the judge scores on its own"
-    )
-    how.add_argument(
-        "--constraint", action="append", default=[], metavar="TEXT", help="what must hold, or the judge's score is 0"
-    )
-    how.add_argument(
-        "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the judge's model"
-    )
+    option(how, "--objective", "TEXT", "what makes a good artifact (required for judges)")
+    repeated(how, "--dimension", "NAME=WEIGHT", "a quality the judge scores on its own")
+    repeated(how, "--constraint", "TEXT", "what must hold, or the judge's score is 0")
+    repeated(how, "--judge-arg", "KEY=VALUE", "an option of the judge's model")
     how.add_argument(
         "--score-range",
         choices=("unit", "any"),
         default="unit",
         help="unit: scores lie in [0, 1] (default); any: every finite number",
     )
-    how.add_argument("--task-model", metavar="NAME", help="the model the artifact is meant for; passed to evaluators")
-    how.add_argument("--evaluator-cwd", metavar="DIR", help="working directory of the command")
-    how.add_argument(
-        "--evaluator-env",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an environment variable to pass to the command besides the usual ones",
-    )
-    how.add_argument(
+    option(how, "--task-model", "NAME", "the model the artifact is meant for; passed to evaluators")
+    option(how, "--evaluator-cwd", "DIR", "working directory of the command")
+    repeated(how, "--evaluator-env", "NAME", "an environment variable to pass to the command besides the usual ones")
+    switch(
+        how,
         "--evaluator-persistent",
-        action="store_true",
-        help="keep the command running: a payload on each line of its input, an answer on each of its output",
+        "keep the command running: a payload on each line of its input, an answer on each of its output",
     )
-    how.add_argument(
+    option(
+        how,
         "--evaluator-batch",
-        type=int,
-        metavar="N",
-        help="send the command or service up to N evaluations at once, as `batch`, answered with `results`",
+        "N",
+        "send the command or service up to N evaluations at once, as `batch`, answered with `results`",
+        int,
     )
-    how.add_argument(
-        "--evaluator-header", action="append", default=[], metavar="NAME:VALUE", help="sent to the service"
+    repeated(how, "--evaluator-header", "NAME:VALUE", "sent to the service")
+    option(how, "--evaluator-timeout", "SECONDS", "time limit of one evaluation (default 30; 60 for judges)", float)
+    option(
+        how, "--patience", "MINUTES", "how long to wait out an outage of a service or judge (default 60)", float, 60.0
     )
-    how.add_argument(
-        "--evaluator-timeout",
-        type=float,
-        metavar="SECONDS",
-        help="time limit of one evaluation (default 30; 60 for judges)",
-    )
-    how.add_argument(
-        "--patience",
-        type=float,
-        default=60.0,
-        metavar="MINUTES",
-        help="how long to wait out an outage of a service or judge (default 60)",
-    )
-    how.add_argument("--concurrency", type=int, default=4, metavar="N", help=f"{_CALLS} (default 4)")
-    how.add_argument("--prices", metavar="FILE", help="price file (default: prices.yaml here, else assay's own)")
-    how.add_argument("--no-preflight", action="store_true", help="do not try the evaluator before the work begins")
+    option(how, "--concurrency", "N", f"{_CALLS} (default 4)", int, 4)
+    option(how, "--prices", "FILE", "price file (default: prices.yaml here, else assay's own)")
+    switch(how, "--no-preflight", "do not try the evaluator before the work begins")
 
 
 def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
     if options.concurrency < 1:
         raise UsageError(f"--concurrency must be at least 1, got {options.concurrency}")
-    sources = {
-        "--evaluator-command": bool(options.evaluator_command),
-        "--evaluator-url": bool(options.evaluator_url),
-        "--judge-model": bool(options.judge_model),
-    }
-    given = [flag for flag, there in sources.items() if there]
+    sources = ("evaluator_command", "evaluator_url", "judge_model")
+    given = [name for name in sources if getattr(options, name)]
     if len(given) != 1:
-        found = f"; got {' and '.join(given)}" if given else ""
-        raise UsageError(f"no evaluator given: use one of {', '.join(sources)}{found}")
-    refuse_without_effect(options, given[0].removeprefix("--").replace("-", "_"))
+        got = f"; got {' and '.join(map(flag_of, given))}" if given else ""
+        raise UsageError(f"no evaluator given: use one of {', '.join(map(flag_of, sources))}{got}")
+    refuse_without_effect(options, given[0])
     if options.evaluator_command:
         return [_command(options)]
     if options.evaluator_url:
@@ -123,21 +97,17 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
 
 
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
-    """`UsageError` for flags that are given and mean nothing to who scores."""
+    """`UsageError` for flags that have no effect on the chosen evaluator."""
     for name, sources in _COUNTS_FOR.items():
         if getattr(options, name) not in (None, [], False) and source not in sources:
-            theirs = " or ".join(map(_flag, sources))
-            raise UsageError(f"{_flag(name)} is for {theirs} and has no effect with {_flag(source)}; leave it out")
+            theirs = " or ".join(map(flag_of, sources))
+            raise UsageError(f"{flag_of(name)} is for {theirs} and has no effect with {flag_of(source)}; leave it out")
 
 
 def evaluations_in_flight(options: argparse.Namespace) -> int:
     """How many evaluations may be asked for at once, so that `--concurrency` calls are under way."""
     concurrency: int = options.concurrency
     return concurrency * (options.evaluator_batch or 1)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def read_artifact(path: str) -> str:
@@ -227,7 +197,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
                 patience_seconds=checked_patience(options.patience),
             )
         ),
-        quality_dimensions={name: _weight(name, text) for name, text in _pairs(options.dimension)},
+        quality_dimensions=_weights(options.dimension),
         hard_constraints=options.constraint,
         timeout_seconds=None,
     )
@@ -238,20 +208,16 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _pairs(dimensions: list[str]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
+def _weights(dimensions: list[str]) -> dict[str, float]:
+    weights: dict[str, float] = {}
     for dimension in dimensions:
-        name, equals, weight = dimension.rpartition("=")
+        name, equals, text = dimension.rpartition("=")
         if not equals:
-            name, weight = weight, "1"
-        if name in (known for known, _ in pairs):
+            name, text = text, "1"
+        if name in weights:
             raise UsageError(f"--dimension {name} is given twice")
-        pairs.append((name, weight))
-    return pairs
-
-
-def _weight(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError(f"--dimension {name}={text}: the weight must be a number") from error
+        try:
+            weights[name] = float(text)
+        except ValueError as error:
+            raise UsageError(f"--dimension {name}={text}: the weight must be a number") from error
+    return weights

@@ -20,11 +20,11 @@ def examples_folder() -> Path:
 
 def examples() -> dict[str, str]:
     """Each example, and the first sentence of its README."""
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for readme in sorted(examples_folder().glob("*/README.md")):
         _, _, below_title = readme.read_text(encoding="utf-8").partition("\n")
-        found[readme.parent.name] = " ".join(below_title.split()).partition(". ")[0]
-    return found
+        sentences[readme.parent.name] = " ".join(below_title.split()).partition(". ")[0]
+    return sentences
 
 
 def files_to_copy(folder: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from assay.cli.flags import option
 from assay.cli.run_names import runs_named
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -40,22 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=FORMATS, help="default: by the name of the output file, csv on standard output"
     )
     parser.add_argument("--rows", choices=("attempts", "tasks"), default="attempts", help="default: attempts")
-    parser.add_argument("--columns", metavar="NAME,…", help="only these columns, in this order (default: all)")
+    option(parser, "--columns", "NAME,…", "only these columns, in this order (default: all)")
     add_where(parser)
-    parser.add_argument(
+    option(
+        parser,
         "--as-task",
-        metavar="FILE",
-        help="add the samples of these attempts to a file that `assay run` takes, each with its origin: a task file "
+        "FILE",
+        "add the samples of these attempts to a file that `assay run` takes, each with its origin: a task file "
         "NAME.jsonl, or for samples of a YAML task a run file NAME.yaml",
     )
-    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+    option(parser, "--output", "FILE", "the file to write (default: standard output)")
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    option(
+        parser,
         "--where",
-        metavar="QUERY",
-        help='only attempts that match, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
+        "QUERY",
+        'only attempts that match, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
     )
 
 
@@ -132,12 +135,12 @@ def picked(sources: list[RunSource], where: str, rows: str) -> list[RunSource]:
 
     if rows != "attempts":
         raise UsageError("--where picks attempts, and a task's numbers are over all of them: leave out --rows tasks")
-    found = []
+    picked_sources = []
     for source in sources:
         places, total = select(source.folder, where, source.label)
         print(f"{source.label}: {len(places):,} of {total:,} attempts match", file=sys.stderr)
-        found.append(replace(source, picked=frozenset(places)))
-    return found
+        picked_sources.append(replace(source, picked=frozenset(places)))
+    return picked_sources
 
 
 def to_stdout(table: Table, form: str) -> None:

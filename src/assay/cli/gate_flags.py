@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.flags import option, repeated
+
 if TYPE_CHECKING:
     from assay.reports.board.types import Leaderboard
     from assay.reports.gates.result import GateResult
@@ -25,12 +27,11 @@ Each is met, not met, or cannot tell (the evidence is missing or too weak). docs
 
 def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True) -> None:
     ci = parser.add_argument_group("gates, for CI")
-    ci.add_argument(
+    repeated(
+        ci,
         "--gate",
-        action="append",
-        default=[],
-        metavar="GATE",
-        help='exit code 1 unless it is met, however the failed attempts would have scored: "overall >= 0.8", '
+        "GATE",
+        'exit code 1 unless it is met, however the failed attempts would have scored: "overall >= 0.8", '
         '"sums >= baseline - 0.02", no-significant-drop, "no-drop-beyond 0.02" (repeatable)',
     )
     ci.add_argument(
@@ -40,8 +41,8 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
         help="exit code for a gate that cannot tell (default: fail)",
     )
     if baseline:
-        ci.add_argument("--baseline", metavar="FILE|RUN", help="what gates compare with: a leaderboard or a run folder")
-    ci.add_argument("--junit", metavar="FILE", help="gates and tasks as JUnit XML")
+        option(ci, "--baseline", "FILE|RUN", "what gates compare with: a leaderboard or a run folder")
+    option(ci, "--junit", "FILE", "gates and tasks as JUnit XML")
 
 
 def write_for_ci(

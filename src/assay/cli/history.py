@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, show_result
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import SearchFolderError, UsageError
 from assay.runs.exit_status import DONE
@@ -34,13 +33,12 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
-    parser.add_argument("--task", metavar="NAME", help="one task alone, over every run that has it")
-    parser.add_argument("--model", metavar="NAME", help="only runs of this model")
-    parser.add_argument("--baseline", metavar="RUN", help="the run that others are compared with (default: the first)")
+    option(parser, "--task", "NAME", "one task alone, over every run that has it")
+    option(parser, "--model", "NAME", "only runs of this model")
+    option(parser, "--baseline", "RUN", "the run that others are compared with (default: the first)")
     parser.add_argument("--order", choices=("time", "commit"), default="time", help="by time (default) or by commit")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
+    add_form_arguments(parser, json="as JSON")
+    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
     add_view_arguments(parser)
 
 
@@ -53,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     folders = _readable(find_runs([Path(name) for name in options.runs]))
     view = view_of_runs(options, [folder for folder, _ in folders.values()])
     commits = _commits([run.commit for _, run in folders.values()]) if options.order == "commit" else None
-    found = histories(
+    series = histories(
         [HistorySource(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()],
         view,
         task=options.task,
@@ -61,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         baseline=options.baseline,
         commits=commits,
     )
-    if not found:
+    if not series:
         raise UsageError(
             f"{', '.join(options.runs)}: no two runs of the same tasks here; {len(folders):,} runs in total"
         )
@@ -69,12 +67,9 @@ def run(options: argparse.Namespace) -> int:
         from assay.core.run_file import write_whole
         from assay.reports.html.history_page import history_page
 
-        write_whole(Path(options.html), history_page(found).encode())
+        write_whole(Path(options.html), history_page(series).encode())
         print(f"wrote {options.html}", file=sys.stderr)
-    if options.json:
-        print(msgspec.json.encode(found).decode())
-    else:
-        show([block for each in found for block in history_document(each)], options)
+    show_result(series, [block for each in series for block in history_document(each)], options)
     return DONE
 
 
@@ -82,24 +77,24 @@ def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
     """Searches are no runs, and what cannot be read is named on stderr."""
     from assay.core.run_file import read_run_file
 
-    found = {}
+    readable = {}
     for name, folder in folders.items():
         try:
-            found[name] = folder, read_run_file(folder)
+            readable[name] = folder, read_run_file(folder)
         except SearchFolderError:
             continue
         except UsageError as error:
             print(f"skipped: {error}", file=sys.stderr)
-    return found
+    return readable
 
 
 def _commits(known: list[str]) -> list[str]:
     from assay.runs.checkout import commits_in_order
 
-    found = commits_in_order(known)
-    if found is None:
+    commits = commits_in_order(known)
+    if commits is None:
         raise UsageError(
             "--order commit: git knows none of the runs' commits here; run it inside the repository that the runs were "
             "made in, or leave --order out"
         )
-    return found
+    return commits

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.flags import option, switch
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -29,17 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("format", choices=("lm-eval",), metavar="FORMAT", help="lm-eval")
     parser.add_argument("file", metavar="FILE", help="the task file")
-    parser.add_argument("--output", metavar="DIR", help="the task folder to write (default: tasks/<name of the file>)")
-    parser.add_argument(
-        "--partial", action="store_true", help="write what could be converted even if something could not"
-    )
-    parser.add_argument("--data", metavar="FILE", help="lm-eval: the test data, where the task names a hub dataset")
-    parser.add_argument(
-        "--num-fewshot", type=int, metavar="N", help="lm-eval: number of few-shot examples (num_fewshot)"
-    )
-    parser.add_argument(
-        "--fewshot-data", metavar="FILE", help="lm-eval: the documents that few-shot examples come from"
-    )
+    option(parser, "--output", "DIR", "the task folder to write (default: tasks/<name of the file>)")
+    switch(parser, "--partial", "write what could be converted even if something could not")
+    option(parser, "--data", "FILE", "lm-eval: the test data, where the task names a hub dataset")
+    option(parser, "--num-fewshot", "N", "lm-eval: number of few-shot examples (num_fewshot)", int)
+    option(parser, "--fewshot-data", "FILE", "lm-eval: the documents that few-shot examples come from")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,15 +45,15 @@ def run(options: argparse.Namespace) -> int:
     if not source.is_file():
         raise UsageError(f"{source}: there is no such file")
     out = Path(options.output or f"tasks/{task_name(source.stem)}")
-    found = imported(options, source)
-    write_imported(found, source, out, partial=options.partial)
+    result = imported(options, source)
+    write_imported(result, source, out, partial=options.partial)
     for definition in load_tasks([str(out)]):
         print(f"{definition.source}  {definition.dataset.size:,} samples")
-    for sentence in found.remarks:
+    for sentence in result.remarks:
         print(f"note: {sentence}", file=sys.stderr)
-    for sentence in found.losses:
+    for sentence in result.losses:
         print(f"not carried over: {sentence}", file=sys.stderr)
-    for sentence in found.left_behind:
+    for sentence in result.left_behind:
         print(f"left behind: {sentence}", file=sys.stderr)
     return DONE
 

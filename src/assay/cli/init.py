@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.cli.examples import examples, examples_folder, files_to_copy
+from assay.cli.flags import option, switch
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -44,19 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="DIR", nargs="?", default=".", help="a new or empty folder (default: the current one)"
     )
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
+    switch(
+        kind,
         "--yaml",
-        action="store_true",
-        help="YAML tasks: exact answer, judge, conversation, RAG, function calls, dataset quality; runs offline",
+        "YAML tasks: exact answer, judge, conversation, RAG, function calls, dataset quality; runs offline",
     )
-    kind.add_argument(
-        "--optimize", action="store_true", help="a dataset, a task and a search for its prompt, which runs offline"
-    )
-    kind.add_argument("--example", metavar="NAME", help="one of the examples that come with assay")
-    kind.add_argument(
-        "--skill",
-        action="store_true",
-        help=f"{SKILL}, for coding assistants: tasks, metrics, models, runs, gates and failures on one page",
+    switch(kind, "--optimize", "a dataset, a task and a search for its prompt, which runs offline")
+    option(kind, "--example", "NAME", "one of the examples that come with assay")
+    switch(
+        kind, "--skill", f"{SKILL}, for coding assistants: tasks, metrics, models, runs, gates and failures on one page"
     )
 
 

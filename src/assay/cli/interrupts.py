@@ -16,7 +16,7 @@ from assay.runs.exit_status import INTERRUPTED
 def end_at_once() -> None:
     """From now on Ctrl-C ends the process, as SIGTERM does: nothing has begun that could be left half done.
 
-    Where it is ignored (`nohup`, a job in the background) or somebody else's handler stands, that stays.
+    Where it is ignored (`nohup`, a background job) or another handler is installed, that stays.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -24,7 +24,7 @@ def end_at_once() -> None:
 
 
 def raise_from_now_on() -> None:
-    """From now on Ctrl-C is an exception, for whoever has something to put in order; one that is dropped ends us."""
+    """From now on Ctrl-C raises `KeyboardInterrupt`, so that callers can clean up; one that is swallowed ends us."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

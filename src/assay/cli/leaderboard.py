@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option, repeated, switch
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import UsageError
@@ -37,20 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="z",
         help="how tasks are put on one scale: z (default), chance (0 is guessing, 1 is perfect), none",
     )
-    parser.add_argument(
-        "--chance", action="append", default=[], metavar="TASK=SHARE", help="what guessing scores on a task"
-    )
-    parser.add_argument(
-        "--allow-unequal", action="store_true", help="rank over the samples that every model was scored on"
-    )
+    repeated(parser, "--chance", "TASK=SHARE", "what guessing scores on a task")
+    switch(parser, "--allow-unequal", "rank over the samples that every model was scored on")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="as JSON")
-    shape.add_argument("--csv", action="store_true", help="as CSV, one line per model")
+    switch(shape, "--json", "as JSON")
+    switch(shape, "--csv", "as CSV, one line per model")
     add_form_arguments(parser)
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts that opens from disk")
-    parser.add_argument(
-        "--baseline", metavar="MODEL", help="the model that the heatmap compares with (default: that of the first run)"
-    )
+    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
+    option(parser, "--baseline", "MODEL", "the model that the heatmap compares with (default: that of the first run)")
     add_view_arguments(parser)
 
 
@@ -63,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     runs = runs_named(options.runs)
     view = view_of_runs(options, runs)
     sides = [read_side(run, view) for run in runs]
-    found = standings_of(
+    standings = standings_of(
         sides,
         view,
         normalisation=options.normalise,
@@ -78,22 +71,22 @@ def run(options: argparse.Namespace) -> int:
         if baseline not in labels:
             raise UsageError(f"--baseline {baseline}: no model is called that. Models: {', '.join(labels)}")
         cells = against_baseline(list(zip(labels, sides, strict=True)), baseline, view)
-        write_standings_page(Path(options.html), found, cells, baseline)
+        write_standings_page(Path(options.html), standings, cells, baseline)
         print(f"wrote {options.html}", file=sys.stderr)
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(standings)
     elif options.csv:
-        print(standings_csv(found), end="")
+        print(standings_csv(standings), end="")
     else:
-        show(standings_document(found), options)
+        show(standings_document(standings), options)
     if options.json or options.csv:
-        for note in found.notes:
+        for note in standings.notes:
             print(note, file=sys.stderr)
     return DONE
 
 
 def chances(pairs: list[str]) -> dict[str, float]:
-    found = {}
+    shares = {}
     for pair in pairs:
         task, equals, text = pair.rpartition("=")
         try:
@@ -102,5 +95,5 @@ def chances(pairs: list[str]) -> dict[str, float]:
             share = -1.0
         if not equals or not task or not 0.0 <= share < 1.0:
             raise UsageError(f"--chance {pair!r}: expected TASK=SHARE with a share from 0 up to 1, such as quiz=0.25")
-        found[task] = share
-    return found
+        shares[task] = share
+    return shares

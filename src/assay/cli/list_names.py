@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from assay.cli.examples import examples
-from assay.cli.output import add_form_arguments, is_laid_out, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, is_laid_out, print_json, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -30,53 +29,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND|TASKS",
         help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
-    parser.add_argument("--search", metavar="TEXT", help="only names that contain this text")
-    parser.add_argument("--include-path", metavar="FOLDER", help="a folder with further lm-eval: tasks (YAML files)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
+    option(parser, "--search", "TEXT", "only names that contain this text")
+    option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     from assay import catalog
+    from assay.tasks.load import BUILT_IN
 
     if options.what == [LIBRARY]:
         return tell(lm_eval_tasks(options), options)
     if options.what == [INSPECT_LIBRARY]:
         return tell(inspect_tasks(options), options)
     if options.what == [EXAMPLES]:
-        return tell(searched({EXAMPLES: example_projects()}, options), options)
-    asked = [singular(word) for word in options.what]
-    kinds = [word for word in asked if word in catalog.CATALOG]
+        return tell(searched({EXAMPLES: examples()}, options), options)
+    singulars = [singular(word) for word in options.what]
+    kinds = [word for word in singulars if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
         words = [word for word in options.what if singular(word) not in catalog.CATALOG]
         refuse_unknown(words)
         return list_tasks(words, options)
-    found = {kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG}
+    by_kind = {
+        kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG
+    }
     if not kinds:
-        found = {TASK_SETS: built_in(), EXAMPLES: example_projects(), **found}
-    return tell(searched(found, options), options)
+        by_kind = {TASK_SETS: BUILT_IN, EXAMPLES: examples(), **by_kind}
+    return tell(searched(by_kind, options), options)
 
 
 def list_tasks(words: list[str], options: argparse.Namespace) -> int:
     """The tasks of files and folders; a file that cannot be read hides none of the others."""
-    found, broken = tasks_in(words)
-    if found["tasks"] or not broken:
-        tell(searched(found, options), options)
+    tasks, broken = tasks_in(words)
+    if tasks["tasks"] or not broken:
+        tell(searched(tasks, options), options)
     if broken:
         raise UsageError("\n".join(map(str, broken)))
     return DONE
 
 
-def searched(found: dict[str, dict[str, str]], options: argparse.Namespace) -> dict[str, dict[str, str]]:
+def searched(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) -> dict[str, dict[str, str]]:
     """Those whose names hold what is searched for."""
     if options.search is None:
-        return found
-    held = options.search.casefold()
-    return {kind: {name: names[name] for name in names if held in name.casefold()} for kind, names in found.items()}
-
-
-def example_projects() -> dict[str, str]:
-    return examples()
+        return names_by_kind
+    text = options.search.casefold()
+    return {
+        kind: {name: names[name] for name in names if text in name.casefold()} for kind, names in names_by_kind.items()
+    }
 
 
 def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
@@ -97,19 +96,19 @@ def inspect_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
 
     names = inspect_names(options.search or "")
     if not names:
-        asked = f" whose name holds `{options.search}`" if options.search else ""
-        raise UsageError(f"no installed package has a task of Inspect{asked}; inspect_evals has many")
+        condition = f" whose name holds `{options.search}`" if options.search else ""
+        raise UsageError(f"no installed package has a task of Inspect{condition}; inspect_evals has many")
     return {INSPECT_LIBRARY: {f"{INSPECT}{name}": summary for name, summary in names.items()}}
 
 
-def tell(found: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
+def tell(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(names_by_kind)
         return DONE
     if options.markdown or is_laid_out(options):
-        show(document_of(found), options)
+        show(document_of(names_by_kind), options)
         return DONE
-    for kind, names in found.items():
+    for kind, names in names_by_kind.items():
         print(f"{kind}:")
         width = max((len(name) for name in names), default=0)
         for name, summary in names.items():
@@ -117,7 +116,7 @@ def tell(found: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
     return DONE
 
 
-def document_of(found: dict[str, dict[str, str]]) -> list[TextTable]:
+def document_of(names_by_kind: dict[str, dict[str, str]]) -> list[TextTable]:
     from assay.reports.document import Span, TextTable
 
     return [
@@ -127,7 +126,7 @@ def document_of(found: dict[str, dict[str, str]]) -> list[TextTable]:
             numeric_from=2,
             prose=[""],
         )
-        for kind, names in found.items()
+        for kind, names in names_by_kind.items()
     ]
 
 
@@ -161,12 +160,6 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
     return {"tasks": tasks}, broken
 
 
-def built_in() -> dict[str, str]:
-    from assay.tasks.load import BUILT_IN
-
-    return BUILT_IN
-
-
 def singular(word: str) -> str:
     return word[:-1] if word.endswith("s") else word
 
@@ -176,8 +169,8 @@ def first_line(kind: str, name: str) -> str:
     from assay import catalog
 
     try:
-        found = catalog.resolve(kind, name)
+        part = catalog.resolve(kind, name)
     except ImportError as error:
         return f"(needs {error.name})"
-    text = (getattr(found, "__doc__", None) or "").strip()
+    text = (getattr(part, "__doc__", None) or "").strip()
     return " ".join(text.split("\n\n")[0].split())

@@ -262,13 +262,13 @@ def _bar(done: int, total: int, length: int = BAR) -> Row:
 
 def _fitted(row: Row, width: int) -> Row:
     """The row cut at the terminal's edge: one that wraps would be two."""
-    found: Row = []
+    spans: Row = []
     for span in row:
-        found.append(Span(cut(span.text, width), span.style))
+        spans.append(Span(cut(span.text, width), span.style))
         width -= width_of(span.text)
         if width <= 0:
             break
-    return found
+    return spans
 
 
 def _height(stream: TextIO) -> int:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from assay import processes
 from assay.cli import garbage, interrupts, streams
+from assay.cli.flags import switch
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
-"""What sysexits.h calls EX_SOFTWARE: nobody's gate and nobody's input."""
+"""EX_SOFTWARE of sysexits.h: neither a gate nor bad input."""
 DEBUG = "ASSAY_DEBUG"
 
 VERBS = {
@@ -84,14 +85,14 @@ def _main(arguments: list[str]) -> int:
         epilog=EPILOG,
         formatter_class=CommandsFormatter,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    switch(parser, "--version", "print the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
-    asked = next((word for word in arguments if not word.startswith("-")), None)
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
     for verb, summary in VERBS.items():
         described = verbs.add_parser(
             verb, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if verb == asked:
+        if verb == wanted:
             importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
             if verb == arguments[0]:
                 # files may stand before, between and after flags, which argparse can do only without a verb in front

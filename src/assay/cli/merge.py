@@ -6,18 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, say, say_all, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, say, say_all, show_result
 from assay.cli.view_flags import add_view_arguments, view_of_run
 from assay.runs.exit_status import exit_status_of, why_without_score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
-    parser.add_argument("--output", metavar="FILE", help="also write the leaderboard to this file")
-    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
-    add_form_arguments(parser)
+    option(parser, "--output", "FILE", "also write the leaderboard to this file")
+    add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     add_view_arguments(parser)
     parser.epilog = """\
 Every finished attempt counts once, whichever shard ran it; merging again adds nothing. The shard files are removed when
@@ -36,10 +34,7 @@ def run(options: argparse.Namespace) -> int:
     board = result.leaderboard
     if options.output:
         write_leaderboard_file(Path(options.output), board)
-    if options.json:
-        print(msgspec.json.encode(board).decode())
-    else:
-        show(board_tables(board), options)
+    show_result(board, board_tables(board), options)
     say_all(notes(board), options)
     if nothing := why_without_score(board):
         say(nothing, options, "bad")

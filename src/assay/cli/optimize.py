@@ -66,11 +66,11 @@ def _listeners(options: argparse.Namespace) -> list[object]:
     from assay.optimize.events import EventStream
     from assay.runs.listeners import HearsSearches, find_listeners
 
-    found: list[object] = list(find_listeners(options.log_to))
-    for name, listener in zip(options.log_to, found, strict=True):
+    listeners: list[object] = list(find_listeners(options.log_to))
+    for name, listener in zip(options.log_to, listeners, strict=True):
         if not isinstance(listener, HearsSearches):
             raise UsageError(f"--log-to {name}: can only log runs: it has no method `search_event(event)`")
-    return [*found, *([EventStream(Path(options.events))] if options.events else [])]
+    return [*listeners, *([EventStream(Path(options.events))] if options.events else [])]
 
 
 def tell(result: Result, options: argparse.Namespace) -> int:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import argparse
 
 from assay.cli.evaluator_flags import add_evaluator_arguments
+from assay.cli.flags import option, repeated, switch
 from assay.cli.run_flags import add_trust
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seed", nargs="?", metavar="SEED", help="the text file the search starts from")
-    parser.add_argument(
-        "--component",
-        action="append",
-        default=[],
-        metavar="NAME=FILE",
-        help="one of several texts that are searched together, instead of SEED",
-    )
-    parser.add_argument("--no-seed", action="store_true", help="let the proposer write the first text")
+    repeated(parser, "--component", "NAME=FILE", "one of several texts that are searched together, instead of SEED")
+    switch(parser, "--no-seed", "let the proposer write the first text")
     _add_proposer(parser)
     add_evaluator_arguments(parser)
     _add_tasks(parser)
@@ -27,111 +22,92 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_proposer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="PROPOSER", help="the model that proposes, such as openai:NAME")
-    parser.add_argument(
-        "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the proposer"
-    )
-    parser.add_argument(
+    option(parser, "--model", "PROPOSER", "the model that proposes, such as openai:NAME")
+    repeated(parser, "--model-arg", "KEY=VALUE", "an option of the proposer")
+    option(
+        parser,
         "--proposer",
-        metavar="MODULE:FUNCTION",
-        help="your own function that writes the texts: (candidate, feedback, components) -> {component: text}; "
+        "MODULE:FUNCTION",
+        "your own function that writes the texts: (candidate, feedback, components) -> {component: text}; "
         "instead of --model",
     )
-    parser.add_argument("--background", metavar="TEXT", default="", help="context for the proposer")
-    parser.add_argument(
+    option(parser, "--background", "TEXT", "context for the proposer", default="")
+    option(
+        parser,
         "--reflection-template",
-        metavar="FILE",
-        help="the proposer's prompt; <curr_param> stands for the text, <side_info> for its results",
+        "FILE",
+        "the proposer's prompt; <curr_param> stands for the text, <side_info> for its results",
     )
-    parser.add_argument(
+    option(
+        parser,
         "--feedback-chars",
-        type=int,
-        default=8000,
-        metavar="N",
-        help="approximate characters of each example shown to the proposer (default 8000)",
+        "N",
+        "approximate characters of each example shown to the proposer (default 8000)",
+        int,
+        8000,
     )
-    parser.add_argument(
-        "--remember",
-        type=int,
-        default=3,
-        metavar="N",
-        help="rejected proposals shown to the proposer (default 3)",
-    )
+    option(parser, "--remember", "N", "rejected proposals shown to the proposer (default 3)", int, 3)
 
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_argument_group("tasks instead of an evaluator")
-    tasks.add_argument(
+    repeated(
+        tasks,
         "--task",
-        action="append",
-        default=[],
-        metavar="TASKS",
-        help="task files or folders; the text wraps each prompt (at {prompt}) and --task-model answers",
+        "TASKS",
+        "task files or folders; the text wraps each prompt (at {prompt}) and --task-model answers",
     )
-    tasks.add_argument(
-        "--task-model-arg",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of that model",
-    )
-    tasks.add_argument("--task-max-tokens", type=int, metavar="N", help="longest answer of that model")
-    tasks.add_argument(
+    repeated(tasks, "--task-model-arg", "KEY=VALUE", "an option of that model")
+    option(tasks, "--task-max-tokens", "N", "longest answer of that model", int)
+    repeated(
+        tasks,
         "--prompt-at",
-        action="append",
-        default=[],
-        metavar="[NAME=]PATH",
-        help="the text of a task's solver that is the candidate; several are components of one",
+        "[NAME=]PATH",
+        "the text of a task's solver that is the candidate; several are components of one",
     )
-    tasks.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a declarative task"
-    )
-    tasks.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
+    repeated(tasks, "--config", "KEY=VALUE", "a parameter of a declarative task")
+    option(tasks, "--limit", "N", "only the first N samples of each task", int)
     add_trust(tasks)
 
 
 def _add_sets_and_search(parser: argparse.ArgumentParser) -> None:
     sets = parser.add_argument_group("examples")
-    sets.add_argument("--dataset", metavar="FILE", help="JSON lines to learn from")
-    sets.add_argument("--valset", metavar="FILE", help="JSON lines to select on (default: the dataset)")
-    sets.add_argument("--testset", metavar="FILE", help="unseen JSON lines, for seed and best at the end")
-    sets.add_argument(
-        "--split",
-        metavar="SHARES",
-        help="split what is not held out: 60/40 for dataset and valset; 50/25/25 with a testset",
+    option(sets, "--dataset", "FILE", "JSON lines to learn from")
+    option(sets, "--valset", "FILE", "JSON lines to select on (default: the dataset)")
+    option(sets, "--testset", "FILE", "unseen JSON lines, for seed and best at the end")
+    option(
+        sets, "--split", "SHARES", "split what is not held out: 60/40 for dataset and valset; 50/25/25 with a testset"
     )
-    sets.add_argument(
+    option(
+        sets,
         "--holdout",
-        type=float,
-        metavar="SHARE",
-        help="share of the data held out for the verdict, without a testset (default 0.3; 0: none)",
+        "SHARE",
+        "share of the data held out for the verdict, without a testset (default 0.3; 0: none)",
+        float,
     )
-    sets.add_argument(
+    option(
+        sets,
         "--demonstrations",
-        type=int,
-        default=0,
-        metavar="N",
-        help="put N examples of the dataset into the text (at {demonstrations}), picked by the search",
+        "N",
+        "put N examples of the dataset into the text (at {demonstrations}), picked by the search",
+        int,
+        0,
     )
     search = parser.add_argument_group("search")
-    search.add_argument(
-        "--budget", type=int, default=100, metavar="N", help="approximate number of evaluator calls (default 100)"
-    )
-    search.add_argument("--repeat", type=int, default=1, metavar="N", help="repeat each evaluation N times")
-    search.add_argument("--max-proposals", type=int, metavar="N", help="proposals, at most")
-    search.add_argument("--target-score", type=float, metavar="X", help="stop at this score (default: 1 if unit)")
-    search.add_argument(
-        "--max-stale-proposals", type=int, metavar="N", help="stop after N proposals without a better text"
-    )
-    search.add_argument("--minibatch", type=int, default=3, metavar="N", help="examples per proposal (default 3)")
-    search.add_argument("--random-seed", type=int, default=0, metavar="N", help="same seed, same search (default 0)")
-    search.add_argument("--temperature", type=float, metavar="T", help="temperature of the proposer")
-    search.add_argument("--max-tokens", type=int, metavar="N", help="longest answer of the proposer")
-    search.add_argument("--budget-cost", type=float, metavar="MONEY", help="stop cleanly when this much is spent")
-    search.add_argument("--budget-tokens", type=int, metavar="N", help="stop cleanly when this many tokens are used")
-    search.add_argument("--keep-placeholders", action="store_true", help="refuse texts without the seed's placeholders")
-    search.add_argument("--max-chars", type=int, metavar="N", help="refuse longer texts")
-    search.add_argument("--dry-run", action="store_true", help="estimate calls and cost; call no model")
+    option(search, "--budget", "N", "approximate number of evaluator calls (default 100)", int, 100)
+    option(search, "--repeat", "N", "repeat each evaluation N times", int, 1)
+    option(search, "--max-proposals", "N", "proposals, at most", int)
+    option(search, "--target-score", "X", "stop at this score (default: 1 if unit)", float)
+    option(search, "--max-stale-proposals", "N", "stop after N proposals without a better text", int)
+    option(search, "--minibatch", "N", "examples per proposal (default 3)", int, 3)
+    option(search, "--random-seed", "N", "same seed, same search (default 0)", int, 0)
+    option(search, "--temperature", "T", "temperature of the proposer", float)
+    option(search, "--max-tokens", "N", "longest answer of the proposer", int)
+    option(search, "--budget-cost", "MONEY", "stop cleanly when this much is spent", float)
+    option(search, "--budget-tokens", "N", "stop cleanly when this many tokens are used", int)
+    switch(search, "--keep-placeholders", "refuse texts without the seed's placeholders")
+    option(search, "--max-chars", "N", "refuse longer texts", int)
+    switch(search, "--dry-run", "estimate calls and cost; call no model")
 
 
 def _add_engine(parser: argparse.ArgumentParser) -> None:
@@ -144,45 +120,28 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         ("--sampling", ("independent", "same_parent"), "whether several proposals rewrite several texts, or one"),
     ):
         engine.add_argument(flag, choices=choices, default=choices[0], help=meaning)
-    engine.add_argument("--proposals", type=int, default=1, metavar="N", help="proposals at once (default 1)")
-    engine.add_argument(
-        "--merge", type=int, default=0, metavar="N", help="combine components of two texts, at most N times"
-    )
-    engine.add_argument(
+    option(engine, "--proposals", "N", "proposals at once (default 1)", int, 1)
+    option(engine, "--merge", "N", "combine components of two texts, at most N times", int, 0)
+    option(
+        engine,
         "--objectives",
-        metavar="NAMES",
-        help="objectives of the resulting front and of --frontier: score, sub-scores, length, seconds, tokens, cost; "
+        "NAMES",
+        "objectives of the resulting front and of --frontier: score, sub-scores, length, seconds, tokens, cost; "
         "separated by commas (default: score and all sub-scores)",
     )
-    engine.add_argument("--choose-by", default="score", metavar="NAME", help="the objective that decides which is best")
+    option(engine, "--choose-by", "NAME", "the objective that decides which is best", default="score")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
-    out.add_argument("--run-dir", metavar="DIR", help="folder of the search (default: runs/optimize-<hash>)")
-    out.add_argument("--fresh", action="store_true", help="move an earlier search aside and start over")
-    out.add_argument(
-        "--reuse",
-        action="append",
-        default=[],
-        metavar="RUN",
-        help="reuse matching evaluations of another search",
-    )
-    out.add_argument("--branch", metavar="RUN", help="continue another search in a new folder, with its proposals too")
-    out.add_argument(
-        "--resume-foreign",
-        action="store_true",
-        help="resume a search that another user or machine started, trusting its answers",
-    )
-    out.add_argument("--events", metavar="FILE", help="append each event to this file as it happens, a JSON line each")
-    out.add_argument(
-        "--log-to",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="log the search to mlflow, or to a listener of yours (module:name) (repeatable)",
-    )
-    out.add_argument("--output", metavar="FILE", help="also write the best text to this file")
+    option(out, "--run-dir", "DIR", "folder of the search (default: runs/optimize-<hash>)")
+    switch(out, "--fresh", "move an earlier search aside and start over")
+    repeated(out, "--reuse", "RUN", "reuse matching evaluations of another search")
+    option(out, "--branch", "RUN", "continue another search in a new folder, with its proposals too")
+    switch(out, "--resume-foreign", "resume a search that another user or machine started, trusting its answers")
+    option(out, "--events", "FILE", "append each event to this file as it happens, a JSON line each")
+    repeated(out, "--log-to", "NAME", "log the search to mlflow, or to a listener of yours (module:name) (repeatable)")
+    option(out, "--output", "FILE", "also write the best text to this file")
     out.add_argument(
         "--fail-unless-better",
         type=float,
@@ -191,6 +150,6 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="MARGIN",
         help="exit code 1 unless the verdict is better, by at least MARGIN where one is given",
     )
-    out.add_argument("--diff", action="store_true", help="print what changed between seed and best")
-    out.add_argument("--json", action="store_true", help="the whole result as JSON on stdout")
-    out.add_argument("--quiet", action="store_true", help="no progress")
+    switch(out, "--diff", "print what changed between seed and best")
+    switch(out, "--json", "the whole result as JSON on stdout")
+    switch(out, "--quiet", "no progress")

@@ -12,16 +12,16 @@ from assay.cli.evaluator_flags import (
     read_set,
     refuse_without_effect,
 )
-from assay.cli.run_flags import checked_patience, key_texts, key_values
+from assay.cli.run_flags import checked_patience, flag_of, key_texts, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.core.types import Request
     from assay.evaluators import Evaluator
     from assay.optimize.settings import SearchSettings
 
 
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
+    from assay.core.types import Request
     from assay.optimize.constraints import constraints_for
     from assay.optimize.settings import SearchSettings
 
@@ -60,7 +60,7 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         repeat=options.repeat,
         demonstrations=options.demonstrations,
         strategy=_strategy(options),
-        proposer_request=_request(options),
+        proposer_request=Request(temperature=options.temperature, max_tokens=options.max_tokens),
         budget=options.budget,
         max_proposals=options.max_proposals,
         target_score=_target(options, evaluator),
@@ -89,8 +89,7 @@ def _refuse_alone(options: argparse.Namespace) -> None:
         given = [name for name in names if getattr(options, name) not in (None, [], False, "")]
         if missing[other] and given:
             instead = "with --proposer, which does not call it" if other == "--model" else "without it"
-            flag = given[0].replace("_", "-")
-            raise UsageError(f"--{flag} is for {other} and has no effect {instead}; leave it out")
+            raise UsageError(f"{flag_of(given[0])} is for {other} and has no effect {instead}; leave it out")
     if options.sampling != "independent" and options.proposals == 1:
         raise UsageError("--sampling is for several --proposals at once and has no effect on one; leave it out")
 
@@ -178,12 +177,6 @@ def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
     return 1.0 if _score_range(options, evaluator) == "unit" else None
 
 
-def _request(options: argparse.Namespace) -> Request:
-    from assay.core.types import Request
-
-    return Request(temperature=options.temperature, max_tokens=options.max_tokens)
-
-
 def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
     from assay.optimize.sets import HOLDOUT, hold_out, split
 
@@ -198,14 +191,13 @@ def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
-
     if not options.task:
         evaluators = evaluators_of(options)
         if len(evaluators) > 1:
             raise UsageError("a search has one judge; compare several with `assay score`")
         return evaluators[0]
     others = ("evaluator_command", "evaluator_url", "judge_model", "dataset")
-    given = [f"--{name.replace('_', '-')}" for name in others if getattr(options, name)]
+    given = [flag_of(name) for name in others if getattr(options, name)]
     if given:
         raise UsageError(f"--task brings its own samples and scorers; leave {' and '.join(given)} out")
     refuse_without_effect(options, "task")

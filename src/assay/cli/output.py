@@ -11,7 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+import msgspec
+
 from assay.cli import streams
+from assay.cli.flags import switch
 
 if TYPE_CHECKING:
     from assay.reports.document import Block, Document, Line, Style
@@ -21,19 +24,20 @@ NEEDED = "─━…–•"
 UNLIMITED = 100_000
 
 
-def add_form_arguments(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--markdown", action="store_true", help="tables as Markdown, on a terminal too (the default when piped)"
-    )
-    parser.add_argument(
+def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None = None) -> None:
+    """The forms in which a result can be printed; `json` says what that form holds."""
+    if json is not None:
+        switch(parser, "--json", json)
+    switch(parser, "--markdown", "tables as Markdown, on a terminal too (the default when piped)")
+    switch(
+        parser,
         "--plain",
-        action="store_true",
-        help="tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
+        "tables as on a terminal, but without colour or a live display (NO_COLOR=1 turns off colour only)",
     )
 
 
 def show(document: Document | Block, options: argparse.Namespace) -> None:
-    """The document on stdout, in the form that the flags ask for, or else that whoever reads it can use."""
+    """The document on stdout: in the form of the flags, else laid out on a terminal, and Markdown in a pipe."""
     if not is_laid_out(options):
         from assay.reports.markdown import markdown
 
@@ -43,6 +47,19 @@ def show(document: Document | Block, options: argparse.Namespace) -> None:
 
     lines = terminal_lines(document, width_of_stream(sys.stdout))
     streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
+
+
+def show_result(result: object, document: Document | Block, options: argparse.Namespace) -> None:
+    """The result as JSON where the flags ask for it, else the document about it."""
+    if options.json:
+        print_json(result)
+    else:
+        show(document, options)
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    encoded = msgspec.json.encode(value)
+    print((encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode())
 
 
 def is_laid_out(options: argparse.Namespace) -> bool:
@@ -98,9 +115,9 @@ def has_styles(stream: TextIO, options: argparse.Namespace | None = None) -> boo
 
 def width_of_stream(stream: TextIO) -> int:
     """Columns: what COLUMNS says, else the terminal; what is piped has no limit."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):

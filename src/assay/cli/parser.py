@@ -23,17 +23,17 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {self._sentence(message)}\nsee `{self.prog} --help`\n")
 
     def _sentence(self, message: str) -> str:
-        if found := _UNKNOWN_FLAG.match(message):
-            return f"unknown flag {found[1]}.{_hint(found[1], self._option_string_actions)}"
-        if (found := _TOO_MANY_WORDS.match(message)) and "--evaluator-command" in self._option_string_actions:
+        if match := _UNKNOWN_FLAG.match(message):
+            return f"unknown flag {match[1]}.{_hint(match[1], self._option_string_actions)}"
+        if (match := _TOO_MANY_WORDS.match(message)) and "--evaluator-command" in self._option_string_actions:
             quoted = "a command of several words is one quoted text, such as --evaluator-command 'bash score.sh'"
-            return f"unexpected argument `{found[1]}`; {quoted}"
-        if found := _UNKNOWN_WORD.match(message):
-            known = re.findall(r"[^\s,']+", found[3])
-            where = "" if found[1] == "COMMAND" or "|" in found[1] else f"{found[1]}: "
-            return f"{where}unknown `{found[2]}`; expected one of {', '.join(known)}.{_hint(found[2], known)}"
-        if found := _WRONG_TYPE.match(message):
-            return f"{found[1]}: expected {_NUMBERS[found[2]]}, got `{found[3]}`"
+            return f"unexpected argument `{match[1]}`; {quoted}"
+        if match := _UNKNOWN_WORD.match(message):
+            known = re.findall(r"[^\s,']+", match[3])
+            where = "" if match[1] == "COMMAND" or "|" in match[1] else f"{match[1]}: "
+            return f"{where}unknown `{match[2]}`; expected one of {', '.join(known)}.{_hint(match[2], known)}"
+        if match := _WRONG_TYPE.match(message):
+            return f"{match[1]}: expected {_NUMBERS[match[2]]}, got `{match[3]}`"
         return message.removeprefix("argument ")
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments
 from assay.cli.output import show as show_document
 from assay.core.errors import UsageError
@@ -33,21 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("act", choices=("list", "show", "fetch", "make"), metavar="list|show|fetch|make")
     parser.add_argument("name", nargs="?", metavar="NAME", help="the benchmark")
-    parser.add_argument("--data", metavar="PATH", help="make: the folder (or file) with the original files")
-    parser.add_argument(
-        "--output", metavar="DIR", help="make: the task folder to write (default: tasks/NAME); fetch: data/NAME"
-    )
+    option(parser, "--data", "PATH", "make: the folder (or file) with the original files")
+    option(parser, "--output", "DIR", "make: the task folder to write (default: tasks/NAME); fetch: data/NAME")
     parser.add_argument("--from", dest="base", metavar="URL", help="fetch: a folder on a server that has the files")
-    parser.add_argument("--yes", action="store_true", help="fetch: do not ask")
-    parser.add_argument("--variant", metavar="V", help="make: one of those that `show` lists (default: the first)")
-    parser.add_argument("--num-fewshot", type=int, metavar="N", help="make: few-shot examples per question")
-    parser.add_argument(
-        "--accept-other-source",
-        action="store_true",
-        help="make: accept files with another or unknown sha256, and record it",
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
+    switch(parser, "--yes", "fetch: do not ask")
+    option(parser, "--variant", "V", "make: one of those that `show` lists (default: the first)")
+    option(parser, "--num-fewshot", "N", "make: few-shot examples per question", int)
+    switch(parser, "--accept-other-source", "make: accept files with another or unknown sha256, and record it")
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, say_all, show
+from assay.cli.flags import option, switch
+from assay.cli.output import add_form_arguments, say_all, show_result
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
 from assay.core.errors import UnwritableError, UsageError
@@ -29,16 +28,11 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
-    parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
-    parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
-    parser.add_argument(
-        "--allow-unequal", action="store_true", help="compare several over the samples that all of them were scored on"
-    )
-    parser.add_argument(
-        "--include-per-example", action="store_true", help="add predictions and scores to the leaderboard"
-    )
-    parser.add_argument("--json", action="store_true", help="the leaderboard of the run as JSON on stdout")
-    add_form_arguments(parser)
+    option(parser, "--output", "FILE", "the HTML file (default: report.html in the run, or here)")
+    option(parser, "--samples", "N", "answers to show per task (default 5)", int, 5)
+    switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
+    switch(parser, "--include-per-example", "add predictions and scores to the leaderboard")
+    add_form_arguments(parser, json="the leaderboard of the run as JSON on stdout")
     add_view_arguments(parser)
 
 
@@ -76,22 +70,19 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     from assay.runs.finish import write_derived
 
     board = build_leaderboard(folder, view_of_run(options, folder))
-    said = marks_sentence(folder)
+    remarks = marks_sentence(folder)
     outcome = f"wrote {folder / 'leaderboard.json'} and {folder / 'report.md'}"
     written = True
     try:
         write_derived(folder, board)
     except UnwritableError as error:
-        # a run of somebody else's, or in an archive, can be looked at all the same
+        # a run of another user, or in an archive, can still be shown
         outcome, written = f"the run was left as it is: {error}", False
     if len(options.runs) > 1:
         if not written:
             print(outcome, file=sys.stderr)
         return written
-    if options.json:
-        print(msgspec.json.encode(board).decode())
-    else:
-        show(board_tables(board), options)
-    say_all([*notes(board), *([said] if said else [])], options)
+    show_result(board, board_tables(board), options)
+    say_all([*notes(board), *([remarks] if remarks else [])], options)
     print(outcome, file=sys.stderr)
     return written

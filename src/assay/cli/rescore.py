@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.cli.output import add_form_arguments, say, say_all, show
+from assay.cli.flags import option, switch
+from assay.cli.output import add_form_arguments, say, say_all, show_result
 from assay.cli.run_flags import (
     add_allow_outside,
     add_score_workers,
@@ -37,14 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("run", metavar="RUN", help="a run folder, or a log of Inspect")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
-    parser.add_argument("--run-dir", metavar="DIR", help="folder of the new run (default: RUN.rescored)")
+    option(parser, "--run-dir", "DIR", "folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_score_workers(parser)
     add_trust(parser)
-    parser.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
-    add_form_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_form_arguments(parser, json="the leaderboard as JSON on stdout")
+    switch(parser, "--quiet", "no progress")
     add_view_arguments(parser)
 
 
@@ -85,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
         print("interrupted; rerun the same command to resume", file=sys.stderr)
         return 130
     board = result.leaderboard
-    if options.json:
-        print(msgspec.json.encode(board).decode())
-    else:
-        show(board_tables(board), options)
+    show_result(board, board_tables(board), options)
     # the same command would call no model
     say_all([note for note in notes(board) if note != INCOMPLETE], options)
     if nothing := why_without_score(board):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.gate_flags import tell_gates, write_for_ci
-from assay.cli.output import can_lay_out, say, say_all, show
+from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_result
 from assay.cli.run_flags import (
     add_arguments,
     config_of,
@@ -91,16 +91,16 @@ def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     view = view_of_results(runs)
     pairs = compare_prompts(runs, view)
     try:
-        found = build_standings(runs, view)
+        standings = build_standings(runs, view)
     except UsageError as error:
         print(f"no common leaderboard: {error}", file=sys.stderr)
-        found = None
+        standings = None
     if options.json:
-        print(msgspec.json.encode({"standings": found, "prompts": pairs}).decode())
+        print_json({"standings": standings, "prompts": pairs})
         return
-    if found is not None:
+    if standings is not None:
         print()
-        show(standings_document(found), options)
+        show(standings_document(standings), options)
     if pairs:
         print()
         show(prompt_pairs_document(pairs, view.level), options)
@@ -174,16 +174,16 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
 
     code = DONE
     for run in planned:
-        found = estimate(run.definitions, run.config, folder=Path(options.run_dir) if options.run_dir else None)
+        expected = estimate(run.definitions, run.config, folder=Path(options.run_dir) if options.run_dir else None)
         if options.json:
-            print(msgspec.json.encode(found).decode())
+            print_json(expected)
         else:
             if len(planned) > 1:
                 of = ", ".join(filter(None, (run.config.model, run.config.prompt)))
                 print(f"{'' if run is planned[0] else chr(10)}{of}:")
-            show(estimate_tables(found), options)
-        say_all(found.notes, options)
-        for task in found.tasks:
+            show(estimate_tables(expected), options)
+        say_all(expected.notes, options)
+        for task in expected.tasks:
             if task.not_rendered:
                 code = BAD_INPUT
                 message = f"{task.not_rendered:,} samples cannot be rendered; the first: {task.first_fault}"
@@ -203,7 +203,7 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     result = run_blocking(run_planned_shard(run, number, count, run_options(options)))
     counts = result.counts
     if options.json:
-        print(msgspec.json.encode(counts).decode())
+        print_json(counts)
     else:
         print(f"shard {options.shard}: {counts.finished:,} of {counts.planned:,} attempts finished", end="")
         print(f", {counts.failed:,} failed" if counts.failed else "", end="")
@@ -224,14 +224,11 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> 
     from assay.reports.documents.more_tables import board_tables
 
     board = result.leaderboard
-    if options.json:
-        gates = {"gates": result.gates} if result.gates else {}
-        print(msgspec.json.encode({**msgspec.structs.asdict(board), **gates}).decode())
-    else:
-        show(board_tables(board), options)
+    gates = {"gates": result.gates} if result.gates else {}
+    show_result({**msgspec.structs.asdict(board), **gates}, board_tables(board), options)
     early = why_early(result, options)
-    said = notes(board, known=result.stopped or "")
-    say_all([note for note in said if early is None or note != INCOMPLETE], options)
+    remarks = notes(board, known=result.stopped or "")
+    say_all([note for note in remarks if early is None or note != INCOMPLETE], options)
     for sentence in (why_without_score(board), early):
         if sentence is not None:
             say(sentence, options, "bad")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assay.cli.flags import option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
 from assay.cli.view_flags import add_view_arguments, checked_level
@@ -68,95 +69,68 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
         "transformers:FOLDER, command:…, module:name, the key of a model file, …: see `assay list models`; repeatable, "
         "for a common leaderboard",
     )
-    what.add_argument(
-        "--model-arg", action="append", default=[], metavar="KEY=VALUE", help="an option of the model (repeatable)"
-    )
-    what.add_argument("--temperature", type=float, metavar="T", help="sampling temperature (default: the model's own)")
-    what.add_argument("--top-p", type=float, metavar="P", help="nucleus sampling (default: the model's own)")
-    what.add_argument("--max-tokens", type=int, metavar="N", help="longest answer, in tokens")
+    repeated(what, "--model-arg", "KEY=VALUE", "an option of the model (repeatable)")
+    option(what, "--temperature", "T", "sampling temperature (default: the model's own)", float)
+    option(what, "--top-p", "P", "nucleus sampling (default: the model's own)", float)
+    option(what, "--max-tokens", "N", "longest answer, in tokens", int)
     what.add_argument("--stop", action="append", metavar="TEXT", help="end the answer at this text (repeatable)")
-    what.add_argument(
-        "--logprobs", type=int, metavar="N", help="request log-probabilities, with N alternatives per token"
-    )
-    what.add_argument("--seed", type=int, metavar="N", help="passed to the model")
+    option(what, "--logprobs", "N", "request log-probabilities, with N alternatives per token", int)
+    option(what, "--seed", "N", "passed to the model", int)
     add_chat_arguments(what)
-    what.add_argument("--repeat", type=int, default=1, metavar="N", help="attempts per sample (default 1)")
-    what.add_argument("--limit", type=int, metavar="N", help="only the first N samples of each task")
-    what.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="only samples whose id matches, with `*` as wildcard: `--only 'gsm8k-01*'` (repeatable)",
+    option(what, "--repeat", "N", "attempts per sample (default 1)", int, 1)
+    option(what, "--limit", "N", "only the first N samples of each task", int)
+    repeated(
+        what, "--only", "ID", "only samples whose id matches, with `*` as wildcard: `--only 'gsm8k-01*'` (repeatable)"
     )
     _add_task_arguments(what)
 
 
 def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
-    what.add_argument(
-        "--system", metavar="TEXT|FILE", help="system message: a text, or the name of a file that holds it"
-    )
-    what.add_argument(
-        "--prefill",
-        metavar="TEXT",
-        help="start of each answer, sent as an assistant message, for servers that continue it",
+    option(what, "--system", "TEXT|FILE", "system message: a text, or the name of a file that holds it")
+    option(
+        what, "--prefill", "TEXT", "start of each answer, sent as an assistant message, for servers that continue it"
     )
     what.add_argument(
         "--reasoning-effort",
         choices=("none", "minimal", "low", "medium", "high"),
         help="reasoning effort, translated into what the model's API accepts",
     )
-    what.add_argument(
-        "--keep-thinking",
-        action="store_true",
-        help="score `<think>…</think>` with the answer (default: kept separately as reasoning)",
-    )
+    switch(what, "--keep-thinking", "score `<think>…</think>` with the answer (default: kept separately as reasoning)")
 
 
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
     add_task_parameters(what)
-    what.add_argument(
-        "--env",
-        metavar="FILE",
-        help="file with API keys and $NAMEs of task files, besides the environment (default: .env)",
+    option(
+        what, "--env", "FILE", "file with API keys and $NAMEs of task files, besides the environment (default: .env)"
     )
-    what.add_argument(
-        "--generative", action="store_true", help="generate the letter of a choice where a task asks for likelihoods"
-    )
+    switch(what, "--generative", "generate the letter of a choice where a task asks for likelihoods")
 
 
 def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("requests (no effect on scores)")
-    how.add_argument(
-        "--concurrency",
-        type=int,
-        metavar="N",
-        help="attempts in flight (default: 32; for servers, adapted to what they can take)",
+    option(
+        how, "--concurrency", "N", "attempts in flight (default: 32; for servers, adapted to what they can take)", int
     )
-    how.add_argument(
-        "--batch-size",
-        type=int,
-        default=16,
-        metavar="N",
-        help="prompts per batch, for models that take batches (default 16)",
-    )
-    how.add_argument(
+    option(how, "--batch-size", "N", "prompts per batch, for models that take batches (default 16)", int, 16)
+    option(
+        how,
         "--timeout",
-        type=float,
-        metavar="SECONDS",
-        help="time limit for one answer, and for scoring it (default: the model's own, and 600 for scoring)",
+        "SECONDS",
+        "time limit for one answer, and for scoring it (default: the model's own, and 600 for scoring)",
+        float,
     )
-    how.add_argument("--retries", type=int, default=5, metavar="N", help="retries of transient failures (default 5)")
-    how.add_argument(
+    option(how, "--retries", "N", "retries of transient failures (default 5)", int, 5)
+    option(
+        how,
         "--patience",
-        type=float,
-        default=60.0,
-        metavar="MINUTES",
-        help="how long to wait out a server outage before the run stops (it can be resumed; default 60)",
+        "MINUTES",
+        "how long to wait out a server outage before the run stops (it can be resumed; default 60)",
+        float,
+        60.0,
     )
     add_score_workers(how)
-    how.add_argument("--rpm", type=float, metavar="N", help="requests per minute, at most")
-    how.add_argument("--tpm", type=float, metavar="N", help="tokens per minute, at most")
+    option(how, "--rpm", "N", "requests per minute, at most", float)
+    option(how, "--tpm", "N", "tokens per minute, at most", float)
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="cache answers, also for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="do not use cached answers")
@@ -164,62 +138,44 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     cost = parser.add_argument_group("budget (all sessions of the run together)")
-    cost.add_argument("--budget-cost", type=float, metavar="MONEY", help="stop cleanly when this much is spent")
-    cost.add_argument("--budget-tokens", type=int, metavar="N", help="stop cleanly when this many tokens are used")
-    cost.add_argument(
-        "--dry-run", action="store_true", help="estimate requests, tokens and cost without calling any model"
-    )
+    option(cost, "--budget-cost", "MONEY", "stop cleanly when this much is spent", float)
+    option(cost, "--budget-tokens", "N", "stop cleanly when this many tokens are used", int)
+    switch(cost, "--dry-run", "estimate requests, tokens and cost without calling any model")
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("execution (no effect on scores; see docs/scale.md)")
     where.add_argument("--executor", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
-    where.add_argument(
-        "--ray-address", metavar="HOST:PORT", help="address of the cluster (default: RAY_ADDRESS, else a local one)"
-    )
-    where.add_argument(
-        "--workers", type=int, metavar="N", help="worker processes (default: one per CPU of the cluster)"
-    )
-    where.add_argument("--worker-cpus", type=float, default=1.0, metavar="C", help="CPUs of each worker (default 1)")
-    where.add_argument("--worker-gpus", type=float, default=0.0, metavar="G", help="GPUs of each worker (default 0)")
-    where.add_argument(
-        "--worker-resource",
-        action="append",
-        default=[],
-        metavar="NAME=N",
-        help="a custom Ray resource that each worker needs (repeatable)",
-    )
-    where.add_argument("--shard-size", type=int, metavar="N", help="samples that a worker gets at once, at most")
-    where.add_argument("--shard", metavar="K/N", help="run only the K-th of N parts; `assay merge` combines them")
+    option(where, "--ray-address", "HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)")
+    option(where, "--workers", "N", "worker processes (default: one per CPU of the cluster)", int)
+    option(where, "--worker-cpus", "C", "CPUs of each worker (default 1)", float, 1.0)
+    option(where, "--worker-gpus", "G", "GPUs of each worker (default 0)", float, 0.0)
+    repeated(where, "--worker-resource", "NAME=N", "a custom Ray resource that each worker needs (repeatable)")
+    option(where, "--shard-size", "N", "samples that a worker gets at once, at most", int)
+    option(where, "--shard", "K/N", "run only the K-th of N parts; `assay merge` combines them")
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
-    out.add_argument("--run-dir", metavar="DIR", help="folder of the run (default: runs/<model>-<tasks>-<hash>)")
-    out.add_argument("--output", metavar="FILE", help="also write the leaderboard to this file")
-    out.add_argument("--include-per-example", action="store_true", help="add predictions and scores to the leaderboard")
-    out.add_argument(
+    option(out, "--run-dir", "DIR", "folder of the run (default: runs/<model>-<tasks>-<hash>)")
+    option(out, "--output", "FILE", "also write the leaderboard to this file")
+    switch(out, "--include-per-example", "add predictions and scores to the leaderboard")
+    repeated(
+        out,
         "--log-to",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="log the run to mlflow, wandb, otel, an installed listener, or `module:name` of yours (repeatable)",
+        "NAME",
+        "log the run to mlflow, wandb, otel, an installed listener, or `module:name` of yours (repeatable)",
     )
-    out.add_argument("--fresh", action="store_true", help="move an earlier run aside and start over")
-    out.add_argument(
-        "--resume-foreign",
-        action="store_true",
-        help="resume a run that another user or machine started, trusting its attempts",
-    )
-    out.add_argument("--allow-bad-tasks", action="store_true", help="skip bad records and report how many")
-    out.add_argument("--json", action="store_true", help="the leaderboard as JSON on stdout")
-    add_form_arguments(out)
-    out.add_argument("--quiet", action="store_true", help="no progress")
+    switch(out, "--fresh", "move an earlier run aside and start over")
+    switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")
+    switch(out, "--allow-bad-tasks", "skip bad records and report how many")
+    add_form_arguments(out, json="the leaderboard as JSON on stdout")
+    switch(out, "--quiet", "no progress")
 
 
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
-    safety.add_argument("--min-sandbox", metavar="TIER", help="weakest sandbox that may run model-written code")
+    option(safety, "--min-sandbox", "TIER", "weakest sandbox that may run model-written code")
     add_allow_outside(safety)
     add_trust(safety)
 
@@ -244,49 +200,32 @@ def flag_of(setting: str) -> str:
 
 
 def config_of(options: argparse.Namespace) -> RunConfig:
+    """A flag that is called like a setting is that setting; what the others become stands here."""
+    from assay.core.config import RunConfig
     from assay.reports.view import metadata_key
     from assay.runs.plan import make_config
 
     for name in ("workers", "shard_size"):
         if (value := getattr(options, name)) is not None and value < 1:
             raise UsageError(f"{flag_of(name)} must be at least 1, got {value}")
-    return make_config(
-        called=flag_of,
-        model=options.model[0] if options.model else "toy",
-        model_options=key_values(options.model_arg, "--model-arg"),
-        temperature=options.temperature,
-        top_p=options.top_p,
-        max_tokens=options.max_tokens,
-        stop=tuple(options.stop) if options.stop else None,
-        seed=options.seed,
-        logprobs=options.logprobs,
-        reasoning_effort=options.reasoning_effort,
-        system=system_text(options.system),
-        prefill=options.prefill,
-        keep_thinking=options.keep_thinking,
-        repeat=options.repeat,
-        limit=options.limit,
-        task_config=dict(key_texts(options.config, "--config")),
-        concurrency=options.concurrency,
-        batch_size=options.batch_size,
-        timeout_seconds=options.timeout,
-        retries=options.retries,
-        score_workers=score_workers_of(options.score_workers),
-        patience_seconds=checked_patience(options.patience),
-        requests_per_minute=options.rpm,
-        tokens_per_minute=options.tpm,
-        cache=options.cache,
-        budget_cost=options.budget_cost,
-        budget_tokens=options.budget_tokens,
-        prices=options.prices,
-        level=checked_level(options.level),
-        by=tuple(metadata_key(text, "--by") for text in options.by),
-        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else None,
-        include_per_example=options.include_per_example,
-        allow_bad_tasks=options.allow_bad_tasks,
-        min_sandbox=options.min_sandbox,
-        trust=options.trust,
-    )
+    settings = {name: value for name, value in vars(options).items() if name in RunConfig.__struct_fields__}
+    settings |= {
+        "model": options.model[0] if options.model else "toy",
+        "model_options": key_values(options.model_arg, "--model-arg"),
+        "stop": tuple(options.stop) if options.stop else None,
+        "system": system_text(options.system),
+        "only": None,  # becomes known with the samples
+        "task_config": key_texts(options.config, "--config"),
+        "timeout_seconds": options.timeout,
+        "score_workers": score_workers_of(options.score_workers),
+        "patience_seconds": checked_patience(options.patience),
+        "requests_per_minute": options.rpm,
+        "tokens_per_minute": options.tpm,
+        "level": checked_level(options.level),
+        "by": tuple(metadata_key(text, "--by") for text in options.by),
+        "group_by": metadata_key(options.group_by, "--group-by") if options.group_by else None,
+    }
+    return make_config(called=flag_of, **settings)
 
 
 def system_text(given: str | None) -> str | None:
@@ -307,89 +246,82 @@ def system_text(given: str | None) -> str | None:
 
 def key_values(pairs: list[str], flag: str) -> dict[str, Any]:
     """`key=value` pairs; a value that is JSON (a number, true, a list) is that, anything else is text."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, text in key_texts(pairs, flag).items():
         try:
-            found[key] = msgspec.json.decode(text)
+            values[key] = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            found[key] = text
-    return found
+            values[key] = text
+    return values
 
 
 def add_trust(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
+    switch(
+        parser,
         "--trust",
-        action="store_true",
-        help="allow what files outside this project name: Python, programs, addresses, variables (see `assay trust`)",
+        "allow what files outside this project name: Python, programs, addresses, variables (see `assay trust`)",
     )
 
 
 def add_task_parameters(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a parameter of a YAML or inspect: task"
-    )
-    parser.add_argument(
+    repeated(parser, "--config", "KEY=VALUE", "a parameter of a YAML or inspect: task")
+    option(
+        parser,
         "--dataset-key",
-        metavar="KEY",
-        help="the dataset that a declarative dataset task evaluates, overriding one that the file names",
+        "KEY",
+        "the dataset that a declarative dataset task evaluates, overriding one that the file names",
     )
-    parser.add_argument(
+    repeated(
+        parser,
         "--model-for",
-        action="append",
-        default=[],
-        metavar="KEY=NAME",
-        help="the model behind a key of a declarative task, such as a judge, of a promptfoo provider, or `grader` "
+        "KEY=NAME",
+        "the model behind a key of a declarative task, such as a judge, of a promptfoo provider, or `grader` "
         "(repeatable)",
     )
-    parser.add_argument(
+    option(
+        parser,
         "--registry",
-        metavar="FOLDER",
-        help="the registry of openai-evals: tasks (default: that of an installed `evals` package)",
+        "FOLDER",
+        "the registry of openai-evals: tasks (default: that of an installed `evals` package)",
     )
     add_lm_eval_arguments(parser)
 
 
 def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
     """The options of lm_eval tasks, under the names of its own command line where it has them."""
-    parser.add_argument(
+    option(
+        parser,
         "--num-fewshot",
-        type=int,
-        metavar="N",
-        help="few-shot examples per question (frozen spec, YAML tasks with few_shot, lm-eval: tasks)",
+        "N",
+        "few-shot examples per question (frozen spec, YAML tasks with few_shot, lm-eval: tasks)",
+        int,
     )
-    parser.add_argument(
+    switch(
+        parser,
         "--fewshot-as-turns",
-        action="store_true",
-        help="few-shot examples as turns of a conversation (for lm-eval: tasks with --chat-template)",
+        "few-shot examples as turns of a conversation (for lm-eval: tasks with --chat-template)",
     )
-    parser.add_argument(
-        "--chat-template",
-        action="store_true",
-        help="send an lm-eval: task as a conversation, rendered by the model's own chat template",
+    switch(
+        parser, "--chat-template", "send an lm-eval: task as a conversation, rendered by the model's own chat template"
     )
-    parser.add_argument(
-        "--include-path",
-        metavar="FOLDER",
-        help="a folder with further lm-eval: tasks (YAML files)",
-    )
-    parser.add_argument(
+    option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    repeated(
+        parser,
         "--data",
-        action="append",
-        default=[],
-        metavar="SPLIT=FILE|FOLDER",
-        help="documents of an lm-eval: or inspect: task from a .jsonl, .json, .csv or .parquet file instead of the hub "
+        "SPLIT=FILE|FOLDER",
+        "documents of an lm-eval: or inspect: task from a .jsonl, .json, .csv or .parquet file instead of the hub "
         "(repeatable), or those of many tasks from a folder with TASK/SPLIT.jsonl",
     )
 
 
 def add_allow_outside(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--allow-outside", action="store_true", help="let YAML files include files outside the project")
+    switch(parser, "--allow-outside", "let YAML files include files outside the project")
 
 
 def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
     """The values of `add_task_parameters` and `add_allow_outside`, as `load_tasks` takes them."""
     return {
-        "config": dict(key_texts(options.config, "--config")),
+        "config": key_texts(options.config, "--config"),
         "dataset": options.dataset_key,
         "models": models_by_key(options.model_for),
         "allow_outside": options.allow_outside,
@@ -426,22 +358,23 @@ def _documents(given: list[str]) -> dict[str, str]:
 
 
 def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
-    """`key=value` pairs as they were written: what a value means is for whoever knows the key to say."""
-    found: dict[str, str] = {}
+    """`key=value` pairs as text; the owner of the key interprets the value."""
+    texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
-        found[key] = text
-    return found
+        texts[key] = text
+    return texts
 
 
 def add_score_workers(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
+    option(
+        parser,
         "--score-workers",
+        "N",
+        "processes for CPU-bound scorers: auto (where it pays), a number, 0 for none",
         default="auto",
-        metavar="N",
-        help="processes for CPU-bound scorers: auto (where it pays), a number, 0 for none",
     )
 
 
@@ -461,18 +394,18 @@ def checked_patience(minutes: float) -> float:
 
 
 def models_by_key(pairs: list[str]) -> dict[str, str]:
-    found = key_texts(pairs, "--model-for")
-    for key, name in found.items():
+    models = key_texts(pairs, "--model-for")
+    for key, name in models.items():
         if not name:
             raise UsageError(f"--model-for '{key}=': expected KEY=MODEL")
-    return found
+    return models
 
 
 def resources_of(pairs: list[str]) -> dict[str, float]:
     """`accelerator=1` and the like, by the names that the nodes of the cluster gave."""
-    found: dict[str, float] = {}
+    resources: dict[str, float] = {}
     for name, value in key_values(pairs, "--worker-resource").items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise UsageError(f"--worker-resource {name}={value}: expected NAME=AMOUNT, an amount above zero")
-        found[name] = float(value)
-    return found
+        resources[name] = float(value)
+    return resources

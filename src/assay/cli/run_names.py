@@ -43,5 +43,5 @@ def is_search(folder: Path) -> bool:
     except SearchFolderError:
         return True
     except UsageError:
-        return False  # whoever reads it says what is wrong with it
+        return False  # its reader reports what is wrong with it
     return False

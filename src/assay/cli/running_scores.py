@@ -64,5 +64,5 @@ class RunningScore:
         import numpy as np
 
         numbers, clusters = np.array(self._numbers[:count]), np.array(self._clusters[:count])
-        found = self._measure.interval(numbers, clusters if self._clustered else None, self._view.level)
-        return "" if found.low is None or found.high is None else f"({found.low:z.3f} – {found.high:z.3f})"
+        interval = self._measure.interval(numbers, clusters if self._clustered else None, self._view.level)
+        return "" if interval.low is None or interval.high is None else f"({interval.low:z.3f} – {interval.high:z.3f})"

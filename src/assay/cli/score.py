@@ -17,6 +17,7 @@ from assay.cli.evaluator_flags import (
     read_set,
     say,
 )
+from assay.cli.flags import option, switch
 from assay.cli.run_flags import checked_patience
 from assay.core.errors import AssayError, UsageError
 from assay.runs.exit_status import DONE, WITH_FAILURES
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", metavar="ARTIFACT", help="the text file that is scored")
-    parser.add_argument("--dataset", metavar="FILE", help="JSON lines; the artifact is scored on each record")
+    option(parser, "--dataset", "FILE", "JSON lines; the artifact is scored on each record")
     add_evaluator_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="everything as one JSON object on stdout")
+    switch(parser, "--json", "everything as one JSON object on stdout")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_without_effect(options: argparse.Namespace) -> None:
-    """What a search has a use for whoever scores, and `score` only for judges."""
+    """Flags that `optimize` uses with every evaluator, and `score` only with judges."""
     for flag, value in (("--objective", options.objective), ("--prices", options.prices)):
         if value and not options.judge_model and (options.evaluator_command or options.evaluator_url):
             raise UsageError(f"{flag} is for --judge-model and has no effect here; leave it out")
@@ -114,7 +115,7 @@ async def _score_all(
                 say(how)
             if not options.no_preflight:
                 await preflight(evaluator, examples[0] if examples else None, options.task_model, patient=patient)
-            found = await score_artifact(
+            score = await score_artifact(
                 patient, artifact, examples, options.task_model, concurrency=evaluations_in_flight(options)
             )
         except AssayError as error:
@@ -124,11 +125,11 @@ async def _score_all(
             continue
         finally:
             await evaluator.close()
-        if found.mean is None and len(evaluators) > 1:
-            failure = found.examples[0].failure
+        if score.mean is None and len(evaluators) > 1:
+            failure = score.examples[0].failure
             excluded[_unused(evaluator.name, excluded)] = failure.message if failure else "nothing was scored"
         else:
-            scores.append(found)
+            scores.append(score)
     return scores, excluded
 
 

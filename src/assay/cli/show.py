@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.export import add_where
-from assay.cli.output import add_form_arguments, show
+from assay.cli.flags import option
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.cli.run_names import run_named
 from assay.cli.show_name import show_name
@@ -46,49 +47,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
         "or a log of Inspect",
     )
-    parser.add_argument(
-        "--samples",
-        type=int,
-        metavar="N",
-        help="how many samples to show (default 1; for a run, the 3 worst; with --where, 10)",
+    option(
+        parser, "--samples", "N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int
     )
-    parser.add_argument(
+    option(
+        parser,
         "--sample",
-        metavar="ID",
-        help="for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
+        "ID",
+        "for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
         "by id or by number from 1, without sending it",
     )
     add_where(parser)
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
-    parser.add_argument(
-        "--json", action="store_true", help="as JSON; for a run, what it was made of; with --where, one record per line"
-    )
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON; for a run, what it was made of; with --where, one record per line")
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from assay.cli.show_run import show_run
 
-    path = Path(run_named(options.what))
+    what, path = options.what, Path(run_named(options.what))
     if (path / "run.json").exists():
         show_run(path, options)
     elif options.where is not None:
-        raise UsageError(f"--where picks attempts of a run, and {options.what} is not a run folder")
-    elif not path.exists() and show_name(options):
-        pass
-    elif ":" in options.what and not path.exists() and not options.what.startswith(LIBRARIES):
+        raise UsageError(f"--where picks attempts of a run, and {what} is not a run folder")
+    elif what.startswith(LIBRARIES):
+        show_tasks(options)
+    elif not path.exists() and ":" in what:
         show_own(options)
-    elif options.what.startswith(LIBRARIES) or not show_dataset(options):
-        if (
-            not options.what.startswith(LIBRARIES)
-            and not path.exists()
-            and path.suffix == ""
-            and "/" not in options.what
-        ):
-            refuse_unknown(options.what)
+    elif (path.exists() or not show_name(options)) and not show_dataset(options):
+        if not path.exists() and path.suffix == "" and "/" not in what:
+            refuse_unknown(what)
         show_tasks(options)
     return DONE
 
@@ -119,25 +110,20 @@ def show_dataset(options: argparse.Namespace) -> bool:
         return False
     from assay.tasks.declarative.load import read_dataset
 
-    found = read_dataset(options.what, allow_outside=options.allow_outside)
-    if found is None:
+    dataset = read_dataset(options.what, allow_outside=options.allow_outside)
+    if dataset is None:
         return False
-    name, spec = found
+    name, spec = dataset
     columns = [] if is_elsewhere(spec) else columns_of(make("dataset", spec.use, spec.options))
     if options.json:
-        print(msgspec.json.encode({"dataset": name, "spec": spec, "columns": columns}).decode())
+        print_json({"dataset": name, "spec": spec, "columns": columns})
         return True
     file = f", {spec.options['path']}" if "path" in spec.options else ""
     size = "samples not on this machine" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
     print(f"dataset {name}   ({spec.use}{file}; {size})\n")
     rows = [
-        [
-            column.name,
-            _types_shown(column),
-            str(column.missing) if column.missing else "",
-            _example_shown(column.example),
-        ]
-        for column in columns
+        [each.name, _types_shown(each), str(each.missing) if each.missing else "", _example_shown(each.example)]
+        for each in columns
     ]
     if rows:
         show(TextTable(header=["column", "type", "missing", "example"], rows=rows, numeric_from=9), options)
@@ -157,11 +143,11 @@ def _example_shown(value: object) -> str:
 
 def show_own(options: argparse.Namespace) -> None:
     """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
-    kind, name, text = "your own", options.what, docstring_of(options.what)
+    name, text = options.what, docstring_of(options.what)
     if options.json:
-        print(msgspec.json.encode({"kind": kind, "name": name, "object": name, "doc": text}).decode())
-        return
-    print(f"{kind} {name}   ({name})\n\n{text}")
+        print_json({"kind": "your own", "name": name, "object": name, "doc": text})
+    else:
+        print(f"your own {name}   ({name})\n\n{text}")
 
 
 def show_tasks(options: argparse.Namespace) -> None:
@@ -177,11 +163,11 @@ def show_tasks(options: argparse.Namespace) -> None:
         samples = preview(definition, 1 if options.samples is None else options.samples)
         if options.json:
             shown = {"definition": definition, "samples": [sample for sample, _ in samples]}
-            print(msgspec.json.encode(shown).decode())
+            print_json(shown)
             continue
-        print(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
-        for sample, asked in samples:
-            print(f"\n{_sample_shown(sample, asked)}")
+        print_json(definition, indent=2)
+        for sample, requests in samples:
+            print(f"\n{_sample_shown(sample, requests)}")
 
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
@@ -189,48 +175,48 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
     from assay.datasets.content import is_elsewhere
     from assay.runs.assemble import preview_sample
 
-    found = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
-    if not found:
+    previews = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
+    if not previews:
         if unread := ", ".join(f"`{each.name}`" for each in definitions if is_elsewhere(each.dataset)):
             raise UsageError(
                 f"`show` fetches no samples, and those of {unread} are not on this machine; `assay check` fetches them"
             )
         sizes = ", ".join(f"{each.name} has {each.dataset.size:,}" for each in definitions)
         raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
-    for sample, asked in found:
-        if isinstance(asked, FailureError):
-            raise UsageError(f"sample `{sample.id}` cannot be asked: {asked}")
+    for sample, requests in previews:
+        if isinstance(requests, FailureError):
+            raise UsageError(f"sample `{sample.id}` cannot be asked: {requests}")
         if options.json:
-            print(msgspec.json.encode({"sample": sample, "requests": asked}).decode())
+            print_json({"sample": sample, "requests": requests})
         else:
-            print(_sample_shown(sample, asked))
+            print(_sample_shown(sample, requests))
 
 
-def _sample_shown(sample: Sample, asked: list[Request] | FailureError) -> str:
+def _sample_shown(sample: Sample, requests: list[Request] | FailureError) -> str:
     if sample.row is None:
         from assay.tasks.media_files import named_files
 
         files = "".join(f"({kind}: {name})\n" for kind, name in named_files(sample.extras))
         return f"sample {sample.id}, as it is asked:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"
     row = f"sample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}"
-    if isinstance(asked, FailureError):
-        return f"{row}\ncannot be asked: {asked}"
-    if not asked:
+    if isinstance(requests, FailureError):
+        return f"{row}\ncannot be asked: {requests}"
+    if not requests:
         return f"{row}\nno model is asked, or only the task's own Python decides what; `assay check` goes through it"
     lines = [row]
-    for number, request in enumerate(asked, 1):
-        lines.append(f"turn {number} is asked:" if len(asked) > 1 else "as it is asked:")
+    for number, request in enumerate(requests, 1):
+        lines.append(f"turn {number} is asked:" if len(requests) > 1 else "as it is asked:")
         lines.append(_request_shown(request))
     return "\n".join(lines) + "\n"
 
 
 def _request_shown(request: Request) -> str:
     """Roles and contents, or the prompt, and what else is sent with them."""
-    said = [f"{message.role}: {message.content}" for message in request.messages or ()]
+    lines = [f"{message.role}: {message.content}" for message in request.messages or ()]
     settings = {
         name: value
         for name, value in msgspec.to_builtins(request).items()
         if name not in ("messages", "prompt", "attempt")
     }
-    shown = "\n".join(said) or str(request.prompt)
+    shown = "\n".join(lines) or str(request.prompt)
     return f"{shown}\nwith: {msgspec.json.encode(settings).decode()}" if settings else shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.cli.output import show
+from assay.cli.output import print_json, show
 
 if TYPE_CHECKING:
     from assay.tasks.declarative.reference import FieldReference, TypeReference
@@ -31,10 +31,10 @@ def show_name(options: argparse.Namespace) -> bool:
         if at and not options.json:
             print()
         _show(kind, parts.get(kind), types.get(kind), options)
-    found = _types_of_kind(name)
-    if found:
-        _show_kind(found, options)
-    return bool(parts or types or found)
+    of_kind = _types_of_kind(name)
+    if of_kind:
+        _show_kind(of_kind, options)
+    return bool(parts or types or of_kind)
 
 
 def _show(kind: str, target: str | None, reference: TypeReference | None, options: argparse.Namespace) -> None:
@@ -46,7 +46,7 @@ def _show(kind: str, target: str | None, reference: TypeReference | None, option
     doc = inspect.getdoc(catalog.import_object(target)) or "" if target else reference.doc if reference else ""
     if options.json:
         shown = {"kind": kind, "name": options.what, "object": target, "doc": doc}
-        print(msgspec.json.encode({**shown, "yaml": reference} if reference else shown).decode())
+        print_json({**shown, "yaml": reference} if reference else shown)
         return
     print(f"{kind} {options.what}   ({target or 'in YAML files'})\n\n{doc}")
     if reference is not None:
@@ -72,8 +72,8 @@ def _types_of_kind(name: str) -> list[TypeReference]:
     """All types of a kind (`scorer`, `solver`, …), where there are several to choose from."""
     from assay.tasks.declarative.reference import types_of
 
-    found = types_of(name) or types_of(name.removesuffix("s"))
-    return found if len(found) > 1 else []
+    types = types_of(name) or types_of(name.removesuffix("s"))
+    return types if len(types) > 1 else []
 
 
 def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace) -> None:
@@ -81,7 +81,7 @@ def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace)
     from assay.reports.document import TextTable
 
     if options.json:
-        print(msgspec.json.encode({each.name: each.doc for each in references}).decode())
+        print_json({each.name: each.doc for each in references})
         return
     print(f"types of a {references[0].kind} in YAML files; `assay show TYPE` prints the fields of one\n")
     rows = [[each.name, each.doc] for each in references]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli import streams
-from assay.cli.output import has_styles, is_laid_out, say, show, width_of_stream
+from assay.cli.output import has_styles, is_laid_out, print_json, say, show, width_of_stream
 from assay.cli.view_flags import view_of_run
 from assay.core.errors import UsageError
 from assay.printable import one_line
@@ -36,18 +36,16 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
     from assay.reports.measure import measure_of
 
     run = read_run_file(folder)
-    if options.where is not None:
-        show_matching(folder, options, {definition.name: measure_of(definition) for definition in run.definitions})
-        return
-    if options.json:
-        print(msgspec.json.format(msgspec.json.encode(run), indent=2).decode())
-        return
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
-    if options.sample is not None:
+    if options.where is not None:
+        show_matching(folder, options, measures)
+    elif options.json:
+        print_json(run, indent=2)
+    elif options.sample is not None:
         show_sample(folder, measures, run.config, options)
-        return
-    show_state(folder, run, options)
-    show_worst(folder, measures, options)
+    else:
+        show_state(folder, run, options)
+        show_worst(folder, measures, options)
 
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
@@ -72,41 +70,44 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
 
 
 def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:
-    from assay.reports.attempt_text import attempt_text
     from assay.reports.worst_attempts import worst_attempts
 
     most = WORST if options.samples is None else options.samples
     journal = folder / "journal.jsonl"
     if most < 1 or not journal.exists():
         return
-    worst = worst_attempts(journal, measures, most)
-    beginnings = shared_beginnings(journal, worst)
-    for record in worst:
-        print()
-        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
+    _show_attempts(journal, worst_attempts(journal, measures, most), measures, options)
     print(f"\nmore: assay show {folder} --sample ID   one sample in full")
     print(f"      assay view {folder.parent}   all of them")
+
+
+def _show_attempts(
+    journal: Path, records: list[Record], measures: dict[str, Measure], options: argparse.Namespace
+) -> None:
+    """Some attempts, cut short."""
+    from assay.reports.attempt_text import attempt_text
+
+    beginnings = shared_beginnings(journal, records)
+    for record in records:
+        print()
+        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
 
 
 def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str, Measure]) -> None:
     """The attempts that a query picks, in the order of the dataset."""
     from assay.core.journal import lines_at
     from assay.core.types import Record
-    from assay.reports.attempt_text import attempt_text
     from assay.viewer.selecting import select
 
     places, total = select(folder, options.where)
     if options.json:
         for _, record in lines_at(folder / "journal.jsonl", Record, places[: options.samples]):
-            print(msgspec.json.encode(record).decode())
+            print_json(record)
         return
     shown = places[: MATCHING if options.samples is None else options.samples]
     say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
-    found = [record for _, record in lines_at(folder / "journal.jsonl", Record, shown)]
-    beginnings = shared_beginnings(folder / "journal.jsonl", found)
-    for record in found:
-        print()
-        show_attempt(attempt_text(record, measures, longest=300, beginnings=beginnings), options)
+    journal = folder / "journal.jsonl"
+    _show_attempts(journal, [record for _, record in lines_at(journal, Record, shown)], measures, options)
     if len(places) > len(shown):
         print(f"\nmore: --samples {len(places)} shows all of them")
         print(f"      assay export {folder} --where … writes a table")
@@ -117,11 +118,11 @@ def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, o
     from assay.reports.worst_attempts import attempts_of
 
     journal, sample = folder / "journal.jsonl", options.sample
-    found = attempts_of(journal, sample) if journal.exists() else []
-    if not found:
+    attempts = attempts_of(journal, sample) if journal.exists() else []
+    if not attempts:
         raise UsageError(f"no attempt at a sample `{sample}` is in {journal}; ids are those of the task's records")
-    beginnings = shared_beginnings(journal, found)
-    for place, record in enumerate(found):
+    beginnings = shared_beginnings(journal, attempts)
+    for place, record in enumerate(attempts):
         if place:
             print()
         show_attempt(attempt_text(record, measures, longest=None, config=config, beginnings=beginnings), options)

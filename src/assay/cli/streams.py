@@ -31,7 +31,7 @@ def make_usable() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # or the next file we open, a journal say, would be somebody's output
+            os.open(os.devnull, os.O_RDWR)  # or the next file we open, a journal say, would be our stdout
     codecs.register_error("as JSON escapes", _escaped)
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
@@ -42,7 +42,7 @@ def make_usable() -> None:
 
 @contextmanager
 def only_printable() -> Iterator[None]:
-    """The same for somebody else's streams, for as long as a command runs."""
+    """The same for the streams of a calling program, for as long as a command runs."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Results(sys.stdout), _Talk(sys.stderr)
     try:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from assay.cli.flags import switch
+from assay.cli.output import print_json
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="task files, folders, `lm-eval:NAME`, `inspect:PACKAGE/TASK`, or run folders",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--show", action="store_true", help="list what it would run and connect to, and record nothing")
-    what.add_argument("--forget", action="store_true", help="no longer trust it")
-    what.add_argument("--list", action="store_true", help="everything that is trusted")
+    switch(what, "--show", "list what it would run and connect to, and record nothing")
+    switch(what, "--forget", "no longer trust it")
+    switch(what, "--list", "everything that is trusted")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    switch(parser, "--json", "as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,15 +53,15 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         trusted = read_trusted()
         if options.json:
-            print(msgspec.json.encode(trusted).decode())
+            print_json(trusted)
         for each in () if options.json else trusted:
             print(f"{each.recorded}  {each.path}  {each.sha256[:16]}")
         return DONE
     if not options.paths:
         raise UsageError("name a PATH: a task file, a folder of them, or a run folder; --list shows what is trusted")
-    found = [row for path in options.paths for row in _looked_at(path, options)]
+    rows = [row for path in options.paths for row in _looked_at(path, options)]
     if options.json:
-        print(msgspec.json.encode(found).decode())
+        print_json(rows)
     return DONE
 
 
@@ -73,21 +73,21 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
     rows: list[dict[str, object]] = []
     out_of_a_run = (Path(path) / "run.json").exists()
     for definition in _definitions(Path(path), options, out_of_a_run=out_of_a_run):
-        found = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
+        reached = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
         if not options.json:
-            _tell(definition, [str(each) for each in found])
+            _tell(definition, [str(each) for each in reached])
         word = "nothing to trust"
-        if found and options.forget:
+        if reached and options.forget:
             word = "forgotten" if forget(content) else "was not trusted"
-        elif found and options.show:
+        elif reached and options.show:
             word = "not recorded"
-        elif found:
-            record(content, Path(path), [str(each) for each in found])
+        elif reached:
+            record(content, Path(path), [str(each) for each in reached])
             word = "trusted"
         if not options.json:
             print(f"{definition.name}: {word}", file=sys.stderr)
-        rows.append({"task": definition.name, "reaches": found, "sha256": content, "state": word})
+        rows.append({"task": definition.name, "reaches": reached, "sha256": content, "state": word})
     return rows
 
 
@@ -108,7 +108,7 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
     return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
 
 
-def _tell(definition: TaskDefinition, found: list[str]) -> None:
+def _tell(definition: TaskDefinition, reached: list[str]) -> None:
     print(f"{definition.name}   {definition.source}")
-    for sentence in found or ["nothing: it is plain data"]:
-        print(f"  would {sentence}" if found else f"  {sentence}")
+    for sentence in reached or ["nothing: it is plain data"]:
+        print(f"  would {sentence}" if reached else f"  {sentence}")

@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE
 
@@ -25,8 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="task files, folders or built-in names (default: the ten tasks of the frozen task spec, with a summary)",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
-        print(msgspec.json.encode({"files": checked, "valid": not errors}).decode())
+        print_json({"files": checked, "valid": not errors})
         return BAD_INPUT if errors else DONE
     if errors:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
@@ -81,9 +78,7 @@ def check_file(path: Path) -> dict[str, Any]:
 
     if path.suffix in (".yaml", ".yml"):
         return _yaml_file(path)
-    if looks_like_spec_file(path):
-        return _spec_file(path)
-    return _task_file(path)
+    return _spec_file(path) if looks_like_spec_file(path) else _task_file(path)
 
 
 def _spec_file(path: Path) -> dict[str, Any]:
@@ -153,11 +148,11 @@ def _error_at(path: Path, sentence: str) -> dict[str, Any]:
     """A sentence that begins with file:line:column, taken apart for the table."""
     from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
 
-    found = PLACED_SENTENCE.match(sentence)
-    if found is None:
+    match = PLACED_SENTENCE.match(sentence)
+    if match is None:
         return _error(path, 0, "declarative", "", sentence)
-    file, line, column = found[1].rsplit(":", 2)
-    error = _error(Path(file), int(line), "declarative", found[2] or "", found[3])
+    file, line, column = match[1].rsplit(":", 2)
+    error = _error(Path(file), int(line), "declarative", match[2] or "", match[3])
     return {**error, "column": int(column)}
 
 

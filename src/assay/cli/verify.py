@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay.cli.output import add_form_arguments, show
+from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.printable import one_line
@@ -41,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
     add_allow_outside(parser)
-    parser.add_argument("--json", action="store_true", help="the findings as JSON")
-    add_form_arguments(parser)
+    add_form_arguments(parser, json="the findings as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,14 +51,14 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{folder}: a leaderboard alone is compared with task files: name them, or give a run folder")
     given = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
     here = {each.name: each.dataset.sha256 for each in given}
-    found = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})} if given else {}
-    checked = check(folder, [each for each in given if found[each.name] == "same"]) if folder.is_dir() else None
-    same = set(found.values()) <= {"same"} and (checked is None or checked.intact)
+    verdicts = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})} if given else {}
+    checked = check(folder, [each for each in given if verdicts[each.name] == "same"]) if folder.is_dir() else None
+    same = set(verdicts.values()) <= {"same"} and (checked is None or checked.intact)
     if options.json:
-        whole = {"tasks": found, "same": same, **({} if checked is None else {"run": checked})}
-        print(msgspec.json.encode(whole).decode())
+        whole = {"tasks": verdicts, "same": same, **({} if checked is None else {"run": checked})}
+        print_json(whole)
     else:
-        tell(checked, found, scored, here, options)
+        tell(checked, verdicts, scored, here, options)
     return DONE if same else GATE_NOT_MET
 
 
@@ -89,7 +86,7 @@ def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
 
 def tell(
     checked: RunIntegrity | None,
-    found: dict[str, str],
+    verdicts: dict[str, str],
     scored: dict[str, str],
     here: dict[str, str],
     options: argparse.Namespace,
@@ -111,7 +108,7 @@ def tell(
             print("another user, machine or version made this run, or it came with its folder", file=sys.stderr)
         for note in checked.notes:
             print(note, file=sys.stderr)
-    if found:
+    if verdicts:
         rows: list[list[Cell]] = [
             [
                 name,
@@ -119,7 +116,7 @@ def tell(
                 scored.get(name, "–")[:16],
                 here.get(name, "–")[:16],
             ]
-            for name, word in found.items()
+            for name, word in verdicts.items()
         ]
         show(TextTable(header=["task", "content", "scored", "these files"], rows=rows, numeric_from=9), options)
 

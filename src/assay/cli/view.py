@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from assay.cli.flags import option, switch
 from assay.cli.run_names import run_named
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -27,16 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUNS", help="run folders, folders of them, or logs of Inspect (default: runs)"
     )
-    parser.add_argument("--port", type=int, metavar="N", help="port to listen on (default: the first free from 8750)")
-    parser.add_argument("--no-browser", action="store_true", help="only print the link")
-    parser.add_argument("--export", metavar="DIR", help="write a static site instead of serving one")
-    parser.add_argument(
-        "--export-samples",
-        type=int,
-        default=20_000,
-        metavar="N",
-        help="samples per run, at most (default 20000)",
-    )
+    option(parser, "--port", "N", "port to listen on (default: the first free from 8750)", int)
+    switch(parser, "--no-browser", "only print the link")
+    option(parser, "--export", "DIR", "write a static site instead of serving one")
+    option(parser, "--export-samples", "N", "samples per run, at most (default 20000)", int, 20_000)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,43 +9,35 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import option, repeated
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.costs.prices import Prices
     from assay.reports.view import View
 
 
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look = parser.add_argument_group("reporting")
-    look.add_argument("--level", type=float, metavar="L", help="confidence level (default 0.95)")
-    look.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)",
-    )
-    look.add_argument(
+    option(look, "--level", "L", "confidence level (default 0.95)", float)
+    repeated(look, "--by", "KEY", "slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)")
+    option(
+        look,
         "--group-by",
-        metavar="KEY",
-        help="samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
+        "KEY",
+        "samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
     )
-    look.add_argument(
-        "--prices",
-        metavar="FILE",
-        help="price file (default: prices.yaml here, that of the run, assay's own)",
-    )
+    option(look, "--prices", "FILE", "price file (default: prices.yaml here, that of the run, assay's own)")
 
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
+    from assay.costs.prices import find_prices
     from assay.reports.view import View, metadata_key
 
     return View(
         level=checked_level(options.level, level),
         by=tuple(metadata_key(text, "--by") for text in options.by),
         group_by=metadata_key(options.group_by, "--group-by") if options.group_by else group_by,
-        prices=prices_from(options.prices) if options.prices else None,
+        prices=find_prices(Path(options.prices)) if options.prices else None,
     )
 
 
@@ -53,8 +45,8 @@ def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> 
     """The level and the clusters of all the results, and over them what the flags say now."""
     from assay.reports.view import view_of_results
 
-    asked = view_of_results(sources, options.level)
-    return view_from(options, level=asked.level, group_by=asked.group_by)
+    recorded = view_of_results(sources, options.level)
+    return view_from(options, level=recorded.level, group_by=recorded.group_by)
 
 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
@@ -62,15 +54,15 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     from assay.core.run_file import read_run_file
     from assay.reports.view import view_of
 
-    asked = view_of(read_run_file(folder).config, folder)
-    said = view_from(options, level=asked.level, group_by=asked.group_by)
+    recorded = view_of(read_run_file(folder).config, folder)
+    given = view_from(options, level=recorded.level, group_by=recorded.group_by)
     return msgspec.structs.replace(
-        asked,
-        level=said.level,
-        by=said.by or asked.by,
-        group_by=said.group_by,
-        per_example=asked.per_example or getattr(options, "include_per_example", False),
-        prices=said.prices if options.prices else asked.prices,
+        recorded,
+        level=given.level,
+        by=given.by or recorded.by,
+        group_by=given.group_by,
+        per_example=recorded.per_example or getattr(options, "include_per_example", False),
+        prices=given.prices if options.prices else recorded.prices,
     )
 
 
@@ -79,9 +71,3 @@ def checked_level(given: float | None, default: float = 0.95) -> float:
     if not 0 < level < 1:
         raise UsageError(f"--level must be between 0 and 1, such as 0.95, got {level}")
     return level
-
-
-def prices_from(path: str) -> Prices:
-    from assay.costs.prices import find_prices
-
-    return find_prices(Path(path))

@@ -227,7 +227,7 @@ class SearchBudget:
         return self._stop.reason
 
     def cost_of(self, usages: Sequence[Usage]) -> float | None:
-        """What an answer cost; None where no model was asked, or one whose price nobody knows."""
+        """What an answer cost; None where no model was called, or the price of one is unknown."""
         total = 0.0
         for usage in usages:
             spending = Spending()

@@ -18,11 +18,11 @@ def costs_of(
     from_server_cache: NDArray[Any],
     uncounted: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """NaN where nobody knows: no price is known, or no answer came with a count."""
+    """NaN where the cost is unknown: there is no price, or no answer came with a count."""
     if quote is None:
         return np.full(len(paid_in), np.nan)
     tokens: list[Any] = [column.astype(np.float64) for column in (paid_in, paid_out, from_server_cache)]
-    found = np.asarray(quote.price.of(*tokens), np.float64)
+    costs = np.asarray(quote.price.of(*tokens), np.float64)
     if not quote.price.is_free:
-        found[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
-    return found
+        costs[(uncounted > 0) & (tokens[0] + tokens[1] == 0)] = np.nan
+    return costs

@@ -152,11 +152,11 @@ def _decoded(data: bytes, name: str) -> PriceFile:
     return file
 
 
-def _dates_as_text(found: Any) -> Any:
+def _dates_as_text(value: Any) -> Any:
     # YAML reads 2026-11-01 as a day; people write it without quotes
-    if isinstance(found, dict) and "date" in found:
-        return {**found, "date": str(found["date"])}
-    return found
+    if isinstance(value, dict) and "date" in value:
+        return {**value, "date": str(value["date"])}
+    return value
 
 
 def _matching(model: str, known: dict[str, Price]) -> str | None:

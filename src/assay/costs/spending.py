@@ -130,10 +130,10 @@ def generation_usage(definition: TaskDefinition) -> list[Usage]:
 
 def with_generation(judges: Mapping[str, Spending], definitions: Iterable[TaskDefinition]) -> dict[str, Spending]:
     """What other models used, with what they used to write samples."""
-    found = {name: replace(spent) for name, spent in judges.items()}
+    spent_by_model = {name: replace(spent) for name, spent in judges.items()}
     for usage in (usage for definition in definitions for usage in generation_usage(definition)):
-        found.setdefault(usage.model, Spending()).add_usage(usage)
-    return found
+        spent_by_model.setdefault(usage.model, Spending()).add_usage(usage)
+    return spent_by_model
 
 
 class _HasCompletions(Protocol):
@@ -199,10 +199,10 @@ def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
     """A line for every model, one for all of them where there are several, and why a cost is not known."""
-    said = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
+    lines = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
     if len(rows) > 1:
-        said.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
-    return [*said, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
+        lines.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
+    return [*lines, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
 
 
 def _used_in_words(row: Spent) -> str:
@@ -223,9 +223,9 @@ def _it(models: Sequence[str]) -> str:
 
 def reasons_together(reasons: Iterable[str]) -> list[str]:
     """Each reason once, the models without a price in one sentence."""
-    found = list(dict.fromkeys(reasons))
-    unpriced = [match[1] for reason in found if (match := _NO_PRICE.fullmatch(reason))]
-    others = [reason for reason in found if not _NO_PRICE.fullmatch(reason)]
+    once = list(dict.fromkeys(reasons))
+    unpriced = [match[1] for reason in once if (match := _NO_PRICE.fullmatch(reason))]
+    others = [reason for reason in once if not _NO_PRICE.fullmatch(reason)]
     return [*others, *([no_price(unpriced)] if unpriced else [])]
 
 
@@ -252,7 +252,7 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
 
 
 def money_of(spent: Spending, quote: Quote | None) -> float:
-    """Money for what was spent, tokens that nobody counted by the rough rule; nothing where no price is known."""
+    """Money for what was spent, with uncounted tokens estimated; 0 where no price is known."""
     tokens_in, tokens_out = spent.paid_in + spent.guessed_in, spent.paid_out + spent.guessed_out
     return cost_at(quote, tokens_in, tokens_out, spent.paid_from_server_cache) or 0.0
 
@@ -296,7 +296,7 @@ def amount_text(amount: float) -> str:
 
 
 def is_told(cost: Cost | None) -> bool:
-    """Whether a column is worth its place: there is an amount, or one that nobody knows."""
+    """Whether a column is worth its place: the amount is above 0, or unknown."""
     return cost is not None and cost.amount != 0
 
 
@@ -341,10 +341,10 @@ def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
 
 
 def _guess(spent: Spending, trace: _Trace) -> None:
-    """By the rough rule, the tokens of answers that nobody counted."""
+    """Estimate the tokens of answers that came without a count."""
     paid = [each for each in trace.completions if not each.cached]
     uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
     if uncounted:
-        asked = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
-        spent.guessed_in += about_tokens(asked) * len(uncounted)
+        prompt = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
+        spent.guessed_in += about_tokens(prompt) * len(uncounted)
         spent.guessed_out += sum(about_tokens(each.text) for each in uncounted)

@@ -1,7 +1,7 @@
-"""A running program as an event loop sees it: what it writes as it comes, how it ended, and one way to be rid of it.
+"""A running program as an event loop sees it: its output as it comes, how it ended, and one way to end it.
 
 The loop watches the pipes and the process itself; no watcher of `asyncio` is asked, which would lose the exit status
-whenever somebody else looks first whether the program has ended.
+whenever other code waits for the program first.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Child:
             self._close_input()
 
     def kill(self) -> None:
-        if self.status is None:  # or its number may be another's by now
+        if self._process.returncode is None:  # or its number may be another's by now
             kill_group(self.pid)
 
     async def end(self, grace_seconds: float = 0.0) -> None:
@@ -243,6 +243,7 @@ OnLine = Callable[[Child, bytes], None]
 
 _alive: dict[int, str] = {}
 """Every program that was started and has not ended, with its mark."""
+os.register_at_fork(after_in_child=_alive.clear)  # they are not the copy's to kill
 
 
 def kill_every_child() -> None:
@@ -259,7 +260,12 @@ def last_words(stderr: bytes | bytearray) -> str:
 
 
 def _wait(process: Process, loop: asyncio.AbstractEventLoop, exited: WeakMethod[Callable[[], None]]) -> None:
-    process.wait()
+    try:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its number stays its own until it is reaped
+    except ChildProcessError:  # it has been ended without its loop
+        return
+    except AttributeError:  # macOS before Python 3.13
+        process.wait()
     try:
         if (tell := exited()) is not None:
             loop.call_soon_threadsafe(tell)

@@ -51,10 +51,10 @@ def end_orphans(leader: int, mark: str) -> None:
     if sys.platform != "linux":
         return
     for _ in range(_ROUNDS):  # a killed process leaves its own children to us
-        found = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
-        if not found:
+        orphans = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
+        if not orphans:
             return
-        for pid in found:
+        for pid in orphans:
             _kill_and_reap(pid)
 
 
@@ -69,12 +69,12 @@ def _children_after(leader: int) -> Iterator[int]:
         return
     us = os.getpid()  # a kernel without these lists
     for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) > leader and _parent_and_session(int(name))[0] == us:
+        if name.isdigit() and int(name) > leader and (stat := _stat(int(name))) and int(stat[1]) == us:
             yield int(name)
 
 
 def _descends(pid: int, leader: int, mark: str) -> bool:
-    if _parent_and_session(pid)[1] == leader:
+    if (stat := _stat(pid)) and int(stat[3]) == leader:
         return True
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -84,12 +84,12 @@ def _descends(pid: int, leader: int, mark: str) -> bool:
     return any(mark.encode() in each[len(start) :].split(b"/") for each in variables if each.startswith(start))
 
 
-def _parent_and_session(pid: int) -> tuple[int, int]:
+def _stat(pid: int) -> list[str]:
+    """State, parent, group, session, …; nothing when the process is gone."""
     try:
-        after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        return int(after_name[1]), int(after_name[3])
-    except (OSError, ValueError, IndexError):
-        return 0, 0
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _kill_and_reap(pid: int) -> None:

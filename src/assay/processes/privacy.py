@@ -24,5 +24,5 @@ def keep_environment_private() -> None:
     """From now on no other process of this user can read what this one has in memory."""
     if os.getpid() in _private or sys.platform != "linux" or os.environ.get(DEBUGGABLE) == "1":
         return
-    prctl(_PR_SET_DUMPABLE, 0)  # the kernel refuses it to nobody
+    prctl(_PR_SET_DUMPABLE, 0)  # needs no privilege
     _private.add(os.getpid())

@@ -38,7 +38,7 @@ def start(
 
 
 def start_job(command: Sequence[str], *, env: Mapping[str, str]) -> Process:
-    """A program that is only waited for; what it has to say is on our standard error."""
+    """A program that is only waited for; its stderr goes to ours."""
     keep_environment_private()
     nothing = subprocess.DEVNULL
     return subprocess.Popen(list(command), stdin=nothing, stdout=nothing, env=dict(env), start_new_session=True)
@@ -51,7 +51,7 @@ def run_in_view(command: Sequence[str], *, env: Mapping[str, str]) -> int:
 
 
 def kill_group(leader: int) -> None:
-    """End what `start` has started, and whatever of its group there is; who left the group is not followed."""
+    """End what `start` has started and its process group. Processes that left the group are not killed."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

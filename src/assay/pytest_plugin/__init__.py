@@ -154,5 +154,5 @@ def _setting(config: pytest.Config, name: str) -> str | None:
 
 def _worker(config: pytest.Config) -> str | None:
     """The name of this worker of pytest-xdist; None where there are no workers."""
-    found = vars(config).get("workerinput", {}).get("workerid")
-    return None if found is None else str(found)
+    name = vars(config).get("workerinput", {}).get("workerid")
+    return None if name is None else str(name)

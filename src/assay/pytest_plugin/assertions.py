@@ -61,5 +61,5 @@ class PromptAssertion:
             ) from None
 
     def __repr__(self) -> str:
-        asked, answered = shortened(self.prompt, 200), shortened(self.answer, 400)
-        return f"<{name_of(self.asserted)}: asked {asked!r}, answered {answered!r}>"
+        prompt, answer = shortened(self.prompt, 200), shortened(self.answer, 400)
+        return f"<{name_of(self.asserted)}: asked {prompt!r}, answered {answer!r}>"

@@ -76,15 +76,15 @@ class Board(Mapping[str, "MeasuredTask"]):
 
     def worst(self, task: str | None = None) -> list[str]:
         """A line for each of the attempts worth reading first."""
-        found = worst_attempts(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
-        seen = [(record, per_example(record, self._measures[record.task])) for record in found]
+        attempts = worst_attempts(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
+        seen = [(record, per_example(record, self._measures[record.task])) for record in attempts]
         return [self._line(*each) for each in seen if each[1].failure is not None or each[1].score != 1.0]
 
     def _line(self, record: Record, seen: PerExample) -> str:
         verdict = f"failed ({seen.failure})" if seen.failure is not None else f"score {seen.score}"
-        said = [("asked", seen.prompt or record.asked), ("answered", seen.prediction)]
-        said.append(("targets", " / ".join(seen.targets) or None))
-        words = [f"{name} {one_line(text, LONGEST)!r}" for name, text in said if text is not None]
+        texts = [("asked", seen.prompt or record.asked), ("answered", seen.prediction)]
+        texts.append(("targets", " / ".join(seen.targets) or None))
+        words = [f"{name} {one_line(text, LONGEST)!r}" for name, text in texts if text is not None]
         return "  ".join([f"{one_line(f'{record.task}/{seen.id}', LONGEST)}: {one_line(verdict, 200)}", *words])
 
 
@@ -165,7 +165,7 @@ class MeasuredScore(float):
     ) -> MeasuredScore:
         __tracebackhide__ = True
         if value is None:
-            broke = "; ".join(f"{kind}: {said}" for row in rows for kind, said in row.failure_examples.items())
+            broke = "; ".join(f"{kind}: {message}" for row in rows for kind, message in row.failure_examples.items())
             why = one_line(f"{reason or 'nothing was scored'}{f' ({broke})' if broke else ''}", 600)
             raise CannotMeasureError(f"{name} has no score: {why}. See: assay show {board.result.folder}")
         made = cls(value)
@@ -200,7 +200,7 @@ class MeasuredScore(float):
             if worst == best:
                 return worst
         between = f"the score lies between {bounds.low:.3f} and {bounds.high:.3f}" if bounds else "they could decide it"
-        broke = "; ".join(dict.fromkeys(said for row in self.rows for said in row.failure_examples.values()))
+        broke = "; ".join(dict.fromkeys(message for row in self.rows for message in row.failure_examples.values()))
         raise CannotMeasureError(
             f"{self.name}: {self.missing_in_words()}: {between}, and {number:g} is not decided. "
             f"What broke: {one_line(broke, 400)}. See: assay show {self.board.result.folder}"

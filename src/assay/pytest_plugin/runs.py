@@ -48,10 +48,10 @@ class Runs:
         model = self._model if model is None else model
         if self._limit is not None:
             settings.setdefault("limit", self._limit)
-        asked = short_fingerprint([repr(tasks), repr(model), repr(sorted(settings.items()))])
-        if asked not in self._boards:
-            self._boards[asked] = self._run(tasks, model, asked, settings)
-        return self._boards[asked]
+        key = short_fingerprint([repr(tasks), repr(model), repr(sorted(settings.items()))])
+        if key not in self._boards:
+            self._boards[key] = self._run(tasks, model, key, settings)
+        return self._boards[key]
 
     def answer(self, prompt: str, assertions: Sequence[dict[str, Any]], model: object | None) -> str:
         """What the model answers one prompt, asked once."""
@@ -71,9 +71,9 @@ class Runs:
         rows, self._rows = self._rows, []
         return rows
 
-    def _run(self, tasks: Any, model: object | None, asked: str, settings: dict[str, Any]) -> Board:
+    def _run(self, tasks: Any, model: object | None, key: str, settings: dict[str, Any]) -> Board:
         __tracebackhide__ = True
-        folder = settings.pop("folder", None) or (self._kept or self._temporary()) / f"run-{asked[:8]}"
+        folder = settings.pop("folder", None) or (self._kept or self._temporary()) / f"run-{key[:8]}"
         try:
             result = evaluate_tasks(tasks, model, folder=folder, **settings)
         except UsageError as error:

@@ -122,20 +122,20 @@ def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Prev
 
 async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -> list[Preview]:
     script.answer = Completion(text="‹the model's answer›")
-    found: list[Preview] = []
+    previews: list[Preview] = []
     for sample in samples:
         script.asked = []
         try:
             if isinstance(solver, Previewable):
-                found.append((sample, [solver.request(sample)]))
+                previews.append((sample, [solver.request(sample)]))
                 continue
             await solver(sample, script.measured)
         except FailureError as error:
             if not script.asked:
-                found.append((sample, error))
+                previews.append((sample, error))
                 continue
-        found.append((sample, script.asked))
-    return found
+        previews.append((sample, script.asked))
+    return previews
 
 
 class BuiltTasks:
@@ -233,7 +233,7 @@ class Parts(BuiltTasks):
         self._unwrapped = measured
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
-        self.run_file = describe_run(definitions, measured, config, command)
+        self.run_file = describe(definitions, identity_of(measured), config, command)
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
         )
@@ -346,17 +346,10 @@ def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:
                 )
 
 
-def describe_run(
-    definitions: Sequence[TaskDefinition], model: Model, config: RunConfig, command: Sequence[str] = ()
-) -> RunFile:
-    """The run file of this run, before anything is built."""
-    return describe(definitions, identity_of(model), config, command)
-
-
 def describe(
     definitions: Sequence[TaskDefinition], model: dict[str, Any], config: RunConfig, command: Sequence[str] = ()
 ) -> RunFile:
-    """The same, for a model that is known only by its identity."""
+    """The run file of a run, before anything is built; `model` is the identity of the measured one."""
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
     settings = config.identity()
     return RunFile(

@@ -38,7 +38,7 @@ def commits_in_order(commits: Iterable[str], folder: Path | None = None) -> list
     from assay.processes.environment import child_environment
 
     command = ["git", "rev-list", "--topo-order", "--reverse", "--ignore-missing", "--stdin"]
-    asked = run_capped(
+    listing = run_capped(
         command,
         stdin="".join(f"{each}\n" for each in sorted(wanted)).encode(),
         timeout_seconds=SECONDS,
@@ -48,11 +48,11 @@ def commits_in_order(commits: Iterable[str], folder: Path | None = None) -> list
         max_stderr_bytes=SMALL,
     )
     try:
-        said = asyncio.run(asked)
+        result = asyncio.run(listing)
     except OSError:  # git is not installed
         return None
-    found = [line for line in said.stdout.decode("ascii", "replace").split() if line in wanted]
-    return None if said.timed_out or said.stdout_too_long or not found else found
+    ordered = [line for line in result.stdout.decode("ascii", "replace").split() if line in wanted]
+    return None if result.timed_out or result.stdout_too_long or not ordered else ordered
 
 
 def _folders(git: Path) -> tuple[Path, Path]:
@@ -65,18 +65,18 @@ def _folders(git: Path) -> tuple[Path, Path]:
 
 
 def _head(own: Path, shared: Path) -> str:
-    said = _text(own / "HEAD").strip()
-    if not said.startswith("ref:"):
-        return said if COMMIT.fullmatch(said) else ""
-    name = said.removeprefix("ref:").strip()
+    head = _text(own / "HEAD").strip()
+    if not head.startswith("ref:"):
+        return head if COMMIT.fullmatch(head) else ""
+    name = head.removeprefix("ref:").strip()
     for place in (own / name, shared / name):
         if place.is_file():
-            found = _text(place).strip()
-            return found if COMMIT.fullmatch(found) else ""
+            commit = _text(place).strip()
+            return commit if COMMIT.fullmatch(commit) else ""
     packed = shared / "packed-refs"
     lines = packed.read_text(encoding="utf-8", errors="replace").splitlines() if packed.is_file() else []
-    found = next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
-    return found if COMMIT.fullmatch(found) else ""
+    commit = next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
+    return commit if COMMIT.fullmatch(commit) else ""
 
 
 def _text(path: Path) -> str:

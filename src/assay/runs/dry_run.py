@@ -42,8 +42,8 @@ def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder
 async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None) -> RunEstimate:
     async with assemble(definitions, config, models=RecordingPool(config)) as parts:
         finished = finished_keys((folder or default_folder(parts.run_file)) / "journal.jsonl")
-        found = [await _measure(task, parts, finished) for task in parts.tasks]
-        return RunEstimate(model=parts.model.name, tasks=found, notes=_notes(found, parts))
+        estimates = [await _measure(task, parts, finished) for task in parts.tasks]
+        return RunEstimate(model=parts.model.name, tasks=estimates, notes=_notes(estimates, parts))
 
 
 class RecordingModel:
@@ -196,22 +196,22 @@ def _answer_tokens(sample: Sample, longest: int | None) -> int:
 
 
 def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
-    said = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
+    notes = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
     if parts.run_file.config.max_tokens is None:
-        said.append("no longest answer is set: with --max-tokens N there is an upper bound")
+        notes.append("no longest answer is set: with --max-tokens N there is an upper bound")
     unpriced = [name for name, quote in parts.quotes.items() if quote is None]
-    said.extend([no_price(unpriced)] if unpriced else [])
+    notes.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
-    said.extend(f"prices: {source}, dated {date}" for source, date in known)
+    notes.extend(f"prices: {source}, dated {date}" for source, date in known)
     if any(not each.exact for each in tasks):
-        said.append(f"large tasks are estimated from their first {TRIED} samples")
+        notes.append(f"large tasks are estimated from their first {TRIED} samples")
     judges = {judge.model: judge for task in tasks for judge in task.judges}
     if judges:
-        said.append(
+        notes.append(
             "judges are counted with the target as the answer and are at least asked this often; what they will say is "
             "not known, so their cost is that of their prompts alone"
         )
     unheard = [judge.name for judge in parts.models.judges if judge.name not in judges]
     if unheard:
-        said.append(f"also called, number of calls unknown: {', '.join(dict.fromkeys(unheard))}")
-    return said
+        notes.append(f"also called, number of calls unknown: {', '.join(dict.fromkeys(unheard))}")
+    return notes

@@ -197,7 +197,7 @@ async def run_all(
     cannot_tell_passes: bool = False,
     on_result: Callable[[RunResult], None] = lambda result: None,
 ) -> list[RunResult]:
-    """Every planned run, one after the other; the rest is left out when somebody interrupts one."""
+    """Every planned run, one after the other; an interrupted one is the last."""
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = [_gates_of(run, gates, baseline) for run in planned]
@@ -205,8 +205,8 @@ async def run_all(
     for run, keeper in zip(planned, keepers, strict=True):
         result = await run_planned(run, options)
         if keeper is not None:
-            found, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
-            result = msgspec.structs.replace(result, gates=found, gates_met=met)
+            gate_results, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
+            result = msgspec.structs.replace(result, gates=gate_results, gates_met=met)
         results.append(result)
         on_result(result)
         if result.interrupted:
@@ -237,7 +237,7 @@ def run_evaluation(
     """One run with exactly this config, or the rest of the run that the folder holds.
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
-    `resume_foreign` takes attempts that somebody else made as they are.
+    `resume_foreign` accepts attempts that another user or machine made.
     """
     check_settings(config)
     definitions, config = keep_picked(definitions, config)
@@ -291,11 +291,14 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
                     )
         finally:
             progress.end()
+    return await result_of(folder, config, stop)
+
+
+async def result_of(folder: Path, config: RunConfig, stop: Stop) -> RunResult:
+    """The end of a run: what became of it, as its journal says."""
     board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    remaining = any(row.remaining for row in board.tasks)
-    return RunResult(
-        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if remaining else None
-    )
+    stopped = stop.reason if any(row.remaining for row in board.tasks) else None
+    return RunResult(folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stopped)
 
 
 def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listeners: Listeners) -> int:

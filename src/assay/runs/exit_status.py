@@ -27,9 +27,9 @@ def why_without_score(board: Leaderboard) -> str | None:
             nothing.setdefault(tuple(_counts([row])), []).append(row)
     if len(board.tasks) > 1 and all(0 < row.total == row.failed + row.timeouts for row in board.tasks):
         return "measured nothing: every attempt failed"
-    said = [f"{_names(rows)} no scored attempt ({_why(rows)})" for rows in nothing.values()]
-    said += [f"{row.task} could not be run on this machine (see the reason above)" for row in refused]
-    return f"measured nothing: {'; '.join(said)}" if said else None
+    reasons = [f"{_names(rows)} no scored attempt ({_why(rows)})" for rows in nothing.values()]
+    reasons += [f"{row.task} could not be run on this machine (see the reason above)" for row in refused]
+    return f"measured nothing: {'; '.join(reasons)}" if reasons else None
 
 
 def _names(rows: list[TaskRow]) -> str:
@@ -42,7 +42,7 @@ def _why(rows: list[TaskRow]) -> str:
 
 
 def _counts(rows: list[TaskRow]) -> dict[str, int]:
-    """What became of the attempts, in words; only what there is any of."""
+    """How many attempts have no score, by reason; reasons without any are left out."""
     counts = {
         "failed": sum(row.failed + row.timeouts for row in rows),
         "excluded by the task's own rules": sum(row.excluded for row in rows),

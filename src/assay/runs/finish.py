@@ -44,6 +44,8 @@ def _python_metrics(run: RunFile, *, trust: bool) -> PythonMetrics | None:
 
 def write_derived(folder: Path, board: Leaderboard) -> None:
     """What can be deleted and rebuilt: the leaderboard, and a page about it."""
-    said = marks_sentence(folder)
+    remarks = marks_sentence(folder)
     write_leaderboard_file(folder / "leaderboard.json", board)
-    write_report(folder / "report.md", report_page(board) + (f"\n## What people say\n\n- {said}\n" if said else ""))
+    write_report(
+        folder / "report.md", report_page(board) + (f"\n## What people say\n\n- {remarks}\n" if remarks else "")
+    )

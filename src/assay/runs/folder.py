@@ -34,9 +34,9 @@ LOOKED_AT = 100
 def default_folder(run_file: RunFile) -> Path:
     """The folder that the same command always gets: named by tasks, model, and a piece of the fingerprint."""
     names = [definition.name for definition in run_file.definitions]
-    asked = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
-    what = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
-    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{asked}-{what}")
+    model = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
+    tasks = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
+    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{model}-{tasks}")
     return Path("runs") / f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
 
 
@@ -50,7 +50,7 @@ def prepare_folder(
 ) -> None:
     """The folder holds this run or none; another run in it is refused, or moved aside when `fresh`.
 
-    Attempts in it that somebody else made are refused too, unless told to take them; a shard takes only its own.
+    Attempts that another user or machine made are refused, unless `resume_foreign`; a shard looks at its own only.
     """
     path = folder / "run.json"
     if fresh and (path.exists() or holds_attempts(folder)):
@@ -152,15 +152,15 @@ def what_changed(earlier: RunFile, now: RunFile) -> list[str]:
 
 def versions() -> dict[str, str]:
     """The versions of everything that affects a number."""
-    found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
+    known = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
     packages = {name.replace("-", "_"): name for name in ("assay-eval", "msgspec", "numpy", "rapidfuzz", "httptools")}
     for folder in sys.path:
         # an installer leaves NAME-VERSION.dist-info; `importlib.metadata` reads the same, and costs a tenth of a start
         for entry in _names_in(folder):
             name, _, version = entry.removesuffix(".dist-info").partition("-")
             if entry.endswith(".dist-info") and name in packages:
-                found.setdefault(packages[name], version)
-    return found
+                known.setdefault(packages[name], version)
+    return known
 
 
 def _names_in(folder: str) -> list[str]:

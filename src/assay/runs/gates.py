@@ -70,16 +70,16 @@ def _of_policies(definitions: Sequence[TaskDefinition], tasks: Mapping[str, Task
     by_name = {definition.name: definition for definition in definitions}
     rules = [(definition.name, rule) for definition in definitions for rule in definition.metadata.get("policies", ())]
     for key in dict.fromkeys(rule["rule"] for _, rule in rules):
-        found = [
+        of_rule = [
             _policy_gate(f"{task}.{name}", rule)
             for task, rule in rules
             if rule["rule"] == key and (name := _number_of(rule, by_name[task], tasks[task])) is not None
         ]
-        if not found:
+        if not of_rule:
             metric = next(rule["metric"] for _, rule in rules if rule["rule"] == key)
             known = sorted({name for task, _ in rules for name in tasks[task].names})
             problems[str(key)] = f"no task in its scope has a number `{metric}`. {hint(metric, known)}"
-        gates.extend(found)
+        gates.extend(of_rule)
     if problems:
         raise PolicyError(problems)
     return list(dict.fromkeys(gates))

@@ -75,21 +75,21 @@ def run_of_log(path: Path) -> Path:
 
 def other_results(folder: Path) -> list[str]:
     """What Inspect itself reports for the log that is not a mean over attempts, and so is not among assay's numbers."""
-    found = []
+    results = []
     for definition in read_run_file(folder).definitions:
         for each in definition.metadata.get("inspect", {}).get("results", ()):
             plain = each["metric"] in MEANS and each["reducer"] in (None, "mean")
             if not plain and each["metric"] not in ERRORS and isinstance(each["value"], int | float):
                 by = f" by {each['reducer']}" if each["reducer"] else ""
-                found.append(f"{each['name']} {each['metric']}{by} {each['value']:.4g}")
-    return found
+                results.append(f"{each['name']} {each['metric']}{by} {each['value']:.4g}")
+    return results
 
 
 def _convert(path: Path, sha256: str, folder: Path) -> None:
     header = log_header(path)
     name = header.eval.task or path.stem
-    asked = InspectSamples(path=str(path))
-    samples = {sample.id: (at, sample) for at, sample in enumerate(asked)}
+    dataset_samples = InspectSamples(path=str(path))
+    samples = {sample.id: (at, sample) for at, sample in enumerate(dataset_samples)}
     if not samples:
         raise UsageError(f"{path}: holds no samples; was the evaluation ended before its first one?")
     columns: dict[str, dict[str, None]] = {}
@@ -105,7 +105,7 @@ def _convert(path: Path, sha256: str, folder: Path) -> None:
         columns = {str(scorer.get("name")): {"score": None} for scorer in header.eval.scorers or ()}
     listed = len(header.eval.dataset.sample_ids or ())
     dataset = DatasetSpec(
-        use=FORMAT, options={"path": str(path.resolve())}, sha256=asked.sha256, size=max(listed, len(samples))
+        use=FORMAT, options={"path": str(path.resolve())}, sha256=dataset_samples.sha256, size=max(listed, len(samples))
     )
     kept = {"log": str(path), "sha256": sha256, **_kept(header)}
     definition = msgspec.structs.replace(_definition(path, name, header, dataset, columns), metadata={"inspect": kept})
@@ -159,12 +159,12 @@ def _kept(header: LogHeader) -> dict[str, Any]:
 
 
 def _config(header: LogHeader, epochs: int) -> RunConfig:
-    asked = {**header.eval.model_generate_config, **header.plan.config}
-    settings: dict[str, Any] = {name: asked[name] for name in _SETTINGS if asked.get(name) is not None}
-    if asked.get("stop_seqs"):
-        settings["stop"] = asked["stop_seqs"]
-    if asked.get("system_message"):
-        settings["system"] = asked["system_message"]
+    generation = {**header.eval.model_generate_config, **header.plan.config}
+    settings: dict[str, Any] = {name: generation[name] for name in _SETTINGS if generation.get(name) is not None}
+    if generation.get("stop_seqs"):
+        settings["stop"] = generation["stop_seqs"]
+    if generation.get("system_message"):
+        settings["system"] = generation["system_message"]
     try:
         return msgspec.convert({"model": header.eval.model, "repeat": epochs, **settings}, RunConfig)
     except msgspec.ValidationError as error:

@@ -153,13 +153,13 @@ def _model_tokens(sample: LogSample, model: str) -> dict[str, Any]:
 
 def _other_usage(sample: LogSample, model: str, trace: Trace | None) -> tuple[Usage, ...]:
     """What graders used: other models, and the evaluated one beyond its answers."""
-    found = []
+    usages = []
     for name, used in sample.model_usage.items():
         own = _model_tokens(sample, model) if name == model and trace is not None else {}
         tokens_in = _tokens_in(used) - _tokens_in(own)
         tokens_out = _count(used, "output_tokens") - _count(own, "output_tokens")
         if tokens_in > 0 or tokens_out > 0:
-            found.append(
+            usages.append(
                 Usage(
                     model=name,
                     judge=name != model or trace is not None,
@@ -170,7 +170,7 @@ def _other_usage(sample: LogSample, model: str, trace: Trace | None) -> tuple[Us
                     paid_out=max(tokens_out, 0),
                 )
             )
-    return tuple(found)
+    return tuple(usages)
 
 
 def _tokens_in(used: dict[str, Any]) -> int:

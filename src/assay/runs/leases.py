@@ -1,10 +1,17 @@
-"""A limit that several workers use up together, lent out in pieces: what is lent never adds up to more than there is.
+"""Limits that several workers use up together, lent out in pieces: what is lent never adds up to more than there is.
 
 A worker that has used half of its last piece gets another; what it leaves unused comes back when it is done. What a
 lost worker had left counts as used, since that cannot be known.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.config import RunConfig
 
 SMALLEST_PIECE = 0.02
 """Of the limit. With less than this left nothing more is lent: the last answers in flight would overdraw it."""
@@ -41,3 +48,52 @@ class Leases:
             self._left += self._lent[worker] - used
             self._lent[worker] = used
             self._piece[worker] = 0.0
+
+
+class WorkerReport(NamedTuple):
+    """What a worker has done since it began."""
+
+    made: int = 0
+    failed: int = 0
+    tokens: float = 0
+    money: float = 0.0
+    messages: tuple[str, ...] = ()
+    """Messages for the user since the last report."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What a worker may use from now on."""
+
+    share: float
+    """Its share of the run's requests and tokens per minute."""
+    budget_tokens: float | None
+    """In all, since the worker began; the driver raises it as long as the run's budget lasts."""
+    budget_cost: float | None
+
+
+class Lending:
+    """What the driver has to lend: the limits a minute in equal shares, the budget in pieces."""
+
+    def __init__(self, config: RunConfig, tokens_used: float, money_used: float) -> None:
+        self._tokens = Leases(config.budget_tokens, tokens_used)
+        self._money = Leases(config.budget_cost, money_used)
+
+    def terms(self, worker: int, report: WorkerReport, working: int) -> bytes:
+        return msgspec.json.encode(
+            Terms(
+                share=1 / max(working, 1),
+                budget_tokens=self._tokens.lend(worker, report.tokens, working),
+                budget_cost=self._money.lend(worker, report.money, working),
+            )
+        )
+
+    def give_back(self, worker: int, report: WorkerReport) -> None:
+        self._tokens.give_back(worker, report.tokens)
+        self._money.give_back(worker, report.money)
+
+    def used_up(self) -> str | None:
+        """Why nothing new may be begun."""
+        for leases, flag in ((self._tokens, "--budget-tokens"), (self._money, "--budget-cost")):
+            if leases.used_up:
+                return f"the budget of the run ({flag}) is used up"
+        return None

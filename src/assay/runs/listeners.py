@@ -113,22 +113,21 @@ class Listeners:
 
     def run_began(self, run: RunStart) -> None:
         self.began = run
-        self._each(
-            lambda thread: thread.hear(lambda to: isinstance(to, HearsBeginnings) and to.run_began(deepcopy(run)))
-        )
+        self._each(HearsBeginnings, lambda listener: listener.run_began(deepcopy(run)))
 
     def records(self, batch: list[Record]) -> None:
-        self._each(lambda thread: thread.hear_records(batch))
+        own = batch.copy()
+        self._each(HearsRecords, lambda listener: listener.records(own.copy()), may_miss=len(own))
 
     def search_event(self, event: SearchEvent) -> None:
         """A listener that is far behind may miss lines of the journal, nothing else."""
-        self._each(lambda thread: thread.hear_search(event))
+        self._each(HearsSearches, lambda listener: listener.search_event(event), may_miss=int(event.event == "entry"))
 
     async def run_finished(self, result: RunResult) -> None:
         """Announce the end, and wait until every listener has received everything, up to a limit."""
         self.began = None
         own = deepcopy(result)  # a copy: a slow listener may read it after the caller has changed its own
-        self._each(lambda thread: thread.hear(lambda to: isinstance(to, HearsEnds) and to.run_finished(deepcopy(own))))
+        self._each(HearsEnds, lambda listener: listener.run_finished(deepcopy(own)))
         await self.drain()
 
     async def drain(self) -> None:
@@ -136,16 +135,20 @@ class Listeners:
         if self._threads:
             deadline = monotonic() + LONGEST_WAIT_SECONDS
             await asyncio.gather(*(asyncio.to_thread(thread.finish, deadline) for thread in self._threads))
-        self._each(lambda thread: None)
+        self._drop_broken()
         for thread in self._threads:
             if warning := thread.closing_warning():
                 self._warn(warning)
 
-    def _each(self, tell: Callable[[_ListenerThread], object]) -> None:
+    def _each(self, hears: type, tell: Callable[[Any], object], *, may_miss: int = 0) -> None:
+        self._drop_broken()
+        for thread in self._threads:
+            if isinstance(thread.listener, hears):
+                thread.hear(tell, may_miss)
+
+    def _drop_broken(self) -> None:
         for thread in self._threads.copy():
-            if thread.error is None:
-                tell(thread)
-            else:
+            if thread.error is not None:
                 self._threads.remove(thread)
                 what = f"{type(thread.error).__name__}: {one_line(str(thread.error), 300)}"
                 self._warn(f"the listener {thread.name} failed and is ignored from now on: {what}")
@@ -157,31 +160,18 @@ class _ListenerThread:
     def __init__(self, listener: Listener) -> None:
         self.name = type(listener).__name__
         self.error: BaseException | None = None
-        self._listener = listener
+        self.listener = listener
         self._missed = 0
-        self._waiting: queue.SimpleQueue[Callable[[Listener], object] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Callable[[Any], object] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._listen, name=f"listener {self.name}", daemon=True)
         self._thread.start()
 
-    def hear(self, tell: Callable[[Listener], object]) -> None:
-        self._waiting.put(tell)
-
-    def hear_records(self, batch: list[Record]) -> None:
-        if not isinstance(self._listener, HearsRecords):
-            return
-        if self._waiting.qsize() < MOST_WAITING:
-            own = batch.copy()
-            self.hear(lambda to: isinstance(to, HearsRecords) and to.records(own))
+    def hear(self, tell: Callable[[Any], object], may_miss: int) -> None:
+        """`may_miss` is how many records are lost when the listener is too far behind; 0 is never lost."""
+        if not may_miss or self._waiting.qsize() < MOST_WAITING:
+            self._waiting.put(tell)
         else:
-            self._missed += len(batch)
-
-    def hear_search(self, event: SearchEvent) -> None:
-        if not isinstance(self._listener, HearsSearches):
-            return
-        if event.event != "entry" or self._waiting.qsize() < MOST_WAITING:
-            self.hear(lambda to: isinstance(to, HearsSearches) and to.search_event(event))
-        else:
-            self._missed += 1
+            self._missed += may_miss
 
     def finish(self, deadline: float) -> None:
         self._waiting.put(None)
@@ -197,16 +187,16 @@ class _ListenerThread:
     def _listen(self) -> None:
         while (tell := self._waiting.get()) is not None:
             try:
-                tell(self._listener)
+                tell(self.listener)
             except BaseException as error:  # also SystemExit: it would end this thread silently
                 self.error = error
                 return
 
 
 def _listener(wanted: object) -> Listener:
-    found: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
+    resolved: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
     try:
-        listener = found() if inspect.isclass(found) or inspect.isfunction(found) else found
+        listener = resolved() if inspect.isclass(resolved) or inspect.isfunction(resolved) else resolved
     except UsageError:
         raise
     except Exception as error:

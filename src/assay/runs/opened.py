@@ -121,8 +121,8 @@ class Run:
 
     def sample(self, sample_id: str, task: str | None = None) -> SampleResult:
         """One sample with its attempts; `task` says whose, where several tasks have a sample of that id."""
-        found = self._source.sample(sample_id, task)
-        names = list(dict.fromkeys(attempt.task for attempt in found))
+        result = self._source.sample(sample_id, task)
+        names = list(dict.fromkeys(attempt.task for attempt in result))
         if not names:
             raise UsageError(
                 f"{self.folder}: no attempt at a sample `{sample_id}`; ids are those of the task's records"
@@ -131,7 +131,7 @@ class Run:
             raise UsageError(
                 f"{self.folder}: several tasks have a sample `{sample_id}`: {', '.join(names)}; name the task"
             )
-        return SampleResult(task=names[0], id=sample_id, attempts=tuple(found))
+        return SampleResult(task=names[0], id=sample_id, attempts=tuple(result))
 
     def failures(self, task: str | None = None) -> Iterator[Attempt]:
         """The attempts that failed and have not succeeded since; they are excluded from every score."""

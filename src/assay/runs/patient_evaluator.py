@@ -87,9 +87,9 @@ class _ServiceAsModel:
         self._evaluator = evaluator
 
     async def generate(self, request: Request) -> Completion:
-        asked = cast(_Asked, request)
+        payload = cast(_Asked, request)
         try:
-            evaluation = await self._evaluator.ask(asked.candidate, asked.example, asked.task_model)
+            evaluation = await self._evaluator.ask(payload.candidate, payload.example, payload.task_model)
         except EvaluatorError as error:
             if error.status is not None:
                 error.away = away(error.status, error.failure.kind, retryable=error.failure.retryable)

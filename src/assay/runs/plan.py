@@ -125,11 +125,11 @@ def make_config(
     for name in settings:
         if name not in RunConfig.__struct_fields__:
             raise UsageError(unknown_name("setting of a run", name, RunConfig.__struct_fields__))
-    found = {"adaptive": concurrency is None, "score_workers": score_workers, **settings}
+    given = {"adaptive": concurrency is None, "score_workers": score_workers, **settings}
     if concurrency is not None:
-        found["concurrency"] = concurrency
+        given["concurrency"] = concurrency
     try:
-        config = msgspec.convert(found, RunConfig)
+        config = msgspec.convert(given, RunConfig)
     except msgspec.ValidationError as error:
         raise UsageError(f"a setting of the run is not what it must be: {error}") from error
     check_settings(config, called)
@@ -219,8 +219,8 @@ def pick_samples(
     for definition in definitions:
         if is_elsewhere(definition.dataset):
             raise UsageError(f"task `{definition.name}`: its samples are elsewhere, so none can be picked by id")
-        ids, found = _ids_like(definition, patterns)
-        matched |= found
+        ids, patterns_of_task = _ids_like(definition, patterns)
+        matched |= patterns_of_task
         if ids:
             only[definition.name] = ids
     if unknown := [text for text in patterns if text not in matched]:

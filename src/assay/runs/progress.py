@@ -16,6 +16,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.types import Record, TaskDefinition
+from assay.event_loop import is_running_here
 from assay.processes.child import kill_every_child
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Progress:
         """What is going to run, before it begins, and the journal that holds what earlier sessions made."""
 
     def watch(self, state: Callable[[], RequestState | None]) -> None:
-        """Where to look how many requests are under way."""
+        """`state` reports how many requests are in flight."""
 
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None: ...
 
@@ -93,7 +94,7 @@ def run_blocking(
     run: Callable[[Coroutine[Any, Any, _T]], _T] = asyncio.run,
 ) -> _T:
     """Run it in an event loop of our own, where we handle signals too."""
-    if _is_running_here():
+    if is_running_here():
         work.close()
         raise UsageError(
             "an event loop is running here already (a notebook, an async service), and this would have to stop it: "
@@ -104,14 +105,6 @@ def run_blocking(
         return run(work)
     finally:
         _loop_is_ours.set(False)
-
-
-def _is_running_here() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:

@@ -65,9 +65,9 @@ class PythonMetrics:
                 if part.use not in WITH_CODE:
                     metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
                     continue
-                counted = [(line, score) for line in lines for score in line.scores if score.name == scorer]
-                scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in counted]
-                clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in counted]
+                scored = [(line, score) for line in lines for score in line.scores if score.name == scorer]
+                scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in scored]
+                clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in scored]
                 if part.use == "lm_eval":
                     metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
                 else:
@@ -81,8 +81,8 @@ def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, 
     """The result of a custom aggregate, as plain data, or why there is none."""
     options = {name: value for name, value in part.options.items() if name != "scorer"}
     try:
-        found = resolve("aggregate", part.use, own_code=True)(table, **options, level=level)
-        summaries = msgspec.to_builtins(msgspec.convert(found, list[Summary], from_attributes=True))
+        result = resolve("aggregate", part.use, own_code=True)(table, **options, level=level)
+        summaries = msgspec.to_builtins(msgspec.convert(result, list[Summary], from_attributes=True))
     except Exception as error:  # whatever it raises affects only its own number
         where = traceback.extract_tb(error.__traceback__)[-1]
         message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
@@ -111,20 +111,20 @@ ValuesOver = Callable[[Sequence[int] | None], Awaitable[dict[str, Any]]]
 
 async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[str, Any]:
     """The numbers over all scores, and over resamples of their clusters."""
-    found = await values_over(None)
-    if "error" in found:
-        return found
-    found["scored"] = len(clusters)
+    numbers = await values_over(None)
+    if "error" in numbers:
+        return numbers
+    numbers["scored"] = len(clusters)
     if len(clusters) < 2:
-        return {**found, "no_interval": "one sample has no spread to judge by"}
+        return {**numbers, "no_interval": "one sample has no spread to judge by"}
     started = perf_counter()
     await values_over(None)
     seconds = perf_counter() - started
     resamples = min(RESAMPLES, max(FEWEST, int(LONGEST_SECONDS / max(seconds, 1e-9))))
     if seconds * resamples > 3 * LONGEST_SECONDS:
         reason = f"{resamples} resamples of {seconds:.1f} s each would take too long"
-        return {**found, "no_interval": reason}
-    return {**found, "draws": await _draws(values_over, clusters, found["values"], resamples)}
+        return {**numbers, "no_interval": reason}
+    return {**numbers, "draws": await _draws(values_over, clusters, numbers["values"], resamples)}
 
 
 async def _draws(

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from assay import env_file
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, finished_keys
 from assay.core.run import Stop
@@ -24,16 +23,14 @@ from assay.core.run_file import RunFile
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.own_functions import is_here
-from assay.reports.view import view_of
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, RunResult, begin
-from assay.runs.finish import finish
+from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
 from assay.runs.folder import default_folder, prepare_folder, record_sandbox, what_changed
-from assay.runs.leases import Leases
+from assay.runs.leases import Lending, Terms, WorkerReport
 from assay.runs.listeners import Listeners
 from assay.runs.plan import PlannedRun
 from assay.runs.progress import Progress, signals
-from assay.runs.ray_cluster import Cluster, ClusterConnection, WorkerReport
+from assay.runs.ray_cluster import Cluster, ClusterConnection
 from assay.runs.shard_files import Shard, cut, merge_shards
 from assay.runs.shards import ShardCounts, merge_result, run_range
 
@@ -76,16 +73,14 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
             merged = merge_shards(folder, journal)
     finally:
         progress.end()
-    board = await finish(folder, view_of(config, folder), trust=True)  # what is not trusted was refused before it ran
-    left = merge_result(merged, board).remaining
+    result = await result_of(folder, config, stop)
+    left = merge_result(merged, result.leaderboard).remaining
     if left and not stop.asked:
         raise UsageError(
             f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
             "Is the run folder on storage that every node sees? Run the same command again to make them."
         )
-    return RunResult(
-        folder=folder, leaderboard=board, interrupted=stop.interrupted, stopped=stop.reason if left else None
-    )
+    return result
 
 
 async def _run_shards(
@@ -104,54 +99,15 @@ async def _run_shards(
         size = shard_size or max(SMALLEST_SHARD, min(LARGEST_SHARD, even))
         payload = payload_of(run_file, folder)
         await connection.run(
-            "assay.runs.ray:open_worker",
             msgspec.json.encode(payload),
             cut(samples, size),
-            lender=lending,
+            lending=lending,
             stop=stop,
             on_progress=progress.workers,
             say=progress.say,
         )
     finally:
         connection.close()
-
-
-class Terms(Struct, frozen=True, kw_only=True):
-    """What a worker may use from now on."""
-
-    share: float
-    """Its share of the run's requests and tokens per minute."""
-    budget_tokens: float | None
-    """In all, since the worker began; the driver raises it as long as the run's budget lasts."""
-    budget_cost: float | None
-
-
-class Lending:
-    """What the driver has to lend: the limits a minute in equal shares, the budget in pieces."""
-
-    def __init__(self, config: RunConfig, tokens_used: float, money_used: float) -> None:
-        self._tokens = Leases(config.budget_tokens, tokens_used)
-        self._money = Leases(config.budget_cost, money_used)
-
-    def terms(self, worker: int, report: WorkerReport, working: int) -> bytes:
-        return msgspec.json.encode(
-            Terms(
-                share=1 / max(working, 1),
-                budget_tokens=self._tokens.lend(worker, report.tokens, working),
-                budget_cost=self._money.lend(worker, report.money, working),
-            )
-        )
-
-    def give_back(self, worker: int, report: WorkerReport) -> None:
-        self._tokens.give_back(worker, report.tokens)
-        self._money.give_back(worker, report.money)
-
-    def used_up(self) -> str | None:
-        """Why nothing new may be begun."""
-        for leases, flag in ((self._tokens, "--budget-tokens"), (self._money, "--budget-cost")):
-            if leases.used_up:
-                return f"the budget of the run ({flag}) is used up"
-        return None
 
 
 class WorkerPayload(Struct, frozen=True, kw_only=True):
@@ -220,6 +176,7 @@ class ClusterWorker:
         return WorkerReport(now.made, now.failed, self._budget.tokens, self._budget.cost, now.take_messages())
 
     def stop(self) -> None:
+        """Start nothing new: the shard at hand ends early."""
         self._ending = self._stop.asked = True
 
     def close(self) -> None:

@@ -1,14 +1,13 @@
 """The Ray executor: keeps one shard in flight per worker, and repeats the shards of workers that are lost.
 
-A worker is an actor that imports a function by name and builds all it needs from plain bytes, so nothing that is
-open or live is ever pickled. It answers with a few numbers; records go to files. The only file that knows Ray
-(extra `ray`). Keys of services are read from each node's own environment, never sent by the driver.
+A worker is an actor that builds all it needs from plain bytes, so nothing that is open or live is ever pickled. It
+answers with a few numbers; records go to files. The only file that knows Ray (extra `ray`). Keys of services are read
+from each node's own environment, never sent by the driver.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import socket
 import sys
@@ -16,55 +15,22 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from assay.core.errors import UsageError
 from assay.core.run import Stop
+from assay.runs.leases import Lending, WorkerReport
 from assay.runs.shard_files import Shard
+
+if TYPE_CHECKING:
+    from assay.runs.ray import ClusterWorker
 
 WAIT_SECONDS = 0.2
 PROGRESS_SECONDS = 1.0
 GONE_AFTER_SECONDS = 5.0
 MOST_LOSSES = 8
 """A shard that has lost this many workers will lose the next one too: the run ends with an error."""
-
-
-class WorkerReport(NamedTuple):
-    """What a worker has done since it began."""
-
-    made: int = 0
-    failed: int = 0
-    tokens: float = 0
-    money: float = 0.0
-    messages: tuple[str, ...] = ()
-    """Messages for the user since the last report."""
-
-
-class Lender(Protocol):
-    """Lends workers what a run may use in all; the driver's side of `terms`."""
-
-    def terms(self, worker: int, report: WorkerReport, working: int) -> bytes: ...
-
-    def give_back(self, worker: int, report: WorkerReport) -> None: ...
-
-    def used_up(self) -> str | None: ...
-
-
-class ShardWorker(Protocol):
-    """What the function that a worker imports must return."""
-
-    def run(self, start: int, stop: int, terms: bytes) -> bool:
-        """Run one shard on these terms; whether it was run to its end."""
-        ...
-
-    def report(self, terms: bytes | None) -> WorkerReport:
-        """How far the worker has got, and new terms for it; called from another thread while a shard runs."""
-        ...
-
-    def stop(self) -> None:
-        """Start nothing new: the shard at hand ends early."""
-        ...
 
 
 class Cluster(NamedTuple):
@@ -130,17 +96,16 @@ class ClusterConnection:
 
     async def run(
         self,
-        worker: str,
         payload: bytes,
         shards: Iterable[Shard],
         *,
-        lender: Lender,
+        lending: Lending,
         stop: Stop,
         on_progress: Callable[[Sequence[tuple[int, int]], tuple[int, int]], None],
         say: Callable[[str], None],
     ) -> None:
-        """Have every shard run by some worker. `worker` is `module:function`, called with `payload` in each worker."""
-        run = _Run(self._ray, self._cluster, worker, payload, shards, lender, say)
+        """Have every shard run by some worker; each is opened with the payload."""
+        run = _Run(self._ray, self._cluster, payload, shards, lending, say)
         asked_to_stop = False
         stop.bind(run.give_up)
         run.start(self.workers)
@@ -198,15 +163,13 @@ class _Run:
         self,
         ray: Any,
         cluster: Cluster,
-        worker: str,
         payload: bytes,
         shards: Iterable[Shard],
-        lender: Lender,
+        lending: Lending,
         say: Callable[[str], None],
     ) -> None:
         self._ray = ray
-        self._worker, self._payload = worker, payload
-        self._lender, self._say = lender, say
+        self._payload, self._lending, self._say = payload, lending, say
         self._shards = deque(shards)
         self._losses: Counter[Shard] = Counter()
         self._waiting: dict[Any, tuple[str, _Member]] = {}
@@ -269,7 +232,7 @@ class _Run:
         self._hired += 1
         member = _Member(self._hired, self._actor.remote())
         self._members.append(member)
-        self._waiting[member.actor.open.remote(self._worker, self._payload)] = ("open", member)
+        self._waiting[member.actor.open.remote(self._payload)] = ("open", member)
 
     def _deal_with(self, question: str, member: _Member, answer: Any) -> None:
         if isinstance(answer, _Refusal):
@@ -277,7 +240,7 @@ class _Run:
         if question == "shard" and member.shard is not None:
             if not answer.all_made:
                 self._shards.appendleft(member.shard)
-            self._lender.give_back(member.number, answer.report)
+            self._lending.give_back(member.number, answer.report)
         self._heard(member, answer.report)
         if question != "progress":
             member.open = True
@@ -293,7 +256,7 @@ class _Run:
         for member in self._members:
             if not self._shards or self._stopping or not member.open or member.shard is not None:
                 continue
-            used_up = self._lender.used_up()
+            used_up = self._lending.used_up()
             if used_up is not None:
                 # a busy worker may return part of its budget; when none is busy, the budget is used up
                 self.out_of = None if self._working else used_up
@@ -307,13 +270,13 @@ class _Run:
         return sum(member.shard is not None for member in self._members)
 
     def _terms(self, member: _Member) -> bytes:
-        return self._lender.terms(member.number, member.report, self._working)
+        return self._lending.terms(member.number, member.report, self._working)
 
     def _ask_how_far(self) -> None:
         now = time.monotonic()
-        asked = {id(member) for question, member in self._waiting.values() if question == "progress"}
+        queried = {id(member) for question, member in self._waiting.values() if question == "progress"}
         for member in self._members:
-            if member.shard is not None and id(member) not in asked and now - member.asked_at >= PROGRESS_SECONDS:
+            if member.shard is not None and id(member) not in queried and now - member.asked_at >= PROGRESS_SECONDS:
                 member.asked_at = now
                 self._waiting[member.actor.report.remote(self._terms(member))] = ("progress", member)
 
@@ -356,12 +319,13 @@ class _Actor:
     """Lives in a worker process, and with it whatever was built from the payload: models are loaded once."""
 
     def __init__(self) -> None:
-        self._worker: ShardWorker | None = None
+        self._worker: ClusterWorker | None = None
 
-    def open(self, worker: str, payload: bytes) -> _Refusal | _Answer:
-        module, _, name = worker.partition(":")
+    def open(self, payload: bytes) -> _Refusal | _Answer:
+        from assay.runs.ray import open_worker
+
         try:
-            self._worker = getattr(importlib.import_module(module), name)(payload)
+            self._worker = open_worker(payload)
         except UsageError as error:
             return _Refusal(f"on node {os.uname().nodename}: {error}")
         return self.report(None)

@@ -84,22 +84,22 @@ def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator
             f"samples cannot be copied into one; run just these with {only_command(definition, wanted)}"
         )
     path = _unchanged(definition)
-    found = 0
+    count = 0
     for sample in _samples_in(path):
         origin = wanted.get(str(sample.get(name)))
         if origin is not None:
-            found += 1
+            count += 1
             metadata = {**sample.get("metadata", {}), ORIGIN: msgspec.to_builtins(origin)}
             yield {**sample, "metadata": metadata}
-    if found < len(wanted):
-        raise UsageError(f"{path}: holds {found:,} of the {len(wanted):,} samples that are wanted of it")
+    if count < len(wanted):
+        raise UsageError(f"{path}: holds {count:,} of the {len(wanted):,} samples that are wanted of it")
 
 
 def only_command(definition: TaskDefinition, wanted: Iterable[str]) -> str:
     """What runs just these samples of a task."""
     ids = list(wanted)
-    asked = " ".join(f"--only '{each}'" for each in ids[:3])
-    return f"`assay run {definition.source or 'TASK'} {asked}{' …' if len(ids) > 3 else ''}`"
+    flags = " ".join(f"--only '{each}'" for each in ids[:3])
+    return f"`assay run {definition.source or 'TASK'} {flags}{' …' if len(ids) > 3 else ''}`"
 
 
 def _samples_in(path: Path) -> Iterator[dict[str, Any]]:

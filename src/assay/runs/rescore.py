@@ -143,10 +143,10 @@ async def _score_all(
     progress: Progress,
 ) -> None:
     while batch := list(islice(work, BATCH)):
-        found = [(each, answers.of(each.task.name, each.sample.id, each.attempt)) for each in batch]
-        scored = [(each, record) for each, record in found if record and _asks_the_same(each, record)]
-        counts["changed"] += sum(record is not None for _, record in found) - len(scored)
-        counts["remaining"] += len(found) - len(scored)
+        pairs = [(each, answers.of(each.task.name, each.sample.id, each.attempt)) for each in batch]
+        scored = [(each, record) for each, record in pairs if record and _asks_the_same(each, record)]
+        counts["changed"] += sum(record is not None for _, record in pairs) - len(scored)
+        counts["remaining"] += len(pairs) - len(scored)
         records = await asyncio.gather(*(_score_again(*each, verdicts) for each in scored))
         journal.append(records)
         counts["scored"] += len(records)
@@ -217,10 +217,10 @@ def _asks_the_same(work: Work, record: Record) -> bool:
         request = solver.request(sample)
     except FailureError:
         return False
-    asked = trace.messages[:-1] if trace.messages else None
+    messages = trace.messages[:-1] if trace.messages else None
     if trace.prompt is None and request.prompt is not None:  # to a chat model a prompt is what the user says
-        return asked == (Message(role="user", content=request.prompt),)
-    return (request.prompt, request.messages) == (trace.prompt, asked)
+        return messages == (Message(role="user", content=request.prompt),)
+    return (request.prompt, request.messages) == (trace.prompt, messages)
 
 
 class _Verdicts:
@@ -248,9 +248,9 @@ class _Verdicts:
 class _Recorded:
     """A scorer that rescores what it can score without a model, and otherwise repeats its earlier score."""
 
-    def __init__(self, scorer: Scorer, said: Score) -> None:
+    def __init__(self, scorer: Scorer, earlier: Score) -> None:
         self.name = scorer.name
-        self._scorer, self._said = scorer, said
+        self._scorer, self._earlier = scorer, earlier
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         try:
@@ -258,7 +258,7 @@ class _Recorded:
         except FailureError as error:
             if error.failure.kind != NOT_ASKED:
                 raise
-            return self._said
+            return self._earlier
 
 
 async def _score_again(work: Work, record: Record, verdicts: _Verdicts) -> Record:

@@ -40,10 +40,10 @@ class Shard(NamedTuple):
 
 def parse_shard(text: str) -> tuple[int, int]:
     """`2/8` -> the second of eight."""
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"--shard {text!r}: expected K/N with K from 1 to N, such as 2/8 for the second of eight")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def shard_of(samples: int, number: int, count: int) -> Shard:
@@ -59,15 +59,15 @@ def cut(samples: int, size: int) -> list[Shard]:
 
 def positions_of(shard: Shard, definitions: Sequence[TaskDefinition], config: RunConfig) -> dict[str, range]:
     """The positions inside each task that a shard covers."""
-    found: dict[str, range] = {}
+    positions: dict[str, range] = {}
     begin = 0
     for definition in definitions:
         size = config.samples_of(definition)
         start, stop = max(shard.start - begin, 0), min(shard.stop - begin, size)
         if start < stop:
-            found[definition.name] = range(start, stop)
+            positions[definition.name] = range(start, stop)
         begin += size
-    return found
+    return positions
 
 
 def new_file(folder: Path, shard: Shard) -> Path:
@@ -82,8 +82,8 @@ def shard_files(folder: Path) -> list[tuple[Shard, Path]]:
         names = sorted(os.listdir(folder / FOLDER))
     except FileNotFoundError:
         return []
-    found = [(_NAME.fullmatch(name), folder / FOLDER / name) for name in names]
-    return [(Shard(int(name[1]), int(name[2])), path) for name, path in found if name is not None]
+    matches = [(_NAME.fullmatch(name), folder / FOLDER / name) for name in names]
+    return [(Shard(int(name[1]), int(name[2])), path) for name, path in matches if name is not None]
 
 
 def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
@@ -97,7 +97,7 @@ def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
 
 
 def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
-    """The keys of attempts that somebody finished in any file that covers samples of this shard."""
+    """The keys of attempts that are finished in any file that covers samples of this shard."""
     finished = KeySet()
     for other, path in shard_files(folder):
         if other.overlaps(shard):
@@ -123,7 +123,7 @@ class Merged(NamedTuple):
     repeated: int
     """Finished attempts found more than once; one of each counts."""
     failed: int
-    """Failed attempts added: nobody has finished them so far."""
+    """Failed attempts added; none of them is finished so far."""
 
 
 def merge_shards(folder: Path, journal: Journal) -> Merged:
@@ -149,7 +149,7 @@ def remove_files(merged: Merged) -> None:
         try:
             folder.rmdir()
         except OSError:
-            pass  # somebody began another attempt meanwhile
+            pass  # another worker has started on a shard meanwhile
 
 
 class _Merge:

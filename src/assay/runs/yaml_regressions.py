@@ -106,28 +106,28 @@ def _keys(definition: TaskDefinition) -> tuple[str, str]:
     return str(value["key"]), str(named)
 
 
-def run_file(found: YamlRegressions, folder: Path | None = None) -> bytes:
+def run_file(regressions: YamlRegressions, folder: Path | None = None) -> bytes:
     """The whole file as it lies in a folder; by default beside the task's file."""
-    task = Path(str(found.definition.source))
+    task = Path(str(regressions.definition.source))
     named = task.name if folder is None else os.path.relpath(task, folder)
     lines = [
         "# Samples that went wrong, asked and scored by their task's own file. Rows may be added at the end.",
         f"# Run it where `{named}` is found from here." if folder is None else "",
         f"tasks: [{{$ref: {json.dumps(named)}}}]",
-        *_evaluation(found),
+        *_evaluation(regressions),
         "datasets:",
-        f"  - key: {json.dumps(found.dataset_key)}",
+        f"  - key: {json.dumps(regressions.dataset_key)}",
         "    display_name: Samples that went wrong",
         "    source:",
         "      type: inline",
         "      samples:",
     ]
-    return "\n".join(line for line in lines if line).encode() + b"\n" + encoded_rows(found.rows)
+    return "\n".join(line for line in lines if line).encode() + b"\n" + encoded_rows(regressions.rows)
 
 
-def _evaluation(found: YamlRegressions) -> list[str]:
+def _evaluation(regressions: YamlRegressions) -> list[str]:
     """The values of the task's parameters, as the run had them."""
-    config = found.definition.metadata.get("config")
+    config = regressions.definition.metadata.get("config")
     if not config:
         return []
     return [
@@ -135,7 +135,7 @@ def _evaluation(found: YamlRegressions) -> list[str]:
         "  key: regressions",
         "  display_name: Regressions",
         "  task_specifications:",
-        f"    - {_flow({'task_key': found.task_key, 'task_config': config})}",
+        f"    - {_flow({'task_key': regressions.task_key, 'task_config': config})}",
     ]
 
 
@@ -159,18 +159,18 @@ class _Quoted(yaml.SafeDumper):
 _Quoted.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
-def save_yaml_regressions(path: Path, found: YamlRegressions) -> Saved:
+def save_yaml_regressions(path: Path, regressions: YamlRegressions) -> Saved:
     """Add the rows to a run file, which may exist; one that would no longer be read is left as it was."""
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(
-            f"--as-task {path}: samples of a YAML task (`{found.definition.name}`) go into a file named NAME.yaml"
+            f"--as-task {path}: samples of a YAML task (`{regressions.definition.name}`) go into a file named NAME.yaml"
         )
     content = read_regular(path) if path.exists() else b""
     known = _rows_in(path) if content else []
     ids = {row["sample_id"] for row in known}
-    added = [row for row in found.rows if row["sample_id"] not in ids]
+    added = [row for row in regressions.rows if row["sample_id"] not in ids]
     grown = content + (b"" if content.endswith(b"\n") else b"\n") + encoded_rows(added)
-    whole = grown if content else run_file(found, path.parent)
+    whole = grown if content else run_file(regressions, path.parent)
 
     def load(trial: Path) -> None:
         if _rows_in(trial) != [*known, *added]:

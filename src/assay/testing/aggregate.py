@@ -13,7 +13,7 @@ import msgspec
 from assay.core.seams import Aggregate
 from assay.core.types import ScoreValue, Summary
 from assay.stats.score_table import ScoreTable
-from assay.testing.contract import clauses_about, expect, given, hold_to, label, picture, same, shown
+from assay.testing.contract import clauses_about, expect, given, hold_to, picture, same, shown
 
 ScoreRow = Mapping[str, ScoreValue]
 LEVELS = (0.5, 0.8, 0.95, 0.99)
@@ -56,7 +56,7 @@ def check_aggregate(aggregate: Aggregate, rows: Iterable[ScoreRow], **options: A
 
     `rows` are what its scorer gives, the values of one sample each: ten or more, not all alike. `options` are its own.
     """
-    hold_to(label("aggregate", aggregate), CLAUSES, _Aggregate(aggregate, tuple(rows), options))
+    hold_to("aggregate", aggregate, CLAUSES, _Aggregate(aggregate, tuple(rows), options))
 
 
 def gives_numbers_that_are_finite_or_a_reason_why_not(aggregate: _Aggregate) -> None:

@@ -10,12 +10,13 @@ import inspect
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
 import msgspec
+
+from assay.event_loop import run_anywhere
 
 CLAUSE_SECONDS = 600.0
 """A part that waits longer than this for something that never comes breaks the clause it is in."""
@@ -53,17 +54,21 @@ class TooMuchWork(BaseException):
     """The part computes for longer than reading its input could take."""
 
 
-def hold_to(part: str, clauses: Sequence[Clause[Subject]], subject: Subject) -> None:
-    """Run every clause; `BrokenContractError` for the first that does not hold."""
+def hold_to(kind: str, part: object, clauses: Sequence[Clause[Subject]], subject: Subject) -> None:
+    """Run every clause; `BrokenContractError` for the first that does not hold. Messages call the part by its name."""
+    name = getattr(part, "__name__", "") or type(part).__name__
+    label = f"the {kind}" if name == "<lambda>" else f"the {kind} `{name}`"
     for clause in clauses:
         try:
-            _run(clause, subject)
+            found = clause(subject)
+            if inspect.isawaitable(found):
+                run_anywhere(asyncio.wait_for(found, CLAUSE_SECONDS))
         except Deviation as broken:
-            raise BrokenContractError(part, words(clause), broken.found, broken.given) from broken.__cause__
+            raise BrokenContractError(label, words(clause), broken.found, broken.given) from broken.__cause__
         except TimeoutError as error:
-            raise BrokenContractError(part, words(clause), f"it waited for {CLAUSE_SECONDS:g} s", None) from error
+            raise BrokenContractError(label, words(clause), f"it waited for {CLAUSE_SECONDS:g} s", None) from error
         except Exception as error:
-            raise BrokenContractError(part, words(clause), raised(error), None) from error
+            raise BrokenContractError(label, words(clause), raised(error), None) from error
 
 
 def clauses_about(subject: str, module: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
@@ -94,12 +99,6 @@ def given(*inputs: str) -> Iterator[None]:
         raise Deviation(f"it was still computing after {CPU_SECONDS:g} s of CPU time", ", ".join(inputs)) from error
     except Exception as error:
         raise Deviation(raised(error), ", ".join(inputs)) from error
-
-
-def label(kind: str, part: object) -> str:
-    """What a part is called in messages."""
-    named: str = getattr(part, "__name__", "") or type(part).__name__
-    return f"the {kind}" if named == "<lambda>" else f"the {kind} `{named}`"
 
 
 def shown(value: object) -> str:
@@ -153,21 +152,3 @@ def bounded_work() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, *timer_before)
         signal.signal(signal.SIGVTALRM, before)
-
-
-def _run(clause: Clause[Subject], subject: Subject) -> None:
-    if not inspect.iscoroutinefunction(clause):
-        clause(subject)
-    elif not _loop_is_running():
-        asyncio.run(asyncio.wait_for(clause(subject), CLAUSE_SECONDS))
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, asyncio.wait_for(clause(subject), CLAUSE_SECONDS)).result()
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -9,18 +9,7 @@ from typing import Any
 from assay.core.seams import Dataset, Seekable
 from assay.core.types import Sample
 from assay.datasets.content import content_hash
-from assay.testing.contract import (
-    clauses_about,
-    expect,
-    given,
-    hold_to,
-    is_name,
-    label,
-    picture,
-    plain_data,
-    same,
-    shown,
-)
+from assay.testing.contract import clauses_about, expect, given, hold_to, is_name, picture, plain_data, same, shown
 
 MakeDataset = Callable[[], Dataset]
 FEW = 1000
@@ -29,7 +18,7 @@ FEW = 1000
 
 def check_dataset(make: MakeDataset) -> None:
     """`BrokenContractError` where what `make()` returns is no dataset that a run could resume on, or split in parts."""
-    hold_to(label("dataset", make), CLAUSES, make)
+    hold_to("dataset", make, CLAUSES, make)
 
 
 def gives_samples_that_are_plain_data(make: MakeDataset) -> None:

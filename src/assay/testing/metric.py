@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from assay.core.errors import FailureError
 from assay.core.seams import Metric
-from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, label, same, shown
+from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 
 TARGETS: tuple[tuple[str, ...], ...] = (
@@ -60,7 +60,7 @@ def check_metric(
     `extras` are those it cannot do without. `cases` are mappings with `prediction`, `targets`, `score` and, where
     needed, `extras`. `any_order=False` is for a metric to which the order of targets means something.
     """
-    hold_to(label("metric", metric), CLAUSES, _Metric(metric, extras or {}, tuple(cases), any_order))
+    hold_to("metric", metric, CLAUSES, _Metric(metric, extras or {}, tuple(cases), any_order))
 
 
 def gives_a_number_between_0_and_1_for_any_text(metric: _Metric) -> None:

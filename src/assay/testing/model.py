@@ -12,29 +12,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import (
-    Capabilities,
-    HasSettings,
-    Model,
-    TakesBatches,
-    capabilities_of,
-    identity_of,
-)
+from assay.core.seams import Capabilities, HasSettings, Model, TakesBatches, capabilities_of, identity_of
 from assay.core.types import Completion, Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
-from assay.testing.contract import (
-    clauses_about,
-    expect,
-    given,
-    hold_to,
-    is_name,
-    label,
-    picture,
-    plain_data,
-    same,
-    shown,
-)
+from assay.testing.contract import clauses_about, expect, given, hold_to, is_name, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD
 from assay.testing.leftovers import close_twice, nothing_left
 from assay.testing.scripted import ScriptedModel
@@ -49,7 +31,7 @@ class Exam:
     """What is known of a model: what it says to a question, and a request that it must fail."""
 
     answer: Callable[[int, int], str] | None = None
-    """What it says to `compute: A + B`; None where nobody knows."""
+    """What it says to `compute: A + B`; None where that is unknown."""
     breaking: Request | None = None
     """None is for models that nothing breaks."""
 
@@ -90,7 +72,7 @@ def check_model(make: MakeModel, exam: Exam = Exam()) -> None:  # noqa: B008 - f
     `make` returns a new model, or anything that assay takes for one (a function, an adapter with `generate(prompts)`),
     or an async context manager that gives one. Every clause has a model of its own.
     """
-    hold_to(label("model", make), CLAUSES, _Examined(make, exam))
+    hold_to("model", make, CLAUSES, _Examined(make, exam))
 
 
 def question(a: int, b: int) -> Request:
@@ -242,7 +224,7 @@ Wrap = Callable[[Model], Model]
 
 def check_model_wrapper(wrap: Wrap) -> None:
     """`BrokenContractError` where a wrapper loses what the model inside declares, answers, or has to close."""
-    hold_to(label("wrapper", wrap), WRAPPER_CLAUSES, wrap)
+    hold_to("wrapper", wrap, WRAPPER_CLAUSES, wrap)
 
 
 async def forwards_every_capability(wrap: Wrap) -> None:

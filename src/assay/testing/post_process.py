@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, label, same, shown
+from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 
 
 def check_post_process(rule: Callable[[str], str]) -> None:
     """`BrokenContractError` where a post-process rule is no pure function of one text to what it says."""
-    hold_to(label("post-process rule", rule), CLAUSES, rule)
+    hold_to("post-process rule", rule, CLAUSES, rule)
 
 
 def makes_a_text_of_any_text(rule: Callable[[str], str]) -> None:

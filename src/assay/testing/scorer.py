@@ -18,7 +18,6 @@ from assay.testing.contract import (
     given,
     hold_to,
     is_name,
-    label,
     picture,
     plain_data,
     same,
@@ -86,7 +85,7 @@ def check_scorer(
     `texts` is how many of the long texts are tried, for scorers that start a process for each.
     """
     made = _Scorer(make, sample, tuple(answers), expected or {}, judge, dataset, texts)
-    hold_to(label("scorer", make), CLAUSES, made)
+    hold_to("scorer", make, CLAUSES, made)
 
 
 def trace_of(text: str) -> Trace:

@@ -10,28 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import (
-    BuildContext,
-    Capabilities,
-    Model,
-    Previewable,
-    Rehearsable,
-    Solver,
-    capabilities_of,
-)
+from assay.core.seams import BuildContext, Capabilities, Model, Previewable, Rehearsable, Solver, capabilities_of
 from assay.core.types import Completion, Failure, Request, Sample, Trace
-from assay.testing.contract import (
-    bounded_work,
-    clauses_about,
-    expect,
-    given,
-    hold_to,
-    label,
-    picture,
-    plain_data,
-    same,
-    shown,
-)
+from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 from assay.testing.leftovers import close_twice, nothing_left, opened
 from assay.testing.scripted import ScriptedModel, context_with
@@ -87,7 +68,7 @@ def check_solver(
     `make` is given the `BuildContext` that a task would give it; `samples` are two or more that it can solve; `answer`
     is what the model says to its requests; `others` are further models by the name under which it asks for them.
     """
-    hold_to(label("solver", make), CLAUSES, _Solver(make, tuple(samples), answer, others or {}))
+    hold_to("solver", make, CLAUSES, _Solver(make, tuple(samples), answer, others or {}))
 
 
 async def gives_a_trace_that_is_plain_data(solver: _Solver) -> None:

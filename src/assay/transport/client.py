@@ -29,7 +29,7 @@ CLOSING_TURNS = 10
 HAPPY_EYEBALLS_SECONDS = 0.25
 """How long one address of a host is tried alone (RFC 8305, section 5)."""
 MAX_ROUTES = 1000
-"""Pairs of an address and headers that are kept ready; there are a handful, unless somebody's headers change."""
+"""Prepared pairs of address and headers; there are a handful, unless headers change with each request."""
 
 
 class HttpClient:
@@ -53,7 +53,7 @@ class HttpClient:
         return await self._ask(url, route, route.request(body), timeout_seconds)
 
     async def get_file(self, url: str, keep: KeepBytes, *, timeout_seconds: float, stall_seconds: float) -> HttpAnswer:
-        """GET a file, unpacked by nobody: the body of a 200 goes to `keep` piece by piece, so it may be larger than the
+        """GET a file without content coding: the body of a 200 goes to `keep` piece by piece, so it need not fit into
         memory. Any status is an answer, a redirect too.
         """
         route = self._route("GET", url, {"Accept-Encoding": "identity"})

@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
     _whole: bool
     """The answer has come to its end."""
     _surplus: bool
-    """Something followed it that nobody asked for."""
+    """More data followed it, without a request."""
     _keep: bool
     _some: bool
     _until_close: bool
@@ -95,10 +95,10 @@ class Connection(asyncio.Protocol):
         try:
             return await answer
         except BaseException:
-            # a finished connection may be somebody else's by the time we hear of it
+            # a finished connection may serve another request by now
             if self._answer is answer:
                 self._answer = None
-                self.abort()  # whatever is still to come belongs to a request that nobody waits for
+                self.abort()  # the rest of the answer belongs to an abandoned request
             raise
 
     def _put_off_deadline(self) -> None:
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:
-            self.abort()  # nobody asked
+            self.abort()  # there was no request
             return
         if self._head_bytes > MAX_HEADER_BYTES and not self._in_body:
             self.fail(BodyTooLargeError())  # the parser itself would gather a header for ever
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
     # -- called by the parser ------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._surplus = self._whole  # nobody asked for a second answer
+        self._surplus = self._whole  # a second answer to one request
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._surplus:

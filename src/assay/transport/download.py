@@ -6,17 +6,16 @@ public host to one of this machine or its network.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import socket
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.run_file import writing_whole
+from assay.event_loop import run_anywhere
 from assay.transport.client import HttpClient
 from assay.transport.connection import HttpAnswer
 from assay.transport.route import place_of
@@ -45,21 +44,10 @@ def download(
                 file.write(piece)
                 on_bytes(len(piece))
 
-            wait_for(_fetch(url, keep, most))
+            run_anywhere(_fetch(url, keep, most))
     except FailureError as error:
         raise UsageError(f"the file could not be fetched: {error.failure.message}") from error
     return digest.hexdigest()
-
-
-def wait_for(fetching: Coroutine[None, None, None]) -> None:
-    """Wait for it, also where an event loop is running already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(fetching)
-        return
-    with ThreadPoolExecutor(1, "download") as thread:
-        thread.submit(asyncio.run, fetching).result()
 
 
 async def _fetch(url: str, keep: Callable[[bytes], object], most: int) -> None:
@@ -98,7 +86,7 @@ def _redirected(url: str, answer: HttpAnswer) -> str:
 def _is_local(host: str | None) -> bool:
     """Whether any address of the host is one that is not for everybody."""
     try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
     except OSError:
-        return False  # whoever connects says what is wrong with it
-    return any(not ip_address(address.partition("%")[0]).is_global for address in found)
+        return False  # connecting reports what is wrong with it
+    return any(not ip_address(address.partition("%")[0]).is_global for address in addresses)

@@ -8,6 +8,7 @@ import socket
 import sys
 
 import pytest
+from tests.forked import forked
 
 from assay.sandbox.inside.endings import LAYOUT, MARK, Endings, read
 
@@ -17,22 +18,22 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 def ended(*endings: str) -> list[tuple[int, int, float]]:
     """Records of children that ended so, told by a process that has no others."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    parent = os.fork()
-    if parent == 0:
+
+    def tell() -> None:
         teller = Endings(theirs.fileno())
         for ending in endings:
             if os.fork() == 0:
                 os.kill(os.getpid(), signal.SIGKILL) if ending == "killed" else os._exit(int(ending))
         while (pid := teller.next()) >= 0:
             assert pid == 0 or bytes(teller._record) == b"\0" * LAYOUT.size
-        os._exit(0)
+
+    assert forked(tell) == 0
     theirs.close()
     with ours:
         records = []
         while data := ours.recv(LAYOUT.size + 1):
             assert data[0] == MARK
             records.append(read(data))
-    os.waitpid(parent, 0)
     return records
 
 

@@ -49,13 +49,13 @@ def params_of(start: RunStart) -> dict[str, Any]:
 
 def metrics_of(board: Leaderboard) -> dict[str, float]:
     """Numbers only: what has no value is not there, and a failure is counted as one."""
-    found = dict(_scored("overall_", board.overall_score, board.overall_interval))
-    found |= {"failed": board.failed, "timeouts": board.timeouts}
+    metrics = dict(_scored("overall_", board.overall_score, board.overall_interval))
+    metrics |= {"failed": board.failed, "timeouts": board.timeouts}
     for name, cost in (("cost", board.cost), ("judge_cost", board.judge_cost)):
         if cost is not None and cost.amount is not None:
-            found[name] = cost.amount
+            metrics[name] = cost.amount
     for row in board.tasks:
-        found.update(_scored(f"{row.task}/", row.score, row.interval))
+        metrics.update(_scored(f"{row.task}/", row.score, row.interval))
         counts: dict[str, float] = {
             "failed": row.failed,
             "timeouts": row.timeouts,
@@ -65,8 +65,8 @@ def metrics_of(board: Leaderboard) -> dict[str, float]:
         counts |= {"latency_ms": row.latency_ms, "tokens_in": row.tokens_in, "tokens_out": row.tokens_out}
         if row.cost is not None and row.cost.amount is not None:
             counts["cost"] = row.cost.amount
-        found |= {f"{row.task}/{name}": value for name, value in counts.items()}
-    return found
+        metrics |= {f"{row.task}/{name}": value for name, value in counts.items()}
+    return metrics
 
 
 def portable(name: str) -> str:

@@ -14,7 +14,7 @@ _PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai", "xai": "x_ai"}
 def request_attributes(model: Mapping[str, Any], settings: Request) -> dict[str, Any]:
     """Whom a run asks, and how."""
     adapter = str(model.get("adapter", str(model["name"]).partition(":")[0]))
-    found = {
+    attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS.get(adapter, adapter),
         "gen_ai.request.model": str(model["name"]).partition(":")[2] or model["name"],
@@ -24,12 +24,12 @@ def request_attributes(model: Mapping[str, Any], settings: Request) -> dict[str,
         "gen_ai.request.seed": settings.seed,
         "gen_ai.request.stop_sequences": settings.stop,
     }
-    return _known(found)
+    return _known(attributes)
 
 
 def response_attributes(completion: Completion) -> dict[str, Any]:
     """What an answer cost, and why it ended; never its text."""
-    found = {
+    attributes = {
         "gen_ai.usage.input_tokens": completion.tokens_in,
         "gen_ai.usage.output_tokens": completion.tokens_out,
         "gen_ai.usage.cache_read.input_tokens": completion.tokens_cached,
@@ -37,7 +37,7 @@ def response_attributes(completion: Completion) -> dict[str, Any]:
         "assay.cached": completion.cached,
         "assay.retries": completion.retries,
     }
-    return _known(found)
+    return _known(attributes)
 
 
 def evaluations(record: Record) -> Iterator[dict[str, Any]]:
@@ -51,5 +51,5 @@ def evaluations(record: Record) -> Iterator[dict[str, Any]]:
                 yield attributes | {"gen_ai.evaluation.score.label": value}
 
 
-def _known(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if value is not None}
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}

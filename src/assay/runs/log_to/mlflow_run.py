@@ -34,10 +34,10 @@ class ExperimentRun:
         known = self._client.get_experiment_by_name(name)
         experiment = known.experiment_id if known else self._client.create_experiment(name)
         tags = {"assay.run": known_as, "assay.folder": str(folder)}
-        found = self._client.search_runs([experiment], f"tags.`assay.run` = '{known_as}'", max_results=1)
-        made = found[0] if found else self._client.create_run(experiment, run_name=folder.name, tags=tags)
+        earlier = self._client.search_runs([experiment], f"tags.`assay.run` = '{known_as}'", max_results=1)
+        made = earlier[0] if earlier else self._client.create_run(experiment, run_name=folder.name, tags=tags)
         self._run = made.info.run_id
-        if found:
+        if earlier:
             self._client.update_run(self._run, status="RUNNING")
             return
         listed = [self._entities.Param(portable(key), str(value)[:500]) for key, value in params.items()]

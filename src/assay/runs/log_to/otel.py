@@ -39,8 +39,8 @@ class Spans:
         now = time.time_ns()
         for record in batch:
             at = now - int(record.seconds * 1e9)
-            said = {"assay.task": record.task, "assay.sample.id": record.sample_id, "assay.attempt": record.attempt}
-            span = self._tracer.start_span(f"attempt {record.task}", self._within, attributes=said, start_time=at)
+            about = {"assay.task": record.task, "assay.sample.id": record.sample_id, "assay.attempt": record.attempt}
+            span = self._tracer.start_span(f"attempt {record.task}", self._within, attributes=about, start_time=at)
             for completion in record.trace.completions if record.trace else ():
                 facts, within = self._asked | response_attributes(completion), self._api.set_span_in_context(span)
                 answer = self._tracer.start_span(self._chat, within, self._api.SpanKind.CLIENT, facts, start_time=at)

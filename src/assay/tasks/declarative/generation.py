@@ -37,6 +37,7 @@ from assay.costs.prices import cost_at, find_prices
 from assay.costs.spending import summed
 from assay.datasets.content import content_hash
 from assay.datasets.json_lines import file_sha256
+from assay.event_loop import run_anywhere
 from assay.models.build import make_model
 from assay.models.layers.settings import WithSettings
 from assay.models.pool import wrap_alone
@@ -44,7 +45,6 @@ from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
 from assay.snippets.process import Snippet
 from assay.tasks.declarative.records import GeneratorStep, ModelStep, OtherModel, PythonStep, RowRecipe, TemplateStep
-from assay.transport.download import wait_for
 
 GENERATED = Path(".assay") / "generated"
 """In the folder that the command runs in, like the cache of answers."""
@@ -131,7 +131,7 @@ def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
     done: dict[int, Row] = {}
     with TemporaryDirectory() as folder:
         partial = Path(folder) / "rows.partial"
-        wait_for(_generate(name, structs.replace(recipe, steps=steps), partial, done, [], SpendingLimits()))
+        run_anywhere(_generate(name, structs.replace(recipe, steps=steps), partial, done, [], SpendingLimits()))
     return [done[index] for index in range(recipe.num_samples)]
 
 
@@ -144,7 +144,7 @@ def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -
     done, used = _finished_rows(partial)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        wait_for(_generate(name, recipe, partial, done, used, limits))
+        run_anywhere(_generate(name, recipe, partial, done, used, limits))
     except OSError as error:
         raise UsageError(f"dataset `{name}`: {partial} could not be written: {error.strerror}") from error
     with writing_whole(path) as file:
