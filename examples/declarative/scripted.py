@@ -24,7 +24,7 @@ def quiz_taker(prompt: str) -> str:
 
 
 def judge(prompt: str) -> str:
-        """Answers `correct` when the answer contains the expected one."""
+    """Answers `correct` when the answer contains the expected one."""
     expected, candidate = prompt.split("Expected: ")[1].split("\nAnswer: ")
     label = "correct" if expected.strip() in candidate else "incorrect"
     return json.dumps({"prediction": label, "reasoning": f"looked for {expected.strip()}", "confidence": 1.0})
@@ -37,12 +37,12 @@ def rater(prompt: str) -> str:
 
 
 def labeler(prompt: str) -> str:
-        """Distinguishes a refusal from an answer."""
+    """Distinguishes a refusal from an answer."""
     return "refusal" if "I do not know" in prompt.split("Answer: ")[1] else "answer"
 
 
 def assistant(request: Request) -> str:
-        """Asks for the city until it is named."""
+    """Asks for the city until it is named."""
     last = str((request.messages or ())[-1].content)
     if "Zurich" in last:
         return "Booked: a table in Zurich. DONE"
@@ -65,7 +65,7 @@ class Librarian:
 
 
 def claim_checker(request: Request) -> str:
-        """Treats sentences as claims, and a claim as entailed when the text contains it word for word."""
+    """Treats sentences as claims, and a claim as entailed when the text contains it word for word."""
     system, user = (str(message.content) for message in request.messages or ())
     if "Take the text apart" in system:
         text = user.split("Text: ", 1)[1]

@@ -21,7 +21,7 @@ ANSWERS = {
 
 
 class Assistant:
-        """The evaluated model: right about most things, wrong about some."""
+    """The evaluated model: right about most things, wrong about some."""
 
     name = "assistant"
 
@@ -46,7 +46,7 @@ def customer(request: Request) -> str:
 
 
 def judge(request: Request) -> str:
-        """Rates by the rubric, extracts claims, and decides which text supports which claim, by exact wording."""
+    """Rates by the rubric, extracts claims, and decides which text supports which claim, by exact wording."""
     system, user = (str(message.content) for message in request.messages or ())
     if "Take the text apart" in system:
         return json.dumps({"claims": sentences(user.split("Text: ", 1)[1])})
