@@ -23,7 +23,7 @@ ANSWERS = {
 class Assistant:
     """The evaluated model: right about most things, wrong about some."""
 
-    name = "assistant"
+    name = "stand_ins:Assistant"
 
     async def generate(self, request: Request) -> Completion:
         last = str((request.messages or ())[-1].content)
