@@ -40,8 +40,8 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EPILOG}\n{GATES}"
-    parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or a log of Inspect: before")
-    parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
+    parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or an Inspect log: before")
+    parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or an Inspect log: after")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="flipped samples to show (default 5)")
     parser.add_argument(
         "--allow-unequal",

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("numpy", "xllamacpp"),
         default="numpy",
-        help="serve: `numpy` scores given texts; `xllamacpp` writes faster and needs that package (default numpy)",
+        help="serve: `numpy` supports likelihoods; `xllamacpp` generates faster and needs that package (default numpy)",
     )
     parser.add_argument("--workers", type=int, metavar="N", help="serve: processes, or slots of xllamacpp")
     parser.add_argument("--json", action="store_true", help="info: as JSON")

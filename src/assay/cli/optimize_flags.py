@@ -180,7 +180,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="log the search to mlflow, or to a listener of yours (module:name) (repeatable)",
+        help="log the search to mlflow, or to your own listener, module:name (repeatable)",
     )
     out.add_argument("--output", metavar="FILE", help="also write the best text to this file")
     out.add_argument(

@@ -15,7 +15,7 @@ from assay.core.errors import UnwritableError, UsageError
 from assay.runs.exit_status import DONE
 
 EPILOG = """\
-The HTML file needs no network, and its charts can be saved as SVG and PNG. Of two results it also shows what changed
+The HTML file needs no network, and its charts can be saved as SVG and PNG. For two results it also shows what changed
 between them. Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and
 `diff` refuse them; with --allow-unequal every score is over the samples that all of them were scored on.
 
@@ -28,7 +28,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
     parser.add_argument("--output", metavar="FILE", help="the HTML file (default: report.html in the run, or here)")
     parser.add_argument("--samples", type=int, default=5, metavar="N", help="answers to show per task (default 5)")
     parser.add_argument(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("artifact", metavar="ARTIFACT", help="the text file that is scored")
+    parser.add_argument("artifact", metavar="ARTIFACT", help="the text file to score")
     parser.add_argument("--dataset", metavar="FILE", help="JSON lines; the artifact is scored on each record")
     add_evaluator_arguments(parser)
     parser.add_argument("--json", action="store_true", help="everything as one JSON object on stdout")
