@@ -12,12 +12,12 @@ HEAD = f"""\
 # YAML files, field by field
 
 After this page you can look up any field of a task, dataset, model or run file: its type, its default and an example.
-Generated from the definitions that also validate files and produce the JSON Schema; `make docs` regenerates it. `assay
-show TYPE` prints the same in the terminal, `assay show scorer` lists the types of a kind.
+Generated from the definitions that also validate files and produce the JSON Schema; `make docs` regenerates it.
+`assay show TYPE` prints the same in the terminal, `assay show scorer` lists the types of a kind.
 [Declarative tasks](../declarative.md) explains the concepts, and
 [a first YAML task](../how-to/first-yaml-task.md) explains one file line by line.
 
-- A **key** is a name of up to 250 letters, digits, `_` and `-`; a key that refers to something else may also contain `$`.
+- A **key** is a name of up to 250 letters, digits, `_` and `-`; a reference to one may also contain `$`.
 - A **template** is Jinja over the row: `{{{{ sample.COLUMN }}}}`. A **template over the answer** may also read
   {", ".join(f"`{name}`" for name in ANSWER[1:])}.
 - An **expression** is the part between the braces; the braces may be omitted.
