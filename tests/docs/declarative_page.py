@@ -22,7 +22,7 @@ Generated from the definitions that also validate files and produce the JSON Sch
   {", ".join(f"`{name}`" for name in ANSWER[1:])}.
 - An **expression** is the part between the braces; the braces may be omitted.
 - **Python with `f`** is a snippet that defines the function `f`; `!include FILE` reads it from a file.
-- Any value except a key or a template may be `<< config.x >>`, a parameter of the task. Any mapping may be `$ref: FILE`.
+- Any value except a key or a template may be `<< config.x >>`, a task parameter. Any mapping may be `$ref: FILE`.
 - **–** as default: none, or the one described in the last column.
 """
 
