@@ -1,5 +1,6 @@
 # assay with the starter tasks: `docker build -t assay . && docker run --rm assay` prints a leaderboard, offline.
-# Your own tasks: docker run --rm -v "$PWD:/work" assay run tasks/ --model openai:MODEL
+# Your own tasks, with runs written as you: docker run --rm --user "$(id -u)" -v "$PWD:/work" -e OPENAI_API_KEY \
+#     assay run tasks/ --model openai:MODEL
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md LICENSE ./
@@ -11,7 +12,7 @@ RUN /opt/assay/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 FROM python:3.12-slim
 COPY --from=build /opt/assay /opt/assay
 RUN useradd --create-home --uid 1000 assay && mkdir /work && chown assay /work
-USER assay
+USER 1000
 WORKDIR /work
 ENV PATH=/opt/assay/bin:$PATH
 ENTRYPOINT ["assay"]

@@ -55,12 +55,12 @@ lint: $(TOOLS)
 	$(BIN)/codespell .
 	@.ci/scripts
 
-fix: $(TOOLS)  ## format and repair what ruff and prettier can
+fix: $(TOOLS)  ## format, and fix what ruff and prettier can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	@.ci/scripts format
 
-docs: $(TOOLS)  ## write the generated pages, what the pages' commands print, and the pictures of the viewer again
+docs: $(TOOLS)  ## regenerate the reference pages, the output of commands in pages, and the screenshots
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.test_examples
 	$(BIN)/python -m tests.viewer.screenshots
@@ -75,21 +75,21 @@ docs-site: $(SITE)  ## build the docs site into build/site; a warning is an erro
 	@echo 'build/site/index.html; with search: python3 -m http.server --bind 127.0.0.1 --directory build/site'
 
 VERSION = $(shell sed -n 's/^version = "\([0-9]*\.[0-9]*\).*/\1/p' pyproject.toml)
-docs-version: $(SITE)  ## commit the site of this version to the branch gh-pages, beside those of earlier versions
+docs-version: $(SITE)  ## commit the site of this version to the branch gh-pages, next to those of earlier versions
 	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mike -q deploy --update-aliases $(VERSION) latest
 	$(BIN)/mike set-default latest
 
-release: $(TOOLS)  ## build wheel and sdist into dist/, and prove both in clean environments (PYTHONS=… for some of them)
+release: $(TOOLS)  ## build wheel and sdist into dist/, and test both in clean environments (PYTHONS=… for some of them)
 	.ci/release $(BIN)/python
 
-bench: $(TOOLS)  ## measurements beside the peers' ways, as ratios; never part of the tests
+bench: $(TOOLS)  ## benchmarks against other tools and libraries, as ratios; never part of the tests
 	$(BIN)/python -m bench
 
-audit: $(TOOLS)  ## look the locked packages up in the advisory databases (needs the network)
+audit: $(TOOLS)  ## check the locked packages against the advisory databases (needs the network)
 	$(PIP) pip-audit
 	$(BIN)/python -m pip_audit --no-deps --disable-pip $(foreach lock,$(wildcard requirements*.lock),-r $(lock))
 
-soak: $(TOOLS)  ## one long bad day: 100,000 samples, everything going wrong at once; about ten minutes
+soak: $(TOOLS)  ## soak test: 100,000 samples with crashes, full disks and outages; about ten minutes
 	$(BIN)/python -m bench.soak
 
 COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -99,5 +99,5 @@ lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) --extra build --extra docs -c requirements-dev.lock -o requirements-docs.lock
 
-clean:  ## remove what setup and runs made
+clean:  ## remove what setup and runs created
 	rm -rf $(VENV) runs outputs .assay build dist

@@ -1,6 +1,7 @@
 """Hooks of the docs site: pages of the repository's top become pages of it, and links lead where the site has them.
 
-A link that leads to something the site does not hold (source code, examples) becomes plain text.
+A link that leads to something the site does not hold (source code, examples) becomes plain text. A code block that
+names its file (`python my_model.py`) has the name as its title.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +25,7 @@ TOP_PAGES = {
 """Where a page stands in the repository, and where on the site."""
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^(`{3,}).*?^\1[ \t]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+FILE_BLOCK = re.compile(r"^(`{3,}\w+) (\S+)$", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -47,7 +50,12 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
         relative = posixpath.relpath(place, posixpath.dirname(on_site) or ".")
         return f"{image}[{text}]({relative}{'#' + anchor if anchor else ''})"
 
-    return outside_code(markdown, lambda text: LINK.sub(link, text))
+    return FILE_BLOCK.sub(r'\1 title="\2"', outside_code(markdown, lambda text: LINK.sub(link, text)))
+
+
+def on_page_content(html: str, *, page: Any, **_: Any) -> None:
+    if "<p>```" in html:
+        raise PluginError(f"{page.file.src_uri}: a code block is not rendered as one")
 
 
 def outside_code(markdown: str, change: Any) -> str:

@@ -129,4 +129,4 @@ def test_the_citation_and_the_package_have_one_version() -> None:
 
 def test_the_image_runs_as_an_ordinary_user() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
-    assert lines.index("USER assay") < lines.index('ENTRYPOINT ["assay"]')
+    assert lines.index("USER 1000") < lines.index('ENTRYPOINT ["assay"]')

@@ -12,7 +12,7 @@ def before(prompt: str) -> str:
 
 
 def after(prompt: str) -> str:
-    """Carries as one should, and has got a little worse at spelling."""
+    """Carries correctly, but is a little worse at spelling."""
     if match := re.search(r"(\d+) \+ (\d+)", prompt):
         return str(int(match[1]) + int(match[2]))
     word = prompt.split("`")[1]
@@ -20,7 +20,7 @@ def after(prompt: str) -> str:
 
 
 def unreachable(prompt: str) -> str:
-    """As `after`, behind a server that drops some requests."""
+    """Like `after`, behind a server that drops some requests."""
     if prompt.split("`")[-2:-1] in (["lamp"], ["river"], ["wagon"]):
         raise ConnectionError("the server closed the connection")
     return after(prompt)

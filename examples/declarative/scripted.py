@@ -1,6 +1,6 @@
-"""Scripted models for the examples: each answers from what it is asked, offline, the same every time.
+"""Scripted models for the examples: each answers offline from its prompt, the same every time.
 
-Named in `models/*.yaml` and after `--model` as `scripted:NAME`. Replace them by real ones when you are done looking.
+Named in `models/*.yaml` and after `--model` as `scripted:NAME`. Replace them with real models.
 """
 
 import json
@@ -24,7 +24,7 @@ def quiz_taker(prompt: str) -> str:
 
 
 def judge(prompt: str) -> str:
-    """Says `correct` when the candidate's answer has the expected one in it."""
+    """Answers `correct` when the answer contains the expected one."""
     expected, candidate = prompt.split("Expected: ")[1].split("\nAnswer: ")
     label = "correct" if expected.strip() in candidate else "incorrect"
     return json.dumps({"prediction": label, "reasoning": f"looked for {expected.strip()}", "confidence": 1.0})
@@ -37,14 +37,14 @@ def rater(prompt: str) -> str:
 
 
 def labeler(prompt: str) -> str:
-    """Tells a refusal from an answer."""
+    """Distinguishes a refusal from an answer."""
     return "refusal" if "I do not know" in prompt.split("Answer: ")[1] else "answer"
 
 
 def assistant(request: Request) -> str:
-    """Asks back until it knows the city."""
-    said = [str(message.content) for message in request.messages or ()]
-    if "Zurich" in said[-1]:
+    """Asks for the city until it is named."""
+    last = str((request.messages or ())[-1].content)
+    if "Zurich" in last:
         return "Booked: a table in Zurich. DONE"
     return "In which city?"
 
@@ -65,7 +65,7 @@ class Librarian:
 
 
 def claim_checker(request: Request) -> str:
-    """Takes sentences for claims, and a claim for entailed when the text holds it word by word."""
+    """Treats sentences as claims, and a claim as entailed when the text contains it word for word."""
     system, user = (str(message.content) for message in request.messages or ())
     if "Take the text apart" in system:
         text = user.split("Text: ", 1)[1]

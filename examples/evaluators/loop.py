@@ -1,4 +1,4 @@
-"""An evaluator that is kept running and takes batches: it would load a model once, and scores line by line."""
+"""An evaluator that keeps running and accepts batches: it could load a model once, then scores line by line."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-// An evaluator in Node: how many of the forbidden words the candidate keeps out.
+// An evaluator in Node: the share of the forbidden words that the candidate avoids.
 let text = "";
 process.stdin.setEncoding("utf8");
 process.stdin.on("data", (piece) => (text += piece));

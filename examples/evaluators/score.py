@@ -1,4 +1,4 @@
-"""An evaluator in Python: how close the candidate's length is to the length that is wanted."""
+"""An evaluator in Python: how close the candidate's length is to the wanted length."""
 
 import json
 import os

@@ -2,7 +2,7 @@
 # An evaluator in bash (needs jq): the share of the words in $example.must_have that the candidate uses.
 set -eu
 payload=$(cat)
-# a probe before the work begins; a slow evaluator may answer it at once
+# the preflight; a slow evaluator may answer it immediately
 if [ "$(jq -r .candidate <<<"$payload")" = __optimize_anything_preflight__ ]; then
   echo '{"score": 0}'
   exit

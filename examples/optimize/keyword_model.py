@@ -1,6 +1,6 @@
 """A stand-in for a language model, deterministic and without a network: it labels a ticket by hints in its prompt.
 
-A line `- billing: invoice, refund` in the prompt lists the words that mean billing. Without a hint it does not know.
+A line `- billing: invoice, refund` in the prompt lists words that mean billing. Without a hint it answers `unsure`.
 """
 
 import re

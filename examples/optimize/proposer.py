@@ -9,7 +9,7 @@ def propose(prompt: str) -> str:
         return "```\nLabel the ticket: billing, outage or praise.\n\n{prompt}\n```"
     text = re.search(r"```\n(.*?)\n```", draft, re.DOTALL)[1]
     if f"## prediction\n{text[:20]}" in prompt:
-        return "```\nchoose: {prompt}\n```"  # the toy model says back what it is not asked by the word it listens to
+        return "```\nchoose: {prompt}\n```"  # the toy model echoes any prompt without a keyword such as `choose:`
     cases = re.split(r"^# Example \d+$", prompt.partition("## Evaluation Results")[2], flags=re.MULTILINE)[1:]
     for case in cases:
         ticket = re.search(r"Ticket: (.*)", case)

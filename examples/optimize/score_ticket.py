@@ -1,4 +1,4 @@
-"""An evaluator of the prompt itself: fill it with one ticket, ask the model, compare the label."""
+"""An evaluator of the prompt itself: fill it with one ticket, call the model, compare the label."""
 
 import json
 import sys

@@ -74,6 +74,13 @@ def test_every_command_of_the_yaml_projects_readme_runs_offline(yaml_project: Pa
     }
 
 
+def test_the_stand_ins_of_the_yaml_project_cost_nothing_and_fit_into_a_budget(yaml_project: Path) -> None:
+    options = ("--model", "stand_ins:Assistant", "--run-dir", "runs/budget", "--budget-cost", "2")
+    done = assay("run", "tasks", *options, cwd=yaml_project)
+    assert done.returncode == 0, done.stderr
+    assert leaderboard(yaml_project / "runs" / "budget")["judge_cost"]["amount"] == 0
+
+
 def test_an_example_is_copied_into_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["init", "--example", "evaluators", "copy"]) == 0

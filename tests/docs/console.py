@@ -1,9 +1,9 @@
 """The console blocks of a page: run as somebody at a terminal runs them, compared with the page, written into it.
 
-A console block holds `$ command` lines, each followed by what it prints. What a page shows is compared with what was
-printed, with everything masked that differs from one run to the next (times, dates, hashes, folders). `…` stands for
-anything; a command that shows nothing is only run. A command that must not exit with 0 says `# exit code N`, and
-`$ cd folder` holds for the commands below it. `make docs` writes the output again where the page shows some.
+A console block holds `$ command` lines, each followed by its whole output. What a page shows is compared with what was
+printed, with everything masked that differs from one run to the next (times, dates, hashes, folders). A command that
+shows nothing is only run. A command that must not exit with 0 has `# exit code N` after it, and `$ cd folder` holds for
+the commands below it. `make docs` writes the output again where the page shows some.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(\w*) ?([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-LONGEST_OUTPUT = 32
-"""Lines that a page other than the README and the tutorial shows of one command."""
+TEMPORARY_FOLDER = re.compile(r"[^\s:]*/pytest-of-[^/\s]+/pytest-\d+")
 
 Command = tuple[str, str]
 """What stands after `$ `, and what the page shows below it."""
@@ -71,6 +70,7 @@ class Console:
 
     def _readable(self, printed: str) -> str:
         text = printed.replace("\r\n", "\n").replace(str(self._top.resolve()), "/home/you")
+        text = TEMPORARY_FOLDER.sub("/tmp/pytest-of-you/pytest-0", text)
         return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 
 
@@ -89,9 +89,6 @@ def _until_hung_up(stream: int) -> bytes:
 
 def same(shown: str, printed: str) -> bool:
     """Whether the page shows what was printed, but for what differs from one run to the next."""
-    pattern = ".*".join(re.escape(masked(part)) for part in shown.split("…")) if "…" in shown else None
-    if pattern is not None and re.search(pattern, masked(printed), re.DOTALL):
-        return True
     return masked(shown) == masked(printed)
 
 
@@ -131,11 +128,8 @@ def _without_times(lines: list[str]) -> list[str]:
     return masked_lines
 
 
-def with_outputs(page: str, printed: Mapping[str, list[str]], *, whole: bool, any_machine: bool) -> str:
-    """The page with the real output in every console block that shows some, or in all of them (`whole`).
-
-    Where what is printed is not the same on any machine, `…` that fits is left as it stands.
-    """
+def with_outputs(page: str, printed: Mapping[str, list[str]], *, whole: bool) -> str:
+    """The page with the real output in every console block that shows some, or in all of them (`whole`)."""
 
     def block(match: re.Match[str]) -> str:
         language, file, body = match.groups()
@@ -144,23 +138,9 @@ def with_outputs(page: str, printed: Mapping[str, list[str]], *, whole: bool, an
         lines = []
         for command, shown in commands(body):
             output = printed[command].pop(0)
-            fits = bool(shown.strip()) and same(shown, output)
-            is_long = output.count("\n") >= LONGEST_OUTPUT
-            may_stay = not shown.strip() or (fits and (is_long or not any_machine))
-            if (may_stay and not whole) or (fits and "…" not in shown):
-                text = shown
-            else:
-                text = shortened(output) if is_long and not whole else output
+            only_run = not shown.strip() and not whole
+            text = shown if only_run or same(shown, output) else output
             lines += [f"$ {command}", *([text] if text.strip() else [])]
         return "```console\n" + "\n".join(lines) + "\n```"
 
     return BLOCK.sub(block, page)
-
-
-def shortened(output: str) -> str:
-    """The beginning and the end, which does not begin inside a table: without its head no time in it is masked."""
-    lines, part = output.splitlines(), LONGEST_OUTPUT // 3
-    end = lines[-part:]
-    headless = bool(end[0]) and not end[0].strip("─")
-    after = next((at + 1 for at, line in enumerate(end) if not line.strip()), 0) if headless else 0
-    return "\n".join([*lines[:part], "…", *end[after:]])

@@ -12,18 +12,18 @@ HEAD = f"""\
 # YAML files, field by field
 
 After this page you can look up any field of a task, dataset, model or run file: its type, its default and an example.
-Generated from the tables that check files and make the JSON Schema of editors; `make docs` writes it again. `assay show
-TYPE` prints the same in the terminal, `assay show scorer` lists the types of a kind.
-[Declarative tasks](../declarative.md) explains what it all means, and
-[a first YAML task](../how-to/first-yaml-task.md) one file line by line.
+Generated from the definitions that also validate files and produce the JSON Schema; `make docs` regenerates it.
+`assay show TYPE` prints the same in the terminal, `assay show scorer` lists the types of a kind.
+[Declarative tasks](../declarative.md) explains the concepts, and
+[a first YAML task](../how-to/first-yaml-task.md) explains one file line by line.
 
-- A **key** is a name of up to 250 letters, digits, `_` and `-`; where it names something else also `$`.
+- A **key** is a name of up to 250 letters, digits, `_` and `-`; a reference to one may also contain `$`.
 - A **template** is Jinja over the row: `{{{{ sample.COLUMN }}}}`. A **template over the answer** may also read
   {", ".join(f"`{name}`" for name in ANSWER[1:])}.
-- An **expression** is what goes between the braces; the braces may be left out.
+- An **expression** is the part between the braces; the braces may be omitted.
 - **Python with `f`** is a snippet that defines the function `f`; `!include FILE` reads it from a file.
-- Any value but a key or a template may be `<< config.x >>`, a parameter of the task. Any mapping may be `$ref: FILE`.
-- **–** as default: nothing, or what the last column says.
+- Any value except a key or a template may be `<< config.x >>`, a task parameter. Any mapping may be `$ref: FILE`.
+- **–** as default: none, or the one described in the last column.
 """
 
 

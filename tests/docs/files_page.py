@@ -22,24 +22,24 @@ from tests.docs.python_page import members
 HEAD = f"""\
 # File formats
 
-After this page you can read every file of a run folder with a program of your own. Generated from the records that
-write them; `make docs` writes it again. A field that holds its default may be absent.
+After this page you can read every file of a run folder with your own program. Generated from the records that
+write them; `make docs` regenerates it. A field that holds its default may be absent.
 
-| file | is | written |
+| file | content | written |
 | --- | --- | --- |
 | `run.json` | what the run is: schema `{RUN_SCHEMA}` | once, when the run begins |
 | `journal.jsonl` | one line per attempt, append-only | as attempts finish |
 | `shards/` | a journal for each part of a [run on several machines](../scale.md) | as attempts finish |
 | `leaderboard.json` | the [numbers](../leaderboard.md): schema `leaderboard.v1` | when the run ends, from the journal |
 | `report.md` | the leaderboard as Markdown | when the run ends |
-| `seals/` | who vouches for the folder ([security](../security.md)) | by this machine's user |
+| `seals/` | which users may resume the run ([security](../security.md)) | when a user starts or resumes it |
 | `.viewer*` | the viewer's index; may be deleted | by `assay view` |
 
 From Python use [`assay.open_run`](../how-to/analyse-in-python.md), as a table
 [`assay export`](cli.md#assay-export). Every line of the journal ends with `line`, its number, and `sum`, a checksum of
 the line before that field; `assay verify RUN` checks all of them. An attempt may have several lines, because failed
-attempts are retried: of lines with the same `key`, the first without failures counts, else the last. A JSON Schema of
-the leaderboard is in the package.
+attempts are retried: of the lines with the same `key`, the first without failures counts, or else the last. The JSON
+Schema of the leaderboard ships in the package.
 """
 SECTIONS = {
     "run.json": (RunFile, RunConfig, TaskDefinition),

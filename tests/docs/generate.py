@@ -47,8 +47,8 @@ def catalog_page() -> str:
         "# Catalog",
         "",
         "After this page you can name any built-in metric, scorer, solver, model or dataset in a task file or a flag.",
-        "Generated from `assay.catalog`; `make docs` writes it again.",
-        "A part of your own needs no entry here: write `package.module:name` wherever a name goes.",
+        "Generated from `assay.catalog`; `make docs` regenerates it.",
+        "Your own code needs no entry here: write `package.module:name` in place of a name.",
     ]
     for kind, names in catalog.CATALOG.items():
         if names:
@@ -71,7 +71,7 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        "After this page you can look up every command and flag. Generated from `--help`; `make docs` writes it again.",
+        "After this page you can look up every command and flag. Generated from `--help`; `make docs` regenerates it.",
     ]
     for verb, summary in cli.VERBS.items():
         parser = argparse.ArgumentParser(

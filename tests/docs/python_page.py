@@ -15,10 +15,10 @@ HEAD = """\
 # Python
 
 After this page you can look up every public name of `assay`, with its fields and methods. Generated from the
-docstrings; `make docs` writes it again.
+docstrings; `make docs` regenerates it.
 Guides: [run from Python](../how-to/run-from-python.md), [analyse a run](../how-to/analyse-in-python.md).
 
-| name | is |
+| name | description |
 | --- | --- |
 """
 LONGEST = 100

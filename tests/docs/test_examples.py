@@ -32,8 +32,6 @@ PAGES = sorted(
 )
 KNOWN = {"console", "python", "json", "jsonl", "yaml", "text", "sh", "mermaid", "toml", "js"}
 SHOWN_WHOLE = {ROOT / "README.md", ROOT / "docs" / "tutorial.md"}
-OF_THIS_MACHINE = {ROOT / "docs" / name for name in ("models.md", "sandbox.md", "how-to/test-with-pytest.md")}
-"""Pages whose commands print what the machine has, or where a test lay."""
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
@@ -55,12 +53,6 @@ def test_the_examples_run(page: Path, tmp_path: Path) -> None:
         assert same(shown, printed) or (not shown.strip() and page not in SHOWN_WHOLE), (
             f"$ {command}\nthe page shows:\n{shown}\nit printed:\n{printed}\n`make docs` writes it into the page"
         )
-
-
-@pytest.mark.parametrize("page", sorted(SHOWN_WHOLE), ids=lambda page: page.name)
-def test_no_ellipsis_stands_for_output(page: Path) -> None:
-    shown = [line for language, _, body in blocks(page) if language == "console" for line in body.splitlines()]
-    assert [line for line in shown if line.strip() == "…"] == []
 
 
 def run_page(page: Path, tmp_path: Path) -> list[tuple[str, str, str]]:
@@ -111,7 +103,7 @@ def write_outputs(page: Path) -> None:
         for command, _, output in run_page(page, Path(folder)):
             printed.setdefault(command, []).append(output)
     text = page.read_text(encoding="utf-8")
-    text = with_outputs(text, printed, whole=page in SHOWN_WHOLE, any_machine=page not in OF_THIS_MACHINE)
+    text = with_outputs(text, printed, whole=page in SHOWN_WHOLE)
     page.write_text(text, encoding="utf-8")
 
 

@@ -60,7 +60,7 @@ def run_forked(
 
 
 def address() -> str:
-    """The address of a server that ends with this process; one that ended before fails a test and is replaced."""
+    """The address of a server that ends with this process; one that ended earlier fails a test, and is replaced."""
     status = _servers[-1].poll() if _servers else None
     if not _servers or status is not None:
         _servers.append(_start_server(_folder() / f"socket-{len(_servers)}"))

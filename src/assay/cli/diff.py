@@ -41,8 +41,8 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EPILOG}\n{GATES}"
-    parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or a log of Inspect: before")
-    parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or a log of Inspect: after")
+    parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or an Inspect log: before")
+    parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or an Inspect log: after")
     option(parser, "--samples", "N", "flipped samples to show (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
     add_form_arguments(parser, json="as JSON")

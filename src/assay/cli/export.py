@@ -23,7 +23,7 @@ EPILOG = """\
 One row per attempt, with one column per score value (`SCORER.VALUE`) and per metadata key (`metadata.KEY`), or one
 row per task with the numbers of the leaderboard. An attempt that failed, or that the task excludes, has no score;
 `outcome` says what happened. CSV is made for spreadsheets: a text that begins like a formula gets a ' before it,
-and characters that cannot be seen are escaped. JSON lines and Parquet hold every text as it is.
+and invisible characters are escaped. JSON lines and Parquet hold every text unchanged.
 
 examples:
   assay export runs/* --output attempts.csv
@@ -36,7 +36,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or logs of Inspect")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or Inspect logs")
     parser.add_argument(
         "--format", choices=FORMATS, help="default: by the name of the output file, csv on standard output"
     )

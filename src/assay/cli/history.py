@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.core.run_file import RunFile
 
 EPILOG = """\
-Runs of the same tasks form one history, ordered by time, or with --order commit by the commit that they were made at
+Runs of the same tasks form one history, ordered by time, or with --order commit by their git commit
 (recorded when the run starts in a git checkout). Every run is compared with the baseline, which is the first run unless
 --baseline names another, by a one-sided version of the paired test of `assay diff`; p-values are corrected by Holm over
 all runs. Below, what changed from each run to the next: model, prompt, questions, scoring, settings, versions.

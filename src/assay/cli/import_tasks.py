@@ -18,9 +18,9 @@ EPILOG = """\
 examples:
   assay import lm-eval my_task.yaml --data test.jsonl --output tasks/my_task
 
-`assay run` takes configurations of promptfoo as they are, and evals of OpenAI's registry as openai-evals:NAME.
+`assay run` runs promptfoo configurations unchanged, and evals of OpenAI's registry as openai-evals:NAME.
 
-An import that could not carry over documents, prompts or scoring (Python of a task's own, metrics without a
+An import that cannot carry over documents, prompts or scoring (a task's own Python, metrics without a
 counterpart) writes nothing and exits with 2. With --partial it writes what remains, named
 `...-partial`; what is missing is listed at the top of the task file, in import.json and on every leaderboard.
 """

@@ -29,7 +29,7 @@ rank is over the shared samples, coverage and bounds show what that leaves open,
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
     parser.add_argument(
         "--normalise",
         choices=("z", "chance", "none"),

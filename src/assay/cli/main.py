@@ -34,7 +34,7 @@ VERBS = {
     "report": "write one or more runs as a single HTML file",
     "export": "export attempts or tasks of runs as a table: CSV, JSON lines or Parquet",
     "view": "browse runs and samples in a local web page, or export it as a static site",
-    "verify": "check that a run is intact and was made from these task files",
+    "verify": "check that a run is intact and used these task files",
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "print a JSON Schema of YAML files, for your editor",
     "doctor": "show which sandbox layers this machine supports",
@@ -53,7 +53,7 @@ first steps:
   assay run tasks/ --model openai:MODEL        your tasks against a server
   assay run tasks/ --model my_module:my_model  … or against your own Python
 
-exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task measured nothing, 130 interrupted,
+exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task has no score, 130 interrupted,
 70 a bug in assay; ASSAY_DEBUG=1 shows where an error came from
 """
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("numpy", "xllamacpp"),
         default="numpy",
-        help="serve: `numpy` scores given texts; `xllamacpp` writes faster and needs that package (default numpy)",
+        help="serve: `numpy` supports likelihoods; `xllamacpp` generates faster and needs that package (default numpy)",
     )
     option(parser, "--workers", "N", "serve: processes, or slots of xllamacpp", int)
     switch(parser, "--json", "info: as JSON")

@@ -140,7 +140,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     option(out, "--branch", "RUN", "continue another search in a new folder, with its proposals too")
     switch(out, "--resume-foreign", "resume a search that another user or machine started, trusting its answers")
     option(out, "--events", "FILE", "append each event to this file as it happens, a JSON line each")
-    repeated(out, "--log-to", "NAME", "log the search to mlflow, or to a listener of yours (module:name) (repeatable)")
+    repeated(out, "--log-to", "NAME", "log the search to mlflow, or to your own listener, module:name (repeatable)")
     option(out, "--output", "FILE", "also write the best text to this file")
     out.add_argument(
         "--fail-unless-better",

@@ -21,12 +21,12 @@ EPILOG = """\
 examples:
   assay recipe list
   assay recipe show gsm8k                          source, licence, variants, where it departs from the publication
-  assay recipe fetch gsm8k                         licence, size and address first; then the files, into data/gsm8k
+  assay recipe fetch gsm8k                         shows licence, size and URL, then downloads into data/gsm8k
   assay recipe make gsm8k --data data/gsm8k --output tasks/gsm8k
   assay run tasks/gsm8k --model openai:MODEL --limit 100
 
-The benchmark's own files are not part of assay: `fetch` brings them from their source, or you do. Their sha256 is
-checked, and written into the task files and into recipe.json beside them. HF_ENDPOINT is another address of the hub.
+The benchmark's own files are not part of assay: download them with `fetch`, or by hand. Their sha256 is
+checked, and written into the task files and into recipe.json. HF_ENDPOINT names another Hugging Face endpoint.
 """
 
 

@@ -14,7 +14,7 @@ from assay.core.errors import UnwritableError, UsageError
 from assay.runs.exit_status import DONE
 
 EPILOG = """\
-The HTML file needs no network, and its charts can be saved as SVG and PNG. Of two results it also shows what changed
+The HTML file needs no network, and its charts can be saved as SVG and PNG. For two results it also shows what changed
 between them. Results that were not scored on the same samples with the same targets are refused, as `leaderboard` and
 `diff` refuse them; with --allow-unequal every score is over the samples that all of them were scored on.
 
@@ -27,7 +27,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or logs of Inspect")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
     option(parser, "--output", "FILE", "the HTML file (default: report.html in the run, or here)")
     option(parser, "--samples", "N", "answers to show per task (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")

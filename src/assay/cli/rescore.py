@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "If a target or metric changed in the task files, name them; if only the code of a metric changed, name\n"
-        "the run alone. An answer is used only if the prompt of its sample is unchanged. Verdicts of judges are\n"
-        "kept as they are. After Ctrl-C rerun the same command to resume."
+        "the run alone. An answer is used only if the prompt of its sample is unchanged. No judge is called:\n"
+        "a verdict is kept if its sample and the judge's instructions are unchanged. After Ctrl-C rerun the same\n"
+        "command to resume."
     )
-    parser.add_argument("run", metavar="RUN", help="a run folder, or a log of Inspect")
+    parser.add_argument("run", metavar="RUN", help="a run folder, or an Inspect log")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     option(parser, "--run-dir", "DIR", "folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)

@@ -25,15 +25,15 @@ examples:
   assay run                                          starter tasks, toy model; writes outputs/leaderboard.json
   assay run tasks/ --model openai:gpt-4o-mini        key from the environment variable OPENAI_API_KEY
   assay run tasks/ --model openai:my-model --model-arg base_url=http://localhost:8000/v1
-  assay run tasks.jsonl --model my_module:my_model   a function, an object or a class of yours
+  assay run tasks.jsonl --model my_module:my_model   your own function, object or class
   assay run tasks/ --model command:'./answer.sh'     a program that reads and writes JSON lines
   assay run lm-eval:arc_easy --model embedded        a task, group or tag of an installed lm-evaluation-harness
-  assay run inspect:my_tasks.py@quiz --model toy     a task of Inspect, of a file or an installed package
+  assay run inspect:my_tasks.py@quiz --model toy     an Inspect task, from a file or an installed package
 
 Rerun the same command to resume: finished attempts are kept, failed ones are retried.
 
 exit codes:
-  0    every attempt was made and none failed, and every task has at least one scored attempt
+  0    every attempt ran and none failed, and every task has at least one scored attempt
   1    a gate was not met, or cannot tell (unless --gate-cannot-tell pass)
   2    bad input
   3    finished with failures: attempts failed or remain, or a task could not run here or has no score
@@ -164,7 +164,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
         out,
         "--log-to",
         "NAME",
-        "log the run to mlflow, wandb, otel, an installed listener, or `module:name` of yours (repeatable)",
+        "log the run to mlflow, wandb, otel, an installed listener, or your own `module:name` (repeatable)",
     )
     switch(out, "--fresh", "move an earlier run aside and start over")
     switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")

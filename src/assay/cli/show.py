@@ -30,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
-        "  assay show tasks/quiz.yaml --sample 2   exactly what a model is asked about its second sample\n"
+        "  assay show tasks/quiz.yaml --sample 2   exactly what is sent for its second sample\n"
         "  assay show datasets/quiz.csv            what the columns of a dataset hold; a YAML file or a key does too\n"
         "  assay show lm-eval:piqa --sample 1     the same for a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
         "  assay show model_as_a_judge_scorer     the fields of a type of YAML files, with an example\n"
         "  assay show scorer                      every type of a kind: scorer, solver, source, parameter, filter, …\n"
         "  assay show my_metric:starts_politely   the same for your own Python, which is read and not run\n"
-        "  assay show runs/toy-starter-1a2b3c4d   how a run stands, its tables, and what failed or scored lowest\n"
+        "  assay show runs/toy-starter-1a2b3c4d   the state of a run, its tables, and what failed or scored lowest\n"
         "  assay show runs/toy-starter-1a2b3c4d --sample arith-03    one sample of it in full\n"
         "  assay show runs/toy-starter-1a2b3c4d --where 'outcome:wrong and tokens_out>100'    attempts that match"
     )
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         metavar="WHAT",
         help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
-        "or a log of Inspect",
+        "or an Inspect log",
     )
     option(
         parser, "--samples", "N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_trust(parser)
-    add_form_arguments(parser, json="as JSON; for a run, what it was made of; with --where, one record per line")
+    add_form_arguments(parser, json="as JSON; for a run, its provenance; with --where, one record per line")
     add_view_arguments(parser)
 
 

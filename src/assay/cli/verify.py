@@ -24,7 +24,7 @@ For a run folder, everything is recomputed: the fingerprints of run.json, the ch
 the counts, the range of every score, leaderboard.json and report.md. What was edited, duplicated or cut is
 listed with its line. Checksums reveal damage and manual edits; they are not a signature.
 
-exit code 0 if everything is as it was written and every task's content is the same, 1 if not
+exit code 0 if nothing was changed and every task's content is the same, 1 if not
 
 examples:
   assay verify runs/my-run                           is it intact?

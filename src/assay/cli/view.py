@@ -15,7 +15,7 @@ EPILOG = """\
 examples:
   assay view                      every run below runs/, including new ones
   assay view runs/my-run          one run
-  assay view logs/*.eval          logs of Inspect
+  assay view logs/*.eval          Inspect logs
   assay view --export site runs/  a folder of plain files that any browser can open, without a server
 
 The page is served to this machine only. The printed link works in one browser; opened a second time
@@ -26,7 +26,7 @@ elsewhere, it is refused and a new one is printed.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument(
-        "runs", nargs="*", metavar="RUNS", help="run folders, folders of them, or logs of Inspect (default: runs)"
+        "runs", nargs="*", metavar="RUNS", help="run folders, folders of them, or Inspect logs (default: runs)"
     )
     option(parser, "--port", "N", "port to listen on (default: the first free from 8750)", int)
     switch(parser, "--no-browser", "only print the link")

@@ -1,4 +1,4 @@
-"""A metric of your own: a plain function, named in a task file as `my_metric:starts_politely`."""
+"""Your own metric: a plain function, named in a task file as `my_metric:starts_politely`."""
 
 
 def starts_politely(prediction, targets, extras):

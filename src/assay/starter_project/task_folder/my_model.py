@@ -1,4 +1,4 @@
-"""An adapter of your own, named on the command line as `my_model:MyModel`. Replace `generate` with a real call."""
+"""Your own adapter, named on the command line as `my_model:MyModel`. Replace `generate` with a real call."""
 
 
 class MyModel:

@@ -1,4 +1,4 @@
-"""Stand-ins for language models: each answers from what it is asked, offline, the same every time.
+"""Stand-ins for language models: each answers offline from its prompt, the same every time.
 
 Named in `models/*.yaml` and after `--model` as `stand_ins:NAME`. With real models this file is not needed.
 """
@@ -21,9 +21,9 @@ ANSWERS = {
 
 
 class Assistant:
-    """The model that is measured: right about most things, wrong about some."""
+    """The evaluated model: right about most things, wrong about some."""
 
-    name = "assistant"
+    name = "stand_ins:Assistant"
 
     async def generate(self, request: Request) -> Completion:
         last = str((request.messages or ())[-1].content)
@@ -46,7 +46,7 @@ def customer(request: Request) -> str:
 
 
 def judge(request: Request) -> str:
-    """Rates by the rubric, takes claims out of texts, and says what supports what: by looking for the very words."""
+    """Rates by the rubric, extracts claims, and decides which text supports which claim, by exact wording."""
     system, user = (str(message.content) for message in request.messages or ())
     if "Take the text apart" in system:
         return json.dumps({"claims": sentences(user.split("Text: ", 1)[1])})
