@@ -26,14 +26,11 @@ WITH_CHARTS = "script-src 'sha256-{}'; img-src data:"
 
 def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) -> str:
     """A whole document from (anchor, heading, content) sections."""
-    main = tag(
-        "main",
-        [
-            tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
-            for anchor, heading, content in sections
-        ],
-    )
-    script = page_script() if 'class="plotted' in main else ""
+    shown = [
+        tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
+        for anchor, heading, content in sections
+    ]
+    script = page_script() if any('class="plotted' in section for section in shown) else ""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -44,15 +41,20 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("style", raw(style_sheet())),
     )
     links = [tag("a", heading, href=f"#{anchor}") for anchor, heading, _ in sections]
-    body = tag(
-        "body",
+    parts = [
+        '<!doctype html>\n<html lang="en">',
+        head,
+        "<body>",
         tag("header", tag("h1", title), lead),
         tag("nav", links, aria_label="sections"),
-        main,
+        "<main>",
+        *shown,
+        "</main>",
         tag("footer", "Made by assay. This file needs no network; its one script serves the charts."),
-        tag("script", raw(script)) if script else None,
-    )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+        tag("script", raw(script)) if script else "",
+        "</body></html>\n",
+    ]
+    return "".join(parts)  # once: a page may have megabytes
 
 
 @cache
