@@ -144,7 +144,8 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
         if not _loop_is_ours.get():
             return
         self._loop = asyncio.get_running_loop()
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before: dict[int, Any] = {number: signal.getsignal(number) for number in handled}
         if before[signal.SIGHUP] is signal.SIG_IGN:
             del before[signal.SIGHUP]  # `nohup`
         try:
