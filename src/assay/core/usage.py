@@ -59,10 +59,10 @@ def strike(completion: Completion) -> None:
 
 def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
     """The account summed up, without the answers that the trace keeps anyway."""
+    if not account:  # as nearly always
+        return ()
     kept = trace is not None and bool(trace.completions)
     rows = [row for row in account if row.judge or not kept]
-    if not rows:  # as nearly always
-        return ()
     return tuple(
         _summed(model, judge, [row for row in rows if (row.model, row.judge) == (model, judge)])
         for model, judge in dict.fromkeys((row.model, row.judge) for row in rows)
