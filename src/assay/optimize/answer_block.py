@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r]*?)[ \t\r]*$")
 _THOUGHTS = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
@@ -26,7 +25,6 @@ MOST_FENCES = 5_000
 """No text that anybody optimizes has as many; an answer that repeats itself has."""
 
 
-@lru_cache(maxsize=4)  # an answer is read for the journal, and then for the search
 def text_in(answer: str, current: str = "") -> str:
     """The text between the fences, character by character.
 

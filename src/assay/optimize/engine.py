@@ -193,6 +193,9 @@ class _Adapter:
 
     def __init__(self, evaluations: Evaluations, ask: InTheLoop, strategy: SearchStrategy, failure: float) -> None:
         self._evaluations = evaluations
+        from gepa.core.adapter import EvaluationBatch
+
+        self._batch_type: Any = EvaluationBatch
         self._ask = ask
         self._strategy = strategy
         self._failure = failure
@@ -202,9 +205,10 @@ class _Adapter:
 
     def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]], *, capture_traces: bool = True) -> list[Any]:
         work = [(texts, example) for texts, batch in items for example in batch]
-        outcomes = self._evaluations.if_known(work)  # which saves a turn of the loop, and most parents are
-        if outcomes is None:
-            outcomes = self._ask(self._evaluations.evaluate(work))
+        wanted = self._evaluations.batch(work)
+        if wanted.unknown:  # of most parents, everything is known
+            self._ask(self._evaluations.make(wanted))
+        outcomes = self._evaluations.outcomes(wanted)
         at, batches = 0, []
         for texts, batch in items:
             batches.append(self._batch(texts, batch, outcomes[at : at + len(batch)]))
@@ -215,9 +219,7 @@ class _Adapter:
         return {name: [{"shown": Shown(*shown)} for shown in batch.trajectories] for name in components}
 
     def _batch(self, texts: Texts, batch: list[SetExample], outcomes: Sequence[ScoreOrFailure]) -> Any:
-        from gepa.core.adapter import EvaluationBatch
-
-        return EvaluationBatch(
+        return self._batch_type(
             outputs=[None] * len(batch),
             scores=[self._failure if outcome.score is None else outcome.score for outcome in outcomes],
             trajectories=list(zip(outcomes, batch, strict=True)),

@@ -155,7 +155,11 @@ class SearchJournal:
     def _keep(self, entry: SearchEntry) -> None:
         for usage in entry.usage:
             self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
-        if entry.kind == "candidate":
+        if entry.kind == "evaluation":
+            self._evaluated[entry.key] = entry
+            if entry.failure is None:
+                self._entries[entry.kind, entry.key] = entry
+        elif entry.kind == "candidate":
             known = frozenset(entry.texts.items())
             if known not in self._numbers:
                 self._numbers[known] = len(self.candidates)
@@ -164,10 +168,6 @@ class SearchJournal:
             self._keep_proposal(entry)
         elif entry.kind == "repeats":
             _forget(self._entries, self._proposed, entry.index or 0)
-        elif entry.kind == "evaluation":
-            self._evaluated[entry.key] = entry
-            if entry.failure is None:
-                self._entries[entry.kind, entry.key] = entry
 
     def _keep_proposal(self, entry: SearchEntry) -> None:
         if entry.model not in self.proposers:
