@@ -28,6 +28,8 @@ class Noted(NamedTuple):
 class Account(list[Noted]):
     """Records every request made inside `with Account() as account:`."""
 
+    __slots__ = ("_outer",)
+
     def __enter__(self) -> Account:
         self._outer = _open.set((*_open.get(), self))
         return self

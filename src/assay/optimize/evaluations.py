@@ -205,11 +205,12 @@ class Evaluations:
         """Every answer, so many at a time; when the search ends in between, only after what was begun is finished."""
         made: dict[str, SearchEntry] = {}
         remaining = iter(todo.items())
+        scored = self.journal.scored
 
         async def work() -> None:
             breathed = monotonic()
             for key, wanted in remaining:
-                made[key] = self.journal.find("evaluation", key) or await self._made(key, wanted)
+                made[key] = scored.get(key) or await self._made(key, wanted)
                 # an evaluator that never waits would keep signals from being handled
                 if monotonic() - breathed > _BREATH_SECONDS:
                     await asyncio.sleep(0)
@@ -254,7 +255,7 @@ class Evaluations:
             side_info=side_info,
             failure=failure,
             seconds=round(monotonic() - began, 6),
-            usage=usage_of(account),
+            usage=usage_of(account) if account else (),
         )
         self.journal.add(entry)
         return entry

@@ -193,7 +193,7 @@ class Proposer:
 
     async def _answer(self, key: str, prompt: str, complaint: str, wanted: Rewriting, tried: int) -> _Answer | Failure:
         number = self._journal.number_of(wanted.texts) if wanted.shown else None
-        known = self._journal.find("proposal", key) or self._journal.find_elsewhere(
+        known = self._journal.answers.get(key) or self._journal.find_elsewhere(
             "proposal", key, candidate=number, part=wanted.component
         )
         if known is not None:

@@ -48,7 +48,8 @@ class PatientEvaluator:
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
     ) -> Coroutine[Any, Any, Evaluation]:
         if self._waiting is None:
-            return self.ask(candidate, example, task_model)
+            self.made += 1
+            return self._evaluator(candidate, example, task_model)
         return self._patiently(self._waiting, _Asked(candidate=candidate, example=example, task_model=task_model))
 
     async def _patiently(self, service: Model, request: _Asked) -> Evaluation:
