@@ -121,8 +121,9 @@ def lenders_of(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
 
 def write_files(folder: Path, result: Result) -> None:
     """The summary, the best text or texts, and the page."""
-    write_whole(folder / "summary.json", msgspec.json.format(msgspec.json.encode(result, enc_hook=repr), indent=2))
-    write_whole(folder / "best.txt", result.best.encode())
-    for name, text in result.best_components.items():
-        write_whole(folder / "best" / f"{name}.txt", text.encode())
-    write_whole(folder / "page.html", page(result).encode())
+    summary = msgspec.json.format(msgspec.json.encode(result, enc_hook=repr), indent=2)
+    files = {"summary.json": summary, "best.txt": result.best.encode()}
+    files |= {f"best/{name}.txt": text.encode() for name, text in result.best_components.items()}
+    files["page.html"] = page(result).encode()
+    for name, data in files.items():
+        write_whole(folder / name, data)

@@ -126,7 +126,7 @@ def listed(sentences: Sequence[Child]) -> Html:
 
 def folded(summary: Child, *content: Child) -> Html:
     """Shown on demand on a screen, always on paper."""
-    return tag("details", tag("summary", summary), inside(content), class_="printed")
+    return tag("details", tag("summary", summary), *content, class_="printed")
 
 
 def prompt_block(text: str | None, longest: int = 2000) -> Html:
