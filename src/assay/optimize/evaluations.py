@@ -53,7 +53,7 @@ class ScoreOrFailure(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Candidate:
-    """A candidate as its evaluations need it: what is said of it is worked out once."""
+    """A candidate as its evaluations need it, computed once."""
 
     def __init__(self, number: int, texts: Texts, about: bytes) -> None:
         self.number = number
@@ -108,7 +108,7 @@ class Evaluations:
         self.failed_in_a_row = 0
         self.journal = journal
         self.repeat = repeat
-        self._plain = evaluator
+        self._unwrapped = evaluator
         self._evaluator = PatientEvaluator(evaluator, stop, say, patience_seconds=patience_seconds)
         self._asked = 0
         self._about = canonical_json([identity, task_model])
@@ -170,7 +170,7 @@ class Evaluations:
 
     def _candidates_of(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Candidate]:
         """The candidate of each pair: a batch has few of them, each many times in a row."""
-        found = []
+        candidates = []
         before: Texts | None = None
         candidate: _Candidate | None = None
         for texts, _ in pairs:
@@ -179,12 +179,12 @@ class Evaluations:
                 candidate = self._candidates.get(number)
                 if candidate is None:
                     candidate = self._candidates[number] = _Candidate(number, texts, self._about)
-            found.append(candidate)
-        return found
+            candidates.append(candidate)
+        return candidates
 
     def _keys(self, candidates: Sequence[_Candidate], pairs: Sequence[tuple[Texts, SetExample]]) -> list[Sequence[str]]:
         """Of each pair: of evaluator, task model, texts, example and repetition, whatever set it is in."""
-        found = []
+        all_keys = []
         for candidate, (_, example) in zip(candidates, pairs, strict=True):
             keys = candidate.keys.get(example.digest)
             if keys is None:
@@ -193,8 +193,8 @@ class Evaluations:
                     hashlib.blake2b(prefix + f"{digest}/{repeat}".encode(), digest_size=8).hexdigest()
                     for repeat in range(1, self.repeat + 1)
                 ]
-            found.append(keys)
-        return found
+            all_keys.append(keys)
+        return all_keys
 
     def _outcome(self, keys: Sequence[str]) -> ScoreOrFailure:
         if len(keys) == 1:
@@ -270,7 +270,7 @@ class Evaluations:
                 failure, side_info = failure_of(error, self._evaluator.name)
                 if failure.kind == "interrupted" or self._stop.asked:  # abandoned because the search is to end
                     raise SearchEnded from error
-                if tried == TRIES or not worth_another_try(self._plain, failure):
+                if tried == TRIES or not worth_another_try(self._unwrapped, failure):
                     return None, side_info, failure
             else:
                 return evaluation.score, evaluation.side_info, None

@@ -1,6 +1,6 @@
 """What the proposer reads about one evaluation: the most telling first, everything cut to its share, nothing dropped.
 
-Score and side information come first, then what was said, then the example. A record larger than its room is cut where
+Score and side information come first, then the output, then the example. A record larger than its room is cut where
 it is large: each value keeps its head and its tail, and says how much is missing.
 """
 

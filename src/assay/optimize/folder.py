@@ -106,7 +106,7 @@ def earlier_search(path: Path) -> SearchFile | None:
 
 
 def lenders_of(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
-    """The searches that answers are taken from, and which; the user's own ones, or as they are."""
+    """The searches that answers are taken from, and which kinds; other users' need `resume_foreign`."""
     lenders: list[tuple[Path, tuple[str, ...]]] = [(path, ("evaluation",)) for path in where.reuse]
     if where.branch is not None:
         lenders.append((where.branch, ("evaluation", "proposal")))

@@ -74,7 +74,7 @@ class SearchJournal:
         self.spent: dict[tuple[str, str], Spending] = {}
         """By role and name of the model, what was used, also for what failed and in earlier sessions."""
         self.on_entry: Callable[[SearchEntry], object] | None = None
-        """Hears of each line that is written."""
+        """Called with each line that is written."""
         self.candidates: list[Texts] = []
         self.proposers: list[str] = []
         """Every model that a proposal came from, in order."""

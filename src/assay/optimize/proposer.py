@@ -200,15 +200,17 @@ class Proposer:
             return self._read(known, wanted)
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
             raise SearchEnded
-        asked = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
+        unanswered = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
         if self._demonstrations is not None and self._picks(wanted):
-            entry = msgspec.structs.replace(asked, text=self._pick(self._demonstrations, key, wanted), model=COMPONENT)
+            entry = msgspec.structs.replace(
+                unanswered, text=self._pick(self._demonstrations, key, wanted), model=COMPONENT
+            )
             self._journal.add(entry)
             return self._read(entry, wanted)
         if complaint:
             prompt = f"{prompt}\n\nYour last answer could not be used: {complaint}. Answer again."
         try:
-            entry = await self._ask(asked, prompt, wanted)
+            entry = await self._ask(unanswered, prompt, wanted)
         except FailureError as error:
             return error.failure
         answer = self._read(entry, wanted)
@@ -222,13 +224,13 @@ class Proposer:
         ranked = sorted(wanted.shown, key=lambda shown: shown.outcome.score or 0.0)
         return demonstrations.pick(key, [shown.example.record for shown in ranked if shown.example.record is not None])
 
-    async def _ask(self, asked: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
+    async def _ask(self, unanswered: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
         request = Request(
             messages=(Message(role="user", content=prompt),),
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
             seed=self._settings.seed,
-            attempt=asked.repeat,
+            attempt=unanswered.repeat,
         )
         try:
             if self._function is not None:
@@ -245,7 +247,7 @@ class Proposer:
         text = completion.text.encode("utf-8", "replace").decode()
         rows = [] if self._function is not None else [Noted(self._model.name, False, request, completion)]
         return msgspec.structs.replace(
-            asked,
+            unanswered,
             text=text,
             finish_reason=completion.finish_reason,
             model=self._model.name,

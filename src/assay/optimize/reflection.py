@@ -1,4 +1,4 @@
-"""What a proposer is asked: the current text, how it did, what was tried in vain, and how to answer."""
+"""What a proposer is asked: the current text, how it did, what was tried and rejected, and how to answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReflectionSettings(Struct, frozen=True, kw_only=True):
     feedback_characters: int = ROOM
     """Of one example."""
     remember: int = 3
-    """So many rejected rewritings of the same text are shown."""
+    """How many rejected rewritings of the same text are shown."""
 
 
 class RejectedText(Struct, frozen=True, kw_only=True):
@@ -131,8 +131,8 @@ def _tried(rejected: Sequence[RejectedText]) -> str:
 @lru_cache(maxsize=128)  # each is shown with every rewriting of its parent until others take its place
 def _change(each: RejectedText) -> str:
     lines = list(difflib.unified_diff(each.before.splitlines(), each.after.splitlines(), lineterm="", n=0))[2:]
-    said = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
-    return said if len(said) <= _LONGEST_ATTEMPT else f"{said[:_LONGEST_ATTEMPT]}…"
+    change = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
+    return change if len(change) <= _LONGEST_ATTEMPT else f"{change[:_LONGEST_ATTEMPT]}…"
 
 
 def _answer_format(fence: str) -> str:

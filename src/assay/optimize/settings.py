@@ -1,4 +1,4 @@
-"""Everything a search is asked to do, what of it makes it this search, and what cannot be asked for."""
+"""The settings of a search: what identifies it, what may change when it is resumed, and what is refused."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     random_seed: int = 0
     minibatch: int = MINIBATCH
     repeat: int = 1
-    """So often every evaluation is made; its score is the mean."""
+    """How often every evaluation is made; its score is the mean."""
     demonstrations: int = 0
-    """So many examples of the dataset are shown in the text, as a component that is searched too."""
+    """How many examples of the dataset are shown in the text, as a component that is searched too."""
     strategy: SearchStrategy = SearchStrategy()
     proposer_request: Request = Request()
     """Temperature, length and seed of the proposer's answers."""
