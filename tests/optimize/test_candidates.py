@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from assay.core.types import Failure
-from assay.optimize.candidates import Kept, Search, beats
+from assay.optimize.candidates import Accepted, Search, beats
 from assay.optimize.evaluations import ScoreOrFailure
 
 BROKEN = Failure(stage="scorer", kind="exit_code", message="crashed")
 
 
-def found(number: int, scores: list[float | None]) -> Kept:
+def found(number: int, scores: list[float | None]) -> Accepted:
     outcomes = [
         ScoreOrFailure(score=score, side_info={}, failure=BROKEN if score is None else None) for score in scores
     ]
-    return Kept(number=number, texts={"text": "x" * (number + 1)}, parent=None, iteration=0, calls=0, outcomes=outcomes)
+    return Accepted(
+        number=number, texts={"text": "x" * (number + 1)}, parent=None, iteration=0, calls=0, outcomes=outcomes
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ StopReason = str
 """One of `results.STOPPED`."""
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class Accepted(Struct, frozen=True, kw_only=True):
     """A candidate that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
 
     number: int
@@ -62,7 +62,7 @@ class Search:
     """What is known of a search while it runs and when it has ended."""
 
     def __init__(self, on_news: Callable[[Search], None], chosen_by: str = SCORE) -> None:
-        self.kept: list[Kept] = []
+        self.kept: list[Accepted] = []
         self.rejected: list[Rejected] = []
         self.stop_reason: StopReason | None = None
         self.iterations = 0
@@ -75,10 +75,10 @@ class Search:
         self.last: str = ""
         self.chosen_by = chosen_by
         self._on_news = on_news
-        self._best: Kept | None = None
+        self._best: Accepted | None = None
 
     @property
-    def best(self) -> Kept:
+    def best(self) -> Accepted:
         """The one that no later one beats on the examples that both were scored on; the earliest of equals."""
         if self._best is None:
             raise LookupError("nothing was scored yet")
@@ -95,14 +95,14 @@ class Search:
         numbers = {each.number for each in self.kept} | {each.number for each in self.rejected}
         return len(numbers) == 1
 
-    def keep(self, candidate: Kept) -> bool:
+    def keep(self, candidate: Accepted) -> bool:
         """Add a candidate; whether it is the best one now."""
         self.kept.append(candidate)
         if self._best is None or beats(candidate, self._best, self.chosen_by):
             self._best = candidate
         return self._best is candidate
 
-    def choose_again(self, candidates: Sequence[Kept]) -> None:
+    def choose_again(self, candidates: Sequence[Accepted]) -> None:
         """Take the candidates for what they have been found to be meanwhile."""
         self.kept, self._best = [], None
         for each in candidates:
@@ -113,12 +113,12 @@ class Search:
         self._on_news(self)
 
 
-def by_bad_luck(candidate: Kept) -> bool:
+def by_bad_luck(candidate: Accepted) -> bool:
     """Whether so few examples of a candidate failed that it need not be the text."""
     return 0 < candidate.failed <= max(1, len(candidate.outcomes) // MISSED_SHARE)
 
 
-def beats(one: Kept, other: Kept, chosen_by: str = SCORE) -> bool:
+def beats(one: Accepted, other: Accepted, chosen_by: str = SCORE) -> bool:
     """Whether a candidate is better than another on the examples that both have.
 
     One that could not be scored where the other one could, and not by bad luck alone, does not win on the rest.

@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
-from assay.optimize.candidates import Kept, Rejected, Search, StopReason
+from assay.optimize.candidates import Accepted, Rejected, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import Texts
@@ -448,7 +448,7 @@ class _Watch:
             self._result.repeated += len(of) > 1  # rewritings that repeat a text are counted when they are proposed
             self._result.news("accepted, but known already")
             return
-        kept = Kept(
+        kept = Accepted(
             number=number,
             texts=texts,
             parent=of[0] if of else None,

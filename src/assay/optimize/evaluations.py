@@ -71,7 +71,7 @@ class _Wanted(NamedTuple):
     repeat: int
 
 
-class Batch(NamedTuple):
+class EvaluationBatch(NamedTuple):
     """Evaluations that are wanted at once, in order."""
 
     keys: list[Sequence[str]]
@@ -137,7 +137,7 @@ class Evaluations:
         await self.make(batch, counted=counted)
         return self.outcomes(batch)
 
-    def batch(self, pairs: Sequence[tuple[Texts, SetExample]]) -> Batch:
+    def batch(self, pairs: Sequence[tuple[Texts, SetExample]]) -> EvaluationBatch:
         """What is wanted, and what of it is not known yet."""
         candidates = self._candidates_of(pairs)
         keys = self._keys(candidates, pairs)
@@ -147,9 +147,9 @@ class Evaluations:
             for repeat, key in enumerate(of_pair, 1)
             if key not in self._known
         }
-        return Batch(keys, unknown)
+        return EvaluationBatch(keys, unknown)
 
-    async def make(self, batch: Batch, *, counted: bool = True) -> None:
+    async def make(self, batch: EvaluationBatch, *, counted: bool = True) -> None:
         """Make the evaluations of a batch that are not known."""
         made = await self._make(batch.unknown)
         for key, wanted in batch.unknown.items():
@@ -158,7 +158,7 @@ class Evaluations:
                 self._count(entry, wanted.example)
             (self._known if entry.failure is None else self._failed)[key] = self._outcome_of(entry)
 
-    def outcomes(self, batch: Batch) -> list[ScoreOrFailure]:
+    def outcomes(self, batch: EvaluationBatch) -> list[ScoreOrFailure]:
         """Of a batch that was made, in its order."""
         self.cached += len(batch.keys) * self.repeat - len(batch.unknown)
         return list(map(self._outcome, batch.keys))

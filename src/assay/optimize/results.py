@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.core.types import Failure
 from assay.costs.spending import Cost, Spent, spent_in_words
 from assay.optimize.budget import CallEstimate
-from assay.optimize.candidates import Kept, Rejected, Search
+from assay.optimize.candidates import Accepted, Rejected, Search
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
@@ -262,7 +262,7 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
     )
 
 
-def lineage(kept: Sequence[Kept]) -> list[KeptCandidate]:
+def lineage(kept: Sequence[Accepted]) -> list[KeptCandidate]:
     """Every kept candidate with its diff against its parent."""
     texts = {each.number: candidate_of(each.texts) for each in kept}
     return [

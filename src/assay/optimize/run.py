@@ -21,7 +21,7 @@ from assay.costs.spending import total_cost
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import in_words, preflight
 from assay.optimize.budget import CallEstimate
-from assay.optimize.candidates import Kept, Search, by_bad_luck
+from assay.optimize.candidates import Accepted, Search, by_bad_luck
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
 from assay.optimize.engine import SearchLimits, engine_version, require_engine, search
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure, SearchEnded
@@ -393,7 +393,7 @@ class _Work:
             "retries": used.retries,
         }
 
-    def _front(self, candidates: Sequence[Kept]) -> Any:
+    def _front(self, candidates: Sequence[Accepted]) -> Any:
         by_number = {each.number: (each.texts, each.outcomes) for each in candidates}
         strategy = self._settings.strategy
         return pareto_front(by_number, strategy.objectives, strategy.chosen_by)
