@@ -46,14 +46,12 @@ def _add_proposer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--feedback-chars",
         type=int,
-        default=8000,
         metavar="N",
         help="approximate characters of each example shown to the proposer (default 8000)",
     )
     parser.add_argument(
         "--remember",
         type=int,
-        default=3,
         metavar="N",
         help="rejected proposals shown to the proposer (default 3)",
     )

@@ -20,6 +20,7 @@ from assay.optimize.journal import ONE, Texts
 CURRENT, RESULTS = "<curr_param>", "<side_info>"
 """Where your own template has the current text and the results, by the names that GEPA gave them."""
 _LONGEST_ATTEMPT = 600
+REMEMBER = 3
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
 
@@ -33,7 +34,7 @@ class ReflectionSettings(Struct, frozen=True, kw_only=True):
     """The whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
     feedback_characters: int = ROOM
     """Of one example."""
-    remember: int = 3
+    remember: int = REMEMBER
     """How many rejected rewritings of the same text are shown."""
 
 

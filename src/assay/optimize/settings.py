@@ -19,7 +19,7 @@ from assay.optimize.constraints import Constraints
 from assay.optimize.engine import SearchStrategy, engine_version
 from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
-from assay.optimize.reflection import ReflectionSettings, check_template
+from assay.optimize.reflection import REMEMBER, ReflectionSettings, check_template
 from assay.optimize.sets import HOLDOUT, SearchSets, make_sets
 
 MINIBATCH = 3
@@ -40,7 +40,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     background: str = ""
     template: str | None = None
     feedback_characters: int = ROOM
-    remember: int = 3
+    remember: int = REMEMBER
     score_range: ScoreRange = "unit"
     task_model: str | None = None
     constraints: Constraints = Constraints()
