@@ -386,6 +386,8 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
         (["seed.txt", *COMMAND, "--merge", "3"], "--merge is for several components and has no effect on one text"),
         (["seed.txt", *COMMAND, "--component-selector", "all"], "--component-selector is for several components"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--temperature", "1"], "has no effect with --proposer"),
+        (["seed.txt", *COMMAND, "--proposer", "m:f", "--feedback-chars", "500"], "has no effect with --proposer"),
+        (["seed.txt", *COMMAND, "--proposer", "m:f", "--remember", "2"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--dry-run", "--feedback-chars", "9"], "--feedback-chars must be at least 200, got 9"),
         (["seed.txt", *COMMAND, "--dry-run", "--remember", "-1"], "--remember must be 0 or more, got -1"),
         (["seed.txt", *COMMAND, "--constraint", "x"], "--constraint is for --judge-model and has no effect"),

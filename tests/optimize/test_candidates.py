@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from assay.core.types import Failure
-from assay.optimize.candidates import Found, Search, beats
+from assay.optimize.candidates import Accepted, Search, beats
 from assay.optimize.evaluations import ScoreOrFailure
 
 BROKEN = Failure(stage="scorer", kind="exit_code", message="crashed")
 
 
-def found(number: int, scores: list[float | None]) -> Found:
+def found(number: int, scores: list[float | None]) -> Accepted:
     outcomes = [
         ScoreOrFailure(score=score, side_info={}, failure=BROKEN if score is None else None) for score in scores
     ]
-    return Found(
+    return Accepted(
         number=number, texts={"text": "x" * (number + 1)}, parent=None, iteration=0, calls=0, outcomes=outcomes
     )
 

@@ -26,9 +26,8 @@ def test_answers_are_found_again_and_failures_are_not(tmp_path: Path) -> None:
     path = tmp_path / "run" / "journal.jsonl"
     written(path, SCORED, SAID, BROKEN)
     journal = SearchJournal(path)
-    assert journal.find("evaluation", "a") == SCORED
-    assert journal.find("proposal", "a") == SAID
-    assert journal.find("evaluation", "b") is None
+    assert journal.scored == {"a": SCORED}
+    assert journal.answers == {"a": SAID}
     assert len(path.read_bytes().splitlines()) == 3
     journal.close()
 
@@ -43,7 +42,7 @@ def test_a_torn_last_line_is_asked_for_again(tmp_path: Path, keep: int) -> None:
     journal.add(SAID)
     journal.close()
     again = SearchJournal(path)
-    assert (again.find("evaluation", "a"), again.find("proposal", "a")) == (SCORED, SAID)
+    assert (again.scored, again.answers) == ({"a": SCORED}, {"a": SAID})
     again.close()
 
 

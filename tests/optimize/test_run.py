@@ -780,6 +780,26 @@ def test_a_function_of_ones_own_proposes(tmp_path: Path) -> None:
     assert seen[0] == {"score": 0.0, "example": None, "missing": ["clear", "short", "kind", "exact", "calm"]}
 
 
+def test_a_function_receives_whole_records_so_none_is_reported_as_cut(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> dict[str, str]:
+        sizes.append(len(feedback["text"][0]["example"]["passage"]))
+        return {"text": f"{candidate['text']} {feedback['text'][0]['missing'][0]}"}
+
+    records = [{"passage": "p" * 20_000, "number": number} for number in range(4)]
+    result = optimize(
+        settings(dataset=records, holdout=0.0, budget=20),
+        WordEvaluator(),
+        None,
+        folder=tmp_path,
+        propose=propose,
+        probe=False,
+    )
+    assert set(sizes) == {20_000}
+    assert result.feedback_cut == 0
+
+
 def test_components_are_rewritten_in_turn_and_sent_to_the_evaluator(tmp_path: Path) -> None:
     sent: list[Any] = []
 

@@ -44,9 +44,8 @@ def _add_proposer(parser: argparse.ArgumentParser) -> None:
         "N",
         "approximate characters of each example shown to the proposer (default 8000)",
         int,
-        8000,
     )
-    option(parser, "--remember", "N", "rejected proposals shown to the proposer (default 3)", int, 3)
+    option(parser, "--remember", "N", "rejected proposals shown to the proposer (default 3)", int)
 
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
     from assay.core.types import Request
     from assay.optimize.constraints import constraints_for
+    from assay.optimize.feedback import ROOM
+    from assay.optimize.reflection import REMEMBER
     from assay.optimize.settings import SearchSettings
 
     if options.no_seed and (options.seed or options.component):
@@ -48,8 +50,8 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         objective=options.objective or "",
         background=options.background,
         template=read_artifact(options.reflection_template) if options.reflection_template else None,
-        feedback_characters=options.feedback_chars,
-        remember=options.remember,
+        feedback_characters=ROOM if options.feedback_chars is None else options.feedback_chars,
+        remember=REMEMBER if options.remember is None else options.remember,
         score_range=_score_range(options, evaluator),
         task_model=None if options.task else options.task_model,
         constraints=constraints_for(
@@ -76,7 +78,15 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
 
 _ONLY_WITH = {
     "--task": ("prompt_at", "task_model_arg", "task_max_tokens", "config", "limit", "trust"),
-    "--model": ("temperature", "max_tokens", "model_arg", "reflection_template", "background"),
+    "--model": (
+        "temperature",
+        "max_tokens",
+        "model_arg",
+        "reflection_template",
+        "background",
+        "feedback_chars",
+        "remember",
+    ),
 }
 """Flags that do something only beside another one; for `--model`, only where it is asked, not a --proposer."""
 

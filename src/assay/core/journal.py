@@ -116,11 +116,11 @@ class Journal:
 
     def _write(self, records: list[bytes]) -> None:
         """Write whole lines or none: after a full disk the file ends where it ended before."""
-        view = memoryview(with_checksums(records, self._lines + 1))
-        size = len(view)
+        lines = with_checksums(records, self._lines + 1)
         try:
-            while view:
-                view = view[os.write(self._file, view) :]
+            written = os.write(self._file, lines)
+            while written < len(lines):
+                written += os.write(self._file, memoryview(lines)[written:])
         except OSError as error:
             with suppress(OSError):  # then the torn line is cut when the journal is next opened
                 os.ftruncate(self._file, self._end)
@@ -128,7 +128,7 @@ class Journal:
                 f"{self.path}: could not write: {error.strerror}. Nothing finished was lost; "
                 "free space or fix permissions, then rerun the same command."
             ) from error
-        self._end += size
+        self._end += written
         self._lines += len(records)
 
     def _sync_soon(self) -> None:

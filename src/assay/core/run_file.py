@@ -104,17 +104,24 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     if not path.name:
         raise UnwritableError(f"{path}: is a folder, not a file to write")
     # a unique name: several processes may begin the same run at once
-    partial = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.partial")
+    partial = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.partial"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(partial, "wb") as file:
+        with _new_file(partial) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException as error:
         with suppress(OSError):
-            partial.unlink()
+            os.unlink(partial)
         if isinstance(error, OSError):
             raise UnwritableError(f"{path}: could not write: {os_errors.reason(error)}") from error
         raise
+
+
+def _new_file(path: str) -> BinaryIO:
+    try:
+        return open(path, "xb")
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return open(path, "xb")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ PER = 1_000_000
 MAX_BYTES = 4 << 20
 """The largest price file that is read."""
 BUNDLED = "prices that come with assay"
-_BUNDLED_FILE = Path(__file__).with_name("prices.json")
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,14 +102,18 @@ def find_prices(path: Path | None = None, folder: Path | None = None, *, run: Pa
     if run is not None and (run / KEPT).is_file():
         found.append(run / KEPT)
     files = [(str(each), read_price_file(each)) for each in found if each is not None]
-    files.append((BUNDLED, msgspec.json.decode(_BUNDLED_FILE.read_bytes(), type=PriceFile)))
+    files.append((BUNDLED, _bundled()))
     return Prices(files)
 
 
 def model_names() -> list[str]:
     """The models whose prices come with assay, by their own names."""
-    bundled = msgspec.json.decode(_BUNDLED_FILE.read_bytes(), type=PriceFile)
-    return [name for name in bundled.models if "*" not in name]
+    return [name for name in _bundled().models if "*" not in name]
+
+
+@cache
+def _bundled() -> PriceFile:
+    return msgspec.json.decode(Path(__file__).with_name("prices.json").read_bytes(), type=PriceFile)
 
 
 def keep_prices(run: Path, named: str | None) -> None:

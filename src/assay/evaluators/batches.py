@@ -21,7 +21,7 @@ _Waiting = tuple[dict[str, Any], asyncio.Future[Evaluation]]
 
 
 def check_batch(size: int | None) -> int | None:
-    """The size of batches as it was given, or a sentence when it is none. None: no batches."""
+    """The size of batches; `UsageError` when it is below 1. None: no batches."""
     if size is not None and size < 1:
         raise UsageError(f"a batch of an evaluator holds at least 1 evaluation, not {size}")
     return size
@@ -87,7 +87,7 @@ class Batches:
             raise
         for (_, answer), result in zip(batch, results, strict=True):
             if answer.done():
-                continue  # nobody waits for it any more
+                continue  # cancelled meanwhile
             if isinstance(result, EvaluatorError):
                 answer.set_exception(result)
             else:

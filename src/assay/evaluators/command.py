@@ -91,7 +91,7 @@ class CommandEvaluator:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The command, the range, and the content of every file the command names; not how it is asked."""
+        """The command, the range, and the content of every file the command names; not how it is called."""
         return {
             "command": list(self.command),
             "score_range": self.score_range,
@@ -100,7 +100,7 @@ class CommandEvaluator:
 
     @property
     def ways(self) -> list[str]:
-        """How it is asked, in words, where that is not the plain way."""
+        """How it is called, in words, where that is not the default."""
         kept = ["kept running"] if self.kept is not None else []
         return kept if self.batch is None else [*kept, f"sent up to {self.batch} evaluations at once"]
 
@@ -129,11 +129,11 @@ class CommandEvaluator:
             await self.kept.close()
 
     def check(self) -> None:
-        """Look without running: variables, folder, program and script must be there. `UsageError` says what is not."""
+        """Check without running it: variables, folder, program and script exist. `UsageError` names what is missing."""
         refuse_unset("pass_env", self.pass_env)
         if self.cwd is not None and not self.cwd.is_dir():
-            what = "is not a folder" if self.cwd.exists() else "does not exist"
-            raise UsageError(f"{self.name}: its working directory {self.cwd} {what}")
+            problem = "is not a folder" if self.cwd.exists() else "does not exist"
+            raise UsageError(f"{self.name}: its working directory {self.cwd} {problem}")
         program = self.command[0]
         if "/" in program:
             path = (self.cwd or Path()) / program
@@ -220,11 +220,11 @@ class CommandEvaluator:
 
     def _broken(self, kind: str, message: str, stderr: bytes) -> EvaluatorError:
         text = stderr.decode("utf-8", "backslashreplace").strip()
-        said = f". It wrote to stderr: {shortened_end(text, 300)}" if text else ""
-        return failed(self.name, kind, f"{message}{said}{self._not_passed(text)}", _seen(text))
+        written = f". It wrote to stderr: {shortened_end(text, 300)}" if text else ""
+        return failed(self.name, kind, f"{message}{written}{self._not_passed(text)}", _seen(text))
 
     def _not_passed(self, stderr: str) -> str:
-        """Variables that the program speaks of and that we have, but did not pass on to it."""
+        """Variables that its stderr names and that are set here, but were not passed to it."""
         passed = child_environment(self.pass_env)
         named = dict.fromkeys(_VARIABLE.findall(stderr[-2000:]))
         missing = [name for name in named if name in os.environ and name not in passed and not name.startswith("_")]

@@ -61,12 +61,12 @@ class HttpEvaluator:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The address and the range; headers may hold secrets and are no part of it."""
+        """The address and the range; headers may hold secrets and are left out."""
         return {"url": _shown_url(self._url), "score_range": self.score_range}
 
     @property
     def ways(self) -> list[str]:
-        """How it is asked, in words, where that is not the plain way."""
+        """How it is called, in words, where that is not the default."""
         return [] if self.batch is None else [f"sent up to {self.batch} evaluations at once"]
 
     async def __call__(

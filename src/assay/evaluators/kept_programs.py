@@ -1,8 +1,8 @@
 """Programs that are kept running between evaluations: a payload on each line of input, an answer on each of output.
 
-An extension of protocol v2. Every program has one request at a time, so that its time limit counts nobody else's work
-and a plain loop over its input serves; as many are started as are needed at once. The payload has a number, `_id`. An
-answer that repeats it is held to it.
+An extension of protocol v2. Every program has one request at a time, so that its time limit covers that request alone
+and a simple loop over its input is enough; as many are started as are needed at once. The payload has a number, `_id`;
+an answer that repeats it must have the right one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Start = Callable[[str | None, OnLine], Child]
 
 
 class UnaskedError(Exception):
-    """A line that nobody had asked for: from here on answers could be taken for those of other requests."""
+    """An unrequested line: later answers could be taken for those of other requests."""
 
 
 class KeptPrograms:
@@ -40,7 +40,7 @@ class KeptPrograms:
     async def ask(
         self, payload: Mapping[str, Any], timeout_seconds: float, task_model: str | None
     ) -> tuple[bytes, Child]:
-        """One answer, and who gave it. `OSError`, `EndedError`, `TimeoutError`, `EvaluatorError`."""
+        """One answer, and the child that gave it. `OSError`, `EndedError`, `TimeoutError`, `EvaluatorError`."""
         idle = self._idle.setdefault(task_model, [])
         program = idle.pop() if idle else self._another(task_model)
         try:
@@ -61,7 +61,7 @@ class KeptPrograms:
 
 
 class _KeptProgram:
-    """One of them, and whoever takes its place when it dies."""
+    """One of them; a new child takes its place when it dies."""
 
     def __init__(self, name: str, start: Callable[[OnLine], Child]) -> None:
         self._name = name
@@ -75,7 +75,7 @@ class _KeptProgram:
         except EndedError:
             if child is not self._has_answered or child.overflow:
                 raise
-            # it has served others and may have had its day before it read this: another is asked, once
+            # it answered before and may have ended before it read this: a new one is asked, once
             child = await self.service.running()
             answer = await self._ask(child, payload, timeout_seconds)
         self._has_answered = child
@@ -104,7 +104,7 @@ class _KeptProgram:
         try:
             given = msgspec.json.decode(line, type=_Numbered).id
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return False  # whoever reads it says what is wrong with it
+            return False  # reading the answer reports what is wrong with it
         if given is not UNSET and given != number:
             raise failed(self._name, "bad_output", f"answered the request with `_id` {given!r}, and was asked {number}")
         return True

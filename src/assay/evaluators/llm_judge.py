@@ -66,7 +66,7 @@ class JudgeEvaluator:
             raise UsageError(f"a judge needs a model that can generate, not {model!r}")
         self.name = f"judge `{model.name}`"
         self.model_names = (model.name,)
-        """Who is asked, as prices know them."""
+        """The model, as prices name it."""
         self._objective = objective.strip()
         self._model = model if timeout_seconds is None else Timed(model, check_timeout(timeout_seconds))
         self._dimensions = _checked_dimensions(quality_dimensions or {})
@@ -196,8 +196,8 @@ class JudgeEvaluator:
     def _unreadable(self, message: str, completion: Completion) -> EvaluatorError:
         cut = " (it was cut off at the token limit)" if completion.finish_reason == "length" else ""
         raw = shortened(completion.text)
-        said = f". It said: {raw}" if raw else ""
-        return failed(self.name, "bad_output", f"{message}{cut}{said}", {"answer": raw} if raw else {})
+        answer = f". It said: {raw}" if raw else ""
+        return failed(self.name, "bad_output", f"{message}{cut}{answer}", {"answer": raw} if raw else {})
 
     def _undecided(self, reason: str, verdict: dict[str, Any]) -> EvaluatorError:
         return failed(self.name, "bad_output", f"{reason}. It said: {shortened(verdict)}", verdict)

@@ -29,7 +29,7 @@ SHOWN_CHARACTERS = 500
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """A valid score, and everything else the evaluator said."""
+    """A valid score, and everything else in the evaluator's answer."""
 
     score: float
     side_info: dict[str, Any]
@@ -66,7 +66,7 @@ class EvaluatorError(FailureError):
         super().__init__(failure, away=away)
         self.side_info: dict[str, Any] = dict(side_info or {})
         self.status = status
-        """What a service answered, with its headers: how long to wait, and whether it turns everybody down."""
+        """What a service answered, with its headers: how long to wait, and whether it refuses every request."""
         self.headers: Mapping[str, str] = headers or {}
 
 
@@ -94,7 +94,7 @@ class AsksModels(Protocol):
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """Who is asked, as prices know them."""
+        """The models, as prices name them."""
         ...
 
 
@@ -111,7 +111,7 @@ def build_payload(candidate: str, example: Mapping[str, Any] | None, task_model:
 
 
 def build_batch(payloads: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Several payloads as one: an extension of protocol v2, sent only to evaluators that were said to know it."""
+    """Several payloads as one: an extension of protocol v2, sent only where the user asked for batches."""
     return {"_protocol_version": PROTOCOL_VERSION, "batch": list(payloads)}
 
 
@@ -161,9 +161,9 @@ def read_batch(
     decoded = _decoded(answer, part, source)
     results = decoded.get("results") if isinstance(decoded, dict) else None
     if not isinstance(results, list) or len(results) != count:
-        found = f"{len(results)} results" if isinstance(results, list) else shortened(decoded)
+        received = f"{len(results)} results" if isinstance(results, list) else shortened(decoded)
         wanted = f"must be an object with `results`, a list of {count} answers in the order of the batch"
-        raise failed(part, "bad_output", f"{source} {wanted}. Seen: {found}", {source: found})
+        raise failed(part, "bad_output", f"{source} {wanted}. Seen: {received}", {source: received})
     return [_evaluation_or_error(result, score_range, part) for result in results]
 
 
@@ -183,7 +183,7 @@ def _decoded(answer: bytes, part: str, source: str) -> Any:
             try:
                 return decode_mended(answer)
             except ValueError:
-                pass  # what is wrong with it was said better
+                pass  # the strict decoder has the better message
         seen = answer.decode("utf-8", "backslashreplace")
         shown = shortened(seen) if seen.strip() else "nothing at all"
         what = "not UTF-8" if error.rule == "not_utf8" else "not valid JSON"
@@ -202,7 +202,7 @@ def _evaluation(result: Any, score_range: ScoreRange, part: str) -> Evaluation:
 
 
 def check_score_range(score_range: str) -> ScoreRange:
-    """The score range as it was given, or a sentence that says which there are."""
+    """The score range; `UsageError` lists them when it is none of them."""
     for known in get_args(ScoreRange):
         if score_range == known:
             return known  # type: ignore[no-any-return]  # get_args gives up the literal type
@@ -210,14 +210,14 @@ def check_score_range(score_range: str) -> ScoreRange:
 
 
 def check_timeout(timeout_seconds: float) -> float:
-    """The patience for one evaluation as it was given, or a sentence when it is none."""
+    """The time limit of one evaluation; `UsageError` when it is not above 0."""
     if not 0 < timeout_seconds < math.inf:
         raise UsageError(f"an evaluator's timeout must be more than 0 seconds, got {timeout_seconds:g}")
     return timeout_seconds
 
 
 def failure_of(error: Exception, part: str) -> tuple[Failure, dict[str, Any]]:
-    """What an evaluator of anybody's raised, as a failure with what was seen."""
+    """What any evaluator raised, as a failure with its side information."""
     if isinstance(error, FailureError):
         return error.failure, dict(error.side_info) if isinstance(error, EvaluatorError) else {}
     message = f"{part}: {type(error).__name__}: {shortened(str(error))}"

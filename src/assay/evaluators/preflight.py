@@ -24,7 +24,7 @@ async def preflight(
 ) -> Evaluation:
     """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
     its own time limit, kept running and in batches where that was asked for. One that fails is tried again as in the
-    search, so that a flaky evaluator may begin; one that takes too long or does not listen is not. `components` are the
+    search, so that a flaky evaluator may begin; one that times out or cannot be reached is not. `components` are the
     names that candidates of several texts have; the sentinel stands under each. `patient` is the same evaluator as one
     that is waited for when it says "not now".
 
@@ -70,7 +70,7 @@ async def _once(
 
 
 async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str, Any], size: int) -> Evaluation:
-    """Two at once, which nobody takes apart: one that answers only the first is found out."""
+    """Two at once, not retried one by one: an evaluator that answers only the first one fails here."""
     results = await evaluator.send_batch([payload] * min(size, 2))
     evaluations = []
     for result in results:
@@ -81,14 +81,14 @@ async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str,
 
 
 def in_words(evaluator: Evaluator) -> str | None:
-    """How an evaluator will be asked, where that is not the plain way of protocol v2."""
+    """How an evaluator will be called, where that is not the default of protocol v2."""
     if not isinstance(evaluator, CommandEvaluator | HttpEvaluator) or not evaluator.ways:
         return None
     return f"{evaluator.name}: {' and '.join(evaluator.ways)}"
 
 
 def _explained(error: EvaluatorError, evaluator: Evaluator) -> EvaluatorError:
-    """With what was asked and how to do without: it may be fine, and only be asked in a way it does not know."""
+    """The same error with the flags in use and how to do without: the evaluator may only not support them."""
     hints = [f"This was the preflight: an evaluation of the candidate `{SENTINEL}`, before the work begins"]
     if error.failure.kind == "timeout":
         hints.append("it has the time limit of every evaluation (--evaluator-timeout); --no-preflight skips it")

@@ -14,7 +14,7 @@ from assay.evaluators.payload import Evaluator, failure_of
 
 
 class ScoredExample(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one example: a score, or a failure and never both."""
+    """The outcome of one example: a score or a failure, never both."""
 
     index: int
     """Position in the dataset, from 0; 0 as well when there is no dataset."""
@@ -54,11 +54,11 @@ async def score_artifact(
         shown = None if example is None else dict(example)
         async with permits:
             try:
-                found = await evaluator(artifact, example, task_model)
+                evaluation = await evaluator(artifact, example, task_model)
             except Exception as error:
                 failure, side_info = failure_of(error, evaluator.name)
                 return ScoredExample(index=index, failure=failure, side_info=side_info, example=shown)
-        return ScoredExample(index=index, score=found.score, side_info=found.side_info, example=shown)
+        return ScoredExample(index=index, score=evaluation.score, side_info=evaluation.side_info, example=shown)
 
     work: Sequence[Mapping[str, Any] | None] = [None] if examples is None else examples
     finished = await asyncio.gather(*(score(index, example) for index, example in enumerate(work)))
@@ -66,7 +66,7 @@ async def score_artifact(
 
 
 def summed_up(name: str, examples: Sequence[ScoredExample]) -> ArtifactScore:
-    """What the scores come to."""
+    """The scores and failures in numbers."""
     scores = [example.score for example in examples if example.score is not None]
     return ArtifactScore(
         evaluator=name,

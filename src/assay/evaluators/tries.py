@@ -7,7 +7,7 @@ from assay.evaluators.http_service import HttpEvaluator
 from assay.evaluators.payload import AsksModels, Evaluator
 
 TRIES = 3
-"""So often an evaluation is tried that fails, for every candidate alike."""
+"""How often an evaluation that fails is tried, for every candidate alike."""
 
 
 def worth_another_try(evaluator: Evaluator, failure: Failure) -> bool:

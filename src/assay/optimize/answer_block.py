@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r]*?)[ \t\r]*$")
 _THOUGHTS = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
@@ -26,7 +25,6 @@ MOST_FENCES = 5_000
 """No text that anybody optimizes has as many; an answer that repeats itself has."""
 
 
-@lru_cache(maxsize=4)  # an answer is read for the journal, and then for the search
 def text_in(answer: str, current: str = "") -> str:
     """The text between the fences, character by character.
 
@@ -43,10 +41,10 @@ def text_in(answer: str, current: str = "") -> str:
         others = [_with_languages_nested(fences)]
         if len(fences) > 2 and _fences(current.split("\n")) and _is_framed(lines, fences):
             others.append([(fences[0][0], fences[-1][0])])
-        found = next((each for each in others if len(each) == 1), None)
-        if found is None:
+        block = next((each for each in others if len(each) == 1), None)
+        if block is None:
             raise UnusableAnswerError(_why_unusable(len(blocks), complete))
-        blocks = found
+        blocks = block
     first, last = blocks[0]
     return "\n".join(lines[first + 1 : last]).removesuffix("\r")
 
@@ -54,13 +52,13 @@ def text_in(answer: str, current: str = "") -> str:
 def _why_unusable(blocks: int, complete: bool) -> str:
     if not complete and blocks < 2:
         return "its block has no end; the answer may have been cut off"
-    found = "no text between ``` fences" if not blocks else f"{blocks} texts between ``` fences"
-    return f"it holds {found}; exactly one was asked for"
+    count = "no text between ``` fences" if not blocks else f"{blocks} texts between ``` fences"
+    return f"it holds {count}; exactly one was asked for"
 
 
 def _fences(lines: list[str]) -> _Fences:
-    found = ((number, _FENCE.match(line)) for number, line in enumerate(lines) if "```" in line or "~~~" in line)
-    return [(number, fence[1], fence[2]) for number, fence in found if fence is not None]
+    matches = ((number, _FENCE.match(line)) for number, line in enumerate(lines) if "```" in line or "~~~" in line)
+    return [(number, fence[1], fence[2]) for number, fence in matches if fence is not None]
 
 
 def _as_markdown(fences: _Fences) -> tuple[list[tuple[int, int]], bool]:

@@ -1,4 +1,4 @@
-"""What a budget buys: said before anything is spent."""
+"""What a budget buys, reported before anything is spent."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class CallEstimate(Struct, frozen=True, kw_only=True):
     recommended: int
 
     def in_words(self) -> str:
-        said = (
+        text = (
             f"budget: {self.budget} evaluator calls, of which {self.for_the_seed} score the seed; enough for about "
             f"{self.fewest_proposals} to {self.most_proposals} proposals "
             f"(up to {self.per_proposal} calls each, {self.per_accepted} more for each accepted one)"
         )
         if self.outside_the_budget:
-            said += f"; the testset costs up to {self.outside_the_budget} more calls"
-        return said
+            text += f"; the testset costs up to {self.outside_the_budget} more calls"
+        return text
 
     def refuse_too_small(self) -> None:
         """A budget that scoring the seed uses up leaves nothing for a search."""

@@ -18,7 +18,7 @@ StopReason = str
 """One of `results.STOPPED`."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class Accepted(Struct, frozen=True, kw_only=True):
     """A candidate that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
 
     number: int
@@ -62,7 +62,7 @@ class Search:
     """What is known of a search while it runs and when it has ended."""
 
     def __init__(self, on_news: Callable[[Search], None], chosen_by: str = SCORE) -> None:
-        self.found: list[Found] = []
+        self.kept: list[Accepted] = []
         self.rejected: list[Rejected] = []
         self.stop_reason: StopReason | None = None
         self.iterations = 0
@@ -75,10 +75,10 @@ class Search:
         self.last: str = ""
         self.chosen_by = chosen_by
         self._on_news = on_news
-        self._best: Found | None = None
+        self._best: Accepted | None = None
 
     @property
-    def best(self) -> Found:
+    def best(self) -> Accepted:
         """The one that no later one beats on the examples that both were scored on; the earliest of equals."""
         if self._best is None:
             raise LookupError("nothing was scored yet")
@@ -87,25 +87,25 @@ class Search:
     @property
     def proposals(self) -> int:
         """So many were evaluated."""
-        return len(self.found) - 1 + len(self.rejected) + self.kept_again
+        return len(self.kept) - 1 + len(self.rejected) + self.kept_again
 
     @property
     def tried_nothing_new(self) -> bool:
         """Whether every proposal was the seed again."""
-        numbers = {each.number for each in self.found} | {each.number for each in self.rejected}
+        numbers = {each.number for each in self.kept} | {each.number for each in self.rejected}
         return len(numbers) == 1
 
-    def keep(self, found: Found) -> bool:
+    def keep(self, candidate: Accepted) -> bool:
         """Add a candidate; whether it is the best one now."""
-        self.found.append(found)
-        if self._best is None or beats(found, self._best, self.chosen_by):
-            self._best = found
-        return self._best is found
+        self.kept.append(candidate)
+        if self._best is None or beats(candidate, self._best, self.chosen_by):
+            self._best = candidate
+        return self._best is candidate
 
-    def choose_again(self, found: Sequence[Found]) -> None:
+    def choose_again(self, candidates: Sequence[Accepted]) -> None:
         """Take the candidates for what they have been found to be meanwhile."""
-        self.found, self._best = [], None
-        for each in found:
+        self.kept, self._best = [], None
+        for each in candidates:
             self.keep(each)
 
     def news(self, sentence: str) -> None:
@@ -113,12 +113,12 @@ class Search:
         self._on_news(self)
 
 
-def by_bad_luck(found: Found) -> bool:
+def by_bad_luck(candidate: Accepted) -> bool:
     """Whether so few examples of a candidate failed that it need not be the text."""
-    return 0 < found.failed <= max(1, len(found.outcomes) // MISSED_SHARE)
+    return 0 < candidate.failed <= max(1, len(candidate.outcomes) // MISSED_SHARE)
 
 
-def beats(one: Found, other: Found, chosen_by: str = SCORE) -> bool:
+def beats(one: Accepted, other: Accepted, chosen_by: str = SCORE) -> bool:
     """Whether a candidate is better than another on the examples that both have.
 
     One that could not be scored where the other one could, and not by bad luck alone, does not win on the rest.

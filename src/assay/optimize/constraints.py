@@ -51,10 +51,10 @@ def constraints_for(seed: Texts | None, *, keep_placeholders: bool, max_characte
     if max_characters is not None and max_characters < 1:
         raise UsageError(f"--max-chars must be at least 1, got {max_characters}")
     texts = seed or {}
-    found = {name: placeholders_in(text) for name, text in texts.items()} if keep_placeholders else {}
-    if keep_placeholders and not any(found.values()):
+    placeholders = {name: placeholders_in(text) for name, text in texts.items()} if keep_placeholders else {}
+    if keep_placeholders and not any(placeholders.values()):
         raise UsageError("--keep-placeholders: the seed has none, such as {question} or {{ question }}")
-    constraints = Constraints(placeholders=found, max_characters=max_characters)
+    constraints = Constraints(placeholders=placeholders, max_characters=max_characters)
     for name, text in texts.items():
         if broken := constraints.broken_by(text, name):
             raise UsageError(f"the seed breaks its own rules: {broken}")

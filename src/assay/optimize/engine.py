@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
-from assay.optimize.candidates import Found, Rejected, Search, StopReason
+from assay.optimize.candidates import Accepted, Rejected, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import Texts
@@ -33,7 +33,7 @@ BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 whole set. `any` leaves room for adding up ten thousand of them."""
 
 REPEATS_IN_A_ROW = 4
-"""So many rounds of proposals one after another without a new text, and the proposer is only repeating itself."""
+"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself."""
 
 
 class SearchStrategy(Struct, frozen=True, kw_only=True):
@@ -45,11 +45,11 @@ class SearchStrategy(Struct, frozen=True, kw_only=True):
     components: Literal["round_robin", "all"] = "round_robin"
     """Which components of a candidate are rewritten at a time."""
     proposals: int = 1
-    """So many at once."""
+    """How many are made at once."""
     sampling: Literal["same_parent", "independent"] = "independent"
     """Whether those rewrite one text or several."""
     merges: int = 0
-    """So many times at most, the components of two texts are put together."""
+    """How many times, at most, the components of two texts are merged."""
     objectives: tuple[str, ...] = ()
     """What the frontier uses in addition to the score; none takes the sub-scores as they come."""
     chosen_by: str = SCORE
@@ -62,10 +62,10 @@ class SearchLimits(Struct, frozen=True, kw_only=True):
     max_proposals: int
     target_score: float | None = None
     max_stale_proposals: int | None = None
-    """So many proposals without a better text on the valset."""
+    """How many proposals in a row may bring no better text on the valset."""
     failures_in_a_row: int = 25
     money: SearchBudget | None = None
-    """Looked into for money and tokens; None lets the search use as many as it likes."""
+    """Limits on money and tokens; None sets no limit."""
 
 
 def require_engine() -> None:
@@ -193,6 +193,9 @@ class _Adapter:
 
     def __init__(self, evaluations: Evaluations, ask: InTheLoop, strategy: SearchStrategy, failure: float) -> None:
         self._evaluations = evaluations
+        from gepa.core.adapter import EvaluationBatch
+
+        self._batch_type: Any = EvaluationBatch
         self._ask = ask
         self._strategy = strategy
         self._failure = failure
@@ -202,9 +205,10 @@ class _Adapter:
 
     def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]], *, capture_traces: bool = True) -> list[Any]:
         work = [(texts, example) for texts, batch in items for example in batch]
-        outcomes = self._evaluations.if_known(work)  # which saves a turn of the loop, and most parents are
-        if outcomes is None:
-            outcomes = self._ask(self._evaluations.evaluate(work))
+        wanted = self._evaluations.batch(work)
+        if wanted.unknown:  # of most parents, everything is known
+            self._ask(self._evaluations.make(wanted))
+        outcomes = self._evaluations.outcomes(wanted)
         at, batches = 0, []
         for texts, batch in items:
             batches.append(self._batch(texts, batch, outcomes[at : at + len(batch)]))
@@ -215,9 +219,7 @@ class _Adapter:
         return {name: [{"shown": Shown(*shown)} for shown in batch.trajectories] for name in components}
 
     def _batch(self, texts: Texts, batch: list[SetExample], outcomes: Sequence[ScoreOrFailure]) -> Any:
-        from gepa.core.adapter import EvaluationBatch
-
-        return EvaluationBatch(
+        return self._batch_type(
             outputs=[None] * len(batch),
             scores=[self._failure if outcome.score is None else outcome.score for outcome in outcomes],
             trajectories=list(zip(outcomes, batch, strict=True)),
@@ -372,7 +374,7 @@ class _Watch:
         self._spent = spent
 
     def on_valset_evaluated(self, event: dict[str, Any]) -> None:
-        self._guarded(self._add_found, dict(event["candidate"]), list(event["parent_ids"]))
+        self._guarded(self._add_kept, dict(event["candidate"]), list(event["parent_ids"]))
 
     def on_merge_attempted(self, event: dict[str, Any]) -> None:
         self._merged = dict(event["merged_candidate"])
@@ -435,7 +437,7 @@ class _Watch:
         shown = "failed" if after is None else f"{after:.3f}"
         self._result.news(f"rejected ({shown} on its minibatch)")
 
-    def _add_found(self, texts: Texts, parents: Sequence[int | None]) -> None:
+    def _add_kept(self, texts: Texts, parents: Sequence[int | None]) -> None:
         number = self._evaluations.journal.number_of(texts)
         known = number in self._numbers
         # of several parents the first is the one that a diff is shown against
@@ -446,7 +448,7 @@ class _Watch:
             self._result.repeated += len(of) > 1  # rewritings that repeat a text are counted when they are proposed
             self._result.news("accepted, but known already")
             return
-        found = Found(
+        kept = Accepted(
             number=number,
             texts=texts,
             parent=of[0] if of else None,
@@ -455,13 +457,13 @@ class _Watch:
             calls=self._evaluations.calls,
             outcomes=self._evaluations.latest(texts, self._sets.valset),
         )
-        if found.parent is None:
-            refuse_unknown((self._result.chosen_by, *self._objectives), found.texts, found.outcomes)
+        if kept.parent is None:
+            refuse_unknown((self._result.chosen_by, *self._objectives), kept.texts, kept.outcomes)
         self._seen.add(frozenset(texts.items()))
-        if self._result.keep(found):
+        if self._result.keep(kept):
             self._proposals_at_best = self._result.proposals
-        shown = "failed everywhere" if found.mean is None else f"{found.mean:.3f}"
-        self._result.news(f"seed scored {shown}" if found.parent is None else f"accepted ({shown} on the whole set)")
+        shown = "failed everywhere" if kept.mean is None else f"{kept.mean:.3f}"
+        self._result.news(f"seed scored {shown}" if kept.parent is None else f"accepted ({shown} on the whole set)")
 
     def _means(self, proposal: Any) -> tuple[float | None, float | None]:
         """Of both texts, over the examples of the minibatch that both were scored on."""
@@ -482,7 +484,7 @@ class _Watch:
 
 
 class _Log:
-    """The engine's own talk, for those who want to know."""
+    """The engine's own log, in a file."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

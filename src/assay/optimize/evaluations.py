@@ -53,7 +53,7 @@ class ScoreOrFailure(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Candidate:
-    """A candidate as its evaluations need it: what is said of it is worked out once."""
+    """A candidate as its evaluations need it, computed once."""
 
     def __init__(self, number: int, texts: Texts, about: bytes) -> None:
         self.number = number
@@ -69,6 +69,14 @@ class _Wanted(NamedTuple):
     candidate: _Candidate
     example: SetExample
     repeat: int
+
+
+class EvaluationBatch(NamedTuple):
+    """Evaluations that are wanted at once, in order."""
+
+    keys: list[Sequence[str]]
+    """Of each pair of candidate and example, one for every repetition."""
+    unknown: dict[str, _Wanted]
 
 
 class Evaluations:
@@ -100,7 +108,7 @@ class Evaluations:
         self.failed_in_a_row = 0
         self.journal = journal
         self.repeat = repeat
-        self._plain = evaluator
+        self._unwrapped = evaluator
         self._evaluator = PatientEvaluator(evaluator, stop, say, patience_seconds=patience_seconds)
         self._asked = 0
         self._about = canonical_json([identity, task_model])
@@ -125,33 +133,35 @@ class Evaluations:
         self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
     ) -> list[ScoreOrFailure]:
         """The outcome of each pair of candidate and example, in order; what only failed so far is asked for again."""
+        batch = self.batch(pairs)
+        await self.make(batch, counted=counted)
+        return self.outcomes(batch)
+
+    def batch(self, pairs: Sequence[tuple[Texts, SetExample]]) -> EvaluationBatch:
+        """What is wanted, and what of it is not known yet."""
         candidates = self._candidates_of(pairs)
         keys = self._keys(candidates, pairs)
-        todo = {
+        unknown = {
             key: _Wanted(candidate, pair[1], repeat)
             for candidate, pair, of_pair in zip(candidates, pairs, keys, strict=True)
             for repeat, key in enumerate(of_pair, 1)
             if key not in self._known
         }
-        made = await self._make(todo)
-        self.cached += len(pairs) * self.repeat - len(todo)
-        for key, wanted in todo.items():
-            outcome, reused = made[key]
-            if counted:
-                self._count(outcome, wanted.example, reused)
-            (self._known if outcome.failure is None else self._failed)[key] = outcome
-        return list(map(self._outcome, keys))
+        return EvaluationBatch(keys, unknown)
 
-    def if_known(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[ScoreOrFailure] | None:
-        """The outcomes, if all of them are already known."""
-        keys = self._keys(self._candidates_of(pairs), pairs)
-        known = self._known
-        for of_pair in keys:
-            for key in of_pair:
-                if key not in known:
-                    return None
-        self.cached += len(pairs) * self.repeat
-        return list(map(self._outcome, keys))
+    async def make(self, batch: EvaluationBatch, *, counted: bool = True) -> None:
+        """Make the evaluations of a batch that are not known."""
+        made = await self._make(batch.unknown)
+        for key, wanted in batch.unknown.items():
+            entry = made[key]
+            if counted:
+                self._count(entry, wanted.example)
+            (self._known if entry.failure is None else self._failed)[key] = self._outcome_of(entry)
+
+    def outcomes(self, batch: EvaluationBatch) -> list[ScoreOrFailure]:
+        """Of a batch that was made, in its order."""
+        self.cached += len(batch.keys) * self.repeat - len(batch.unknown)
+        return list(map(self._outcome, batch.keys))
 
     def latest(self, texts: Texts, examples: Sequence[SetExample]) -> list[ScoreOrFailure]:
         """What the evaluations of a candidate that were made gave last."""
@@ -160,7 +170,7 @@ class Evaluations:
 
     def _candidates_of(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Candidate]:
         """The candidate of each pair: a batch has few of them, each many times in a row."""
-        found = []
+        candidates = []
         before: Texts | None = None
         candidate: _Candidate | None = None
         for texts, _ in pairs:
@@ -169,12 +179,12 @@ class Evaluations:
                 candidate = self._candidates.get(number)
                 if candidate is None:
                     candidate = self._candidates[number] = _Candidate(number, texts, self._about)
-            found.append(candidate)
-        return found
+            candidates.append(candidate)
+        return candidates
 
     def _keys(self, candidates: Sequence[_Candidate], pairs: Sequence[tuple[Texts, SetExample]]) -> list[Sequence[str]]:
         """Of each pair: of evaluator, task model, texts, example and repetition, whatever set it is in."""
-        found = []
+        all_keys = []
         for candidate, (_, example) in zip(candidates, pairs, strict=True):
             keys = candidate.keys.get(example.digest)
             if keys is None:
@@ -183,23 +193,24 @@ class Evaluations:
                     hashlib.blake2b(prefix + f"{digest}/{repeat}".encode(), digest_size=8).hexdigest()
                     for repeat in range(1, self.repeat + 1)
                 ]
-            found.append(keys)
-        return found
+            all_keys.append(keys)
+        return all_keys
 
     def _outcome(self, keys: Sequence[str]) -> ScoreOrFailure:
         if len(keys) == 1:
             return self._known.get(keys[0]) or self._failed[keys[0]]
         return mean_of([self._known.get(key) or self._failed[key] for key in keys])
 
-    async def _make(self, todo: Mapping[str, _Wanted]) -> dict[str, tuple[ScoreOrFailure, bool]]:
-        """Every outcome, so many at a time; when the search ends in between, only after what was begun is finished."""
-        made: dict[str, tuple[ScoreOrFailure, bool]] = {}
+    async def _make(self, todo: Mapping[str, _Wanted]) -> dict[str, SearchEntry]:
+        """Every answer, so many at a time; when the search ends in between, only after what was begun is finished."""
+        made: dict[str, SearchEntry] = {}
         remaining = iter(todo.items())
+        scored = self.journal.scored
 
         async def work() -> None:
             breathed = monotonic()
             for key, wanted in remaining:
-                made[key] = await self._one(key, wanted)
+                made[key] = scored.get(key) or await self._made(key, wanted)
                 # an evaluator that never waits would keep signals from being handled
                 if monotonic() - breathed > _BREATH_SECONDS:
                     await asyncio.sleep(0)
@@ -210,9 +221,8 @@ class Evaluations:
             raise SearchEnded
         return made
 
-    async def _one(self, key: str, wanted: _Wanted) -> tuple[ScoreOrFailure, bool]:
-        entry = self.journal.find("evaluation", key) or await self._made(key, wanted)
-        found = ScoreOrFailure(
+    def _outcome_of(self, entry: SearchEntry) -> ScoreOrFailure:
+        return ScoreOrFailure(
             score=entry.score,
             side_info=entry.side_info,
             failure=entry.failure,
@@ -220,7 +230,6 @@ class Evaluations:
             usage=entry.usage,
             cost=self._money.cost_of(entry.usage) if self._money is not None and entry.usage else None,
         )
-        return found, entry.reused
 
     async def _made(self, key: str, wanted: _Wanted) -> SearchEntry:
         """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
@@ -246,7 +255,7 @@ class Evaluations:
             side_info=side_info,
             failure=failure,
             seconds=round(monotonic() - began, 6),
-            usage=usage_of(account),
+            usage=usage_of(account) if account else (),
         )
         self.journal.add(entry)
         return entry
@@ -261,21 +270,21 @@ class Evaluations:
                 failure, side_info = failure_of(error, self._evaluator.name)
                 if failure.kind == "interrupted" or self._stop.asked:  # abandoned because the search is to end
                     raise SearchEnded from error
-                if tried == TRIES or not worth_another_try(self._plain, failure):
+                if tried == TRIES or not worth_another_try(self._unwrapped, failure):
                     return None, side_info, failure
             else:
                 return evaluation.score, evaluation.side_info, None
         raise AssertionError("unreachable: the last try returns")
 
-    def _count(self, outcome: ScoreOrFailure, example: SetExample, reused: bool) -> None:
-        self.reused += reused
-        if example.part != "testset" and not reused:
+    def _count(self, entry: SearchEntry, example: SetExample) -> None:
+        self.reused += entry.reused
+        if example.part != "testset" and not entry.reused:
             self.calls += 1
-        if outcome.failure is None:
+        if entry.failure is None:
             self.failed_in_a_row = 0
         else:
-            self.failures[outcome.failure.kind] += 1
-            self.messages[outcome.failure.kind] = outcome.failure.message
+            self.failures[entry.failure.kind] += 1
+            self.messages[entry.failure.kind] = entry.failure.message
             self.failed_in_a_row += 1
 
 

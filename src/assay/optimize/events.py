@@ -14,7 +14,7 @@ from assay.runs.listeners import Listener, Listeners, SearchEvent, find_listener
 
 
 class Events:
-    """Everybody who listens to one search."""
+    """The listeners of one search."""
 
     def __init__(
         self, listeners: Sequence[Listener], warn: Callable[[str], None], *, folder: Path, fingerprint: str, budget: int
@@ -38,7 +38,7 @@ class CallbackListener:
 
 
 class EventStream:
-    """Each event as a line of JSON in a file, as it happens: for who follows a search with `tail -f` or a program."""
+    """Each event as a line of JSON in a file, as it happens: for `tail -f`, or a program that follows the search."""
 
     def __init__(self, path: Path) -> None:
         try:

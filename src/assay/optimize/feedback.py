@@ -1,6 +1,6 @@
 """What the proposer reads about one evaluation: the most telling first, everything cut to its share, nothing dropped.
 
-Score and side information come first, then what was said, then the example. A record larger than its room is cut where
+Score and side information come first, then the output, then the example. A record larger than its room is cut where
 it is large: each value keeps its head and its tail, and says how much is missing.
 """
 
@@ -47,7 +47,8 @@ def feedback(outcome: ScoreOrFailure, example: SetExample, room: int = ROOM) -> 
 
 def rendered(record: Mapping[str, Any], level: int = 2) -> str:
     """A record as Markdown: a heading for each name and item."""
-    return "".join(f"{'#' * level} {name}\n{_rendered(value, level + 1)}" for name, value in record.items())
+    heading = "#" * level
+    return "".join([f"{heading} {name}\n{_rendered(value, level + 1)}" for name, value in record.items()])
 
 
 def output_of(side_info: Mapping[str, Any]) -> str | None:
@@ -60,11 +61,10 @@ def output_of(side_info: Mapping[str, Any]) -> str | None:
 
 
 def _rendered(value: Any, level: int) -> str:
-    level = min(level, 6)
     if isinstance(value, dict):
-        return rendered(value, level) or "\n"
+        return rendered(value, min(level, 6)) or "\n"
     if isinstance(value, list | tuple):
-        return rendered({f"Item {number}": each for number, each in enumerate(value, 1)}, level) or "\n"
+        return rendered({f"Item {number}": each for number, each in enumerate(value, 1)}, min(level, 6)) or "\n"
     return f"{str(value).strip()}\n\n"
 
 

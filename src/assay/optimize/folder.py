@@ -106,7 +106,7 @@ def earlier_search(path: Path) -> SearchFile | None:
 
 
 def lenders_of(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
-    """The searches that answers are taken from, and which; the user's own ones, or as they are."""
+    """The searches that answers are taken from, and which kinds; other users' need `resume_foreign`."""
     lenders: list[tuple[Path, tuple[str, ...]]] = [(path, ("evaluation",)) for path in where.reuse]
     if where.branch is not None:
         lenders.append((where.branch, ("evaluation", "proposal")))
@@ -121,8 +121,9 @@ def lenders_of(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
 
 def write_files(folder: Path, result: Result) -> None:
     """The summary, the best text or texts, and the page."""
-    write_whole(folder / "summary.json", msgspec.json.format(msgspec.json.encode(result, enc_hook=repr), indent=2))
-    write_whole(folder / "best.txt", result.best.encode())
-    for name, text in result.best_components.items():
-        write_whole(folder / "best" / f"{name}.txt", text.encode())
-    write_whole(folder / "page.html", page(result).encode())
+    summary = msgspec.json.format(msgspec.json.encode(result, enc_hook=repr), indent=2)
+    files = {"summary.json": summary, "best.txt": result.best.encode()}
+    files |= {f"best/{name}.txt": text.encode() for name, text in result.best_components.items()}
+    files["page.html"] = page(result).encode()
+    for name, data in files.items():
+        write_whole(folder / name, data)

@@ -21,11 +21,11 @@ _T = TypeVar("_T")
 
 
 class _Turns:
-    """Where a coroutine leaves what is to run while the loop stands still, and who drives the loop finds it."""
+    """A function that a coroutine leaves to whoever drives the loop, to run it while the loop stands still."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._left = loop.create_future()
-        """The function and the context of who left it."""
+        """The function, and the context of the coroutine that left it."""
         self._finished = loop.create_future()
 
     async def run(self, function: Callable[[], _T]) -> _T:
@@ -69,7 +69,7 @@ def run_by_turns(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class InTheLoop:
-    """Called by the engine with a coroutine, it answers what that gives in the loop; `SearchEnded` if that is over."""
+    """Called by the engine with a coroutine, returns its result from the loop; `SearchEnded` once that has ended."""
 
     def __init__(self, stop: Stop) -> None:
         self._loop = asyncio.get_running_loop()

@@ -74,17 +74,20 @@ class SearchJournal:
         self.spent: dict[tuple[str, str], Spending] = {}
         """By role and name of the model, what was used, also for what failed and in earlier sessions."""
         self.on_entry: Callable[[SearchEntry], object] | None = None
-        """Hears of each line that is written."""
+        """Called with each line that is written."""
         self.candidates: list[Texts] = []
         self.proposers: list[str] = []
         """Every model that a proposal came from, in order."""
         self._numbers: dict[frozenset[tuple[str, str]], int] = {}
-        self._entries: dict[tuple[str, str], SearchEntry] = {}
+        self.scored: dict[str, SearchEntry] = {}
+        """Every evaluation that gave a score, by its key."""
+        self.answers: dict[str, SearchEntry] = {}
+        """Every answer of the proposer that is not asked for again, by its key."""
         self._evaluated: dict[str, SearchEntry] = {}
         self._unusable: list[SearchEntry] = []
         self._proposed: list[str] = []
         """The keys of the usable answers, in order."""
-        self._borrowed: dict[tuple[str, str], SearchEntry] = {}
+        self._borrowed: dict[str, dict[str, SearchEntry]] = {"evaluation": {}, "proposal": {}}
         self._journal = Journal(path)
         try:
             for _, entry in read_journal(path, SearchEntry):
@@ -94,19 +97,19 @@ class SearchJournal:
             raise
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.scored) + len(self.answers)
 
     def borrow(self, path: Path, kinds: tuple[str, ...]) -> int:
         """Answer from the journal of another search too; how many answers that adds."""
-        known = len(self._borrowed)
+        before = sum(map(len, self._borrowed.values()))
         proposed: list[str] = []
         for _, entry in read_journal(path, SearchEntry):
             if entry.kind == "repeats":
-                _forget(self._borrowed, proposed, entry.index or 0)
+                _forget(self._borrowed["proposal"], proposed, entry.index or 0)
             elif entry.kind in kinds and entry.failure is None and entry.unusable is None:
-                self._borrowed[entry.kind, entry.key] = entry
+                self._borrowed[entry.kind][entry.key] = entry
                 proposed += [entry.key] if entry.kind == "proposal" else []
-        return len(self._borrowed) - known
+        return sum(map(len, self._borrowed.values())) - before
 
     def evaluations(self) -> list[SearchEntry]:
         """Every evaluation as it stands, failures included, by candidate, set and place."""
@@ -121,10 +124,6 @@ class SearchJournal:
             self.add(SearchEntry(kind="candidate", key=key, candidate=len(self.candidates), texts=texts))
         return self._numbers[known]
 
-    def find(self, kind: Literal["evaluation", "proposal"], key: str) -> SearchEntry | None:
-        """What was answered before, if it was an answer."""
-        return self._entries.get((kind, key))
-
     def find_elsewhere(
         self,
         kind: Literal["evaluation", "proposal"],
@@ -135,10 +134,10 @@ class SearchJournal:
         index: int | None = None,
     ) -> SearchEntry | None:
         """What another search was answered to this question, as an answer of this one."""
-        found = self._borrowed.get((kind, key))
-        if found is None:
+        answer = self._borrowed[kind].get(key)
+        if answer is None:
             return None
-        taken = msgspec.structs.replace(found, candidate=candidate, part=part, index=index, usage=(), reused=True)
+        taken = msgspec.structs.replace(answer, candidate=candidate, part=part, index=index, usage=(), reused=True)
         self.add(taken)
         return taken
 
@@ -155,7 +154,11 @@ class SearchJournal:
     def _keep(self, entry: SearchEntry) -> None:
         for usage in entry.usage:
             self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
-        if entry.kind == "candidate":
+        if entry.kind == "evaluation":
+            self._evaluated[entry.key] = entry
+            if entry.failure is None:
+                self.scored[entry.key] = entry
+        elif entry.kind == "candidate":
             known = frozenset(entry.texts.items())
             if known not in self._numbers:
                 self._numbers[known] = len(self.candidates)
@@ -163,11 +166,7 @@ class SearchJournal:
         elif entry.kind == "proposal":
             self._keep_proposal(entry)
         elif entry.kind == "repeats":
-            _forget(self._entries, self._proposed, entry.index or 0)
-        elif entry.kind == "evaluation":
-            self._evaluated[entry.key] = entry
-            if entry.failure is None:
-                self._entries[entry.kind, entry.key] = entry
+            _forget(self.answers, self._proposed, entry.index or 0)
 
     def _keep_proposal(self, entry: SearchEntry) -> None:
         if entry.model not in self.proposers:
@@ -175,15 +174,15 @@ class SearchJournal:
         self._unusable.append(entry)
         if entry.unusable is None:
             # the search went past what was unusable before, so that is a part of its course
-            self._entries |= {("proposal", each.key): each for each in self._unusable}
+            self.answers |= {each.key: each for each in self._unusable}
             self._unusable = []
             self._proposed.append(entry.key)
 
 
-def _forget(entries: dict[tuple[str, str], SearchEntry], proposed: list[str], count: int) -> None:
+def _forget(answers: dict[str, SearchEntry], proposed: list[str], count: int) -> None:
     """Let the last N proposals be requested again."""
     for _ in range(min(count, len(proposed))):
-        entries.pop(("proposal", proposed.pop()), None)
+        answers.pop(proposed.pop(), None)
 
 
 def _role(entry: SearchEntry, usage: Usage) -> str:

@@ -58,8 +58,8 @@ def pareto_front(
     kept: Mapping[int, tuple[Texts, Sequence[ScoreOrFailure]]], objectives: Sequence[str], chosen_by: str
 ) -> ParetoFront | None:
     """The front over the kept texts; None when there is one objective only."""
-    found = dict.fromkeys(name for _, outcomes in kept.values() for each in outcomes for name in sub_scores(each))
-    names = list(objectives) or [SCORE, *found]
+    reported = dict.fromkeys(name for _, outcomes in kept.values() for each in outcomes for name in sub_scores(each))
+    names = list(objectives) or [SCORE, *reported]
     if len(names) < 2:
         return None
     means = {number: _means(texts, outcomes, names) for number, (texts, outcomes) in kept.items()}

@@ -152,22 +152,22 @@ def _outcome(rows: Sequence[EvaluationRow], failure: str | None) -> Child:
 
 def front(result: Result) -> Child:
     """Every kept text by every objective."""
-    found = result.front
-    if found is None:
+    pareto = result.front
+    if pareto is None:
         return None
     rows: list[list[Child]] = [
         [
             str(number),
-            *(f"{values[name]:.4g}" if name in values else "–" for name in found.objectives),
-            "on the front" if int(number) in found.numbers else "",
+            *(f"{values[name]:.4g}" if name in values else "–" for name in pareto.objectives),
+            "on the front" if int(number) in pareto.numbers else "",
             "chosen" if int(number) == result.best_number else "",
         ]
-        for number, values in found.means.items()
+        for number, values in pareto.means.items()
     ]
-    heads = [f"{name} (lower is better)" if name in found.lower_is_better else name for name in found.objectives]
+    heads = [f"{name} (lower is better)" if name in pareto.lower_is_better else name for name in pareto.objectives]
     return [
         html.grid(["candidate", *heads, "front", "choice"], rows, numeric=range(1, len(heads) + 1)),
-        tag("p", f"Chosen by {found.chosen_by}.", class_="soft"),
+        tag("p", f"Chosen by {pareto.chosen_by}.", class_="soft"),
     ]
 
 

@@ -72,6 +72,14 @@ class Rewriting(NamedTuple):
         return fingerprint([self.texts, self.component, [each.example.digest for each in self.shown]])
 
 
+class _Answer(NamedTuple):
+    """What a proposer's answer comes to."""
+
+    text: str | None
+    reason: str | None
+    """Why it cannot be used; None when it can."""
+
+
 class Proposer:
     """Asks for texts, checks them against the constraints, and remembers what went wrong."""
 
@@ -111,7 +119,8 @@ class Proposer:
 
     async def propose(self, wanted: Sequence[Rewriting]) -> list[str | None]:
         """A new text for each, asked for at once; None where there is no usable one, and `failure` says if for good."""
-        prompts = [self._prompt(each) for each in wanted]
+        # a function receives the records themselves
+        prompts = [self._prompt(each) if self._function is None else "" for each in wanted]
         return await self._texts([each.question for each in wanted], prompts, wanted)
 
     async def first_draft(self, component: str, examples: Sequence[dict[str, Any]]) -> str | None:
@@ -138,9 +147,9 @@ class Proposer:
             ]
             # one at a time is what most searches do, and needs no task of its own
             answers = [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking) if asking else []
-            for at, entry in zip(todo, answers, strict=True):
+            for at, answer in zip(todo, answers, strict=True):
                 # in the order of the requests, whichever was answered first
-                texts[at], complaints[at] = self._used(entry, wanted[at])
+                texts[at], complaints[at] = self._used(answer)
         return texts
 
     def _prompt(self, wanted: Rewriting) -> str:
@@ -153,13 +162,13 @@ class Proposer:
             self._reflection, self._constraints, wanted.texts, wanted.component, results, wanted.rejected
         )
 
-    def _used(self, entry: SearchEntry | Failure, wanted: Rewriting) -> tuple[str | None, str]:
+    def _used(self, answer: _Answer | Failure) -> tuple[str | None, str]:
         """The text of an answer, or why it has none."""
-        if isinstance(entry, Failure):
-            self.failure = self.failure or entry
+        if isinstance(answer, Failure):
+            self.failure = self.failure or answer
             return None, ""
         self.asked += 1
-        text, reason = self._read(entry, wanted)
+        text, reason = answer
         if reason is None:
             self._unusable_in_a_row = 0
             self.proposed += 1
@@ -171,42 +180,43 @@ class Proposer:
             self.failure = Failure(stage="model", kind="bad_output", part=self._model.name, message=message)
         return None, reason
 
-    def _read(self, entry: SearchEntry, wanted: Rewriting) -> tuple[str | None, str | None]:
+    def _read(self, entry: SearchEntry, wanted: Rewriting) -> _Answer:
         if entry.unusable is not None:
-            return None, entry.unusable
+            return _Answer(None, entry.unusable)
         if entry.finish_reason == "length":
-            return None, "it was cut off at the token limit"
+            return _Answer(None, "it was cut off at the token limit")
         try:
             plain = self._function is not None or self._picks(wanted)
             text = (entry.text or "") if plain else text_in(entry.text or "", wanted.texts[wanted.component])
         except UnusableAnswerError as error:
-            return None, str(error)
-        return text, self._constraints.broken_by(text, wanted.component)
+            return _Answer(None, str(error))
+        return _Answer(text, self._constraints.broken_by(text, wanted.component))
 
-    async def _answer(
-        self, key: str, prompt: str, complaint: str, wanted: Rewriting, tried: int
-    ) -> SearchEntry | Failure:
+    async def _answer(self, key: str, prompt: str, complaint: str, wanted: Rewriting, tried: int) -> _Answer | Failure:
         number = self._journal.number_of(wanted.texts) if wanted.shown else None
-        asked = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
-        found = self._journal.find("proposal", key) or self._journal.find_elsewhere(
+        known = self._journal.answers.get(key) or self._journal.find_elsewhere(
             "proposal", key, candidate=number, part=wanted.component
         )
-        if found is not None:
-            return found
+        if known is not None:
+            return self._read(known, wanted)
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
             raise SearchEnded
+        unanswered = SearchEntry(kind="proposal", key=key, candidate=number, part=wanted.component, repeat=tried)
         if self._demonstrations is not None and self._picks(wanted):
-            entry = msgspec.structs.replace(asked, text=self._pick(self._demonstrations, key, wanted), model=COMPONENT)
+            entry = msgspec.structs.replace(
+                unanswered, text=self._pick(self._demonstrations, key, wanted), model=COMPONENT
+            )
             self._journal.add(entry)
-            return entry
+            return self._read(entry, wanted)
         if complaint:
             prompt = f"{prompt}\n\nYour last answer could not be used: {complaint}. Answer again."
         try:
-            entry = await self._ask(asked, prompt, wanted)
+            entry = await self._ask(unanswered, prompt, wanted)
         except FailureError as error:
             return error.failure
-        self._journal.add(msgspec.structs.replace(entry, unusable=self._read(entry, wanted)[1]))
-        return entry
+        answer = self._read(entry, wanted)
+        self._journal.add(entry if answer.reason is None else msgspec.structs.replace(entry, unusable=answer.reason))
+        return answer
 
     def _picks(self, wanted: Rewriting) -> bool:
         return self._demonstrations is not None and wanted.component == COMPONENT
@@ -215,13 +225,13 @@ class Proposer:
         ranked = sorted(wanted.shown, key=lambda shown: shown.outcome.score or 0.0)
         return demonstrations.pick(key, [shown.example.record for shown in ranked if shown.example.record is not None])
 
-    async def _ask(self, asked: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
+    async def _ask(self, unanswered: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
         request = Request(
             messages=(Message(role="user", content=prompt),),
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
             seed=self._settings.seed,
-            attempt=asked.repeat,
+            attempt=unanswered.repeat,
         )
         try:
             if self._function is not None:
@@ -238,7 +248,7 @@ class Proposer:
         text = completion.text.encode("utf-8", "replace").decode()
         rows = [] if self._function is not None else [AccountEntry(self._model.name, False, request, completion)]
         return msgspec.structs.replace(
-            asked,
+            unanswered,
             text=text,
             finish_reason=completion.finish_reason,
             model=self._model.name,

@@ -1,4 +1,4 @@
-"""What a proposer is asked: the current text, how it did, what was tried in vain, and how to answer."""
+"""What a proposer is asked: the current text, how it did, what was tried and rejected, and how to answer."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from assay.optimize.journal import ONE, Texts
 CURRENT, RESULTS = "<curr_param>", "<side_info>"
 """Where your own template has the current text and the results, by the names that GEPA gave them."""
 _LONGEST_ATTEMPT = 600
+REMEMBER = 3
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
 
@@ -33,8 +34,8 @@ class ReflectionSettings(Struct, frozen=True, kw_only=True):
     """The whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
     feedback_characters: int = ROOM
     """Of one example."""
-    remember: int = 3
-    """So many rejected rewritings of the same text are shown."""
+    remember: int = REMEMBER
+    """How many rejected rewritings of the same text are shown."""
 
 
 class RejectedText(Struct, frozen=True, kw_only=True):
@@ -131,8 +132,8 @@ def _tried(rejected: Sequence[RejectedText]) -> str:
 @lru_cache(maxsize=128)  # each is shown with every rewriting of its parent until others take its place
 def _change(each: RejectedText) -> str:
     lines = list(difflib.unified_diff(each.before.splitlines(), each.after.splitlines(), lineterm="", n=0))[2:]
-    said = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
-    return said if len(said) <= _LONGEST_ATTEMPT else f"{said[:_LONGEST_ATTEMPT]}…"
+    change = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
+    return change if len(change) <= _LONGEST_ATTEMPT else f"{change[:_LONGEST_ATTEMPT]}…"
 
 
 def _answer_format(fence: str) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.core.types import Failure
 from assay.costs.spending import Cost, Spent, spent_in_words
 from assay.optimize.budget import CallEstimate
-from assay.optimize.candidates import Found, Rejected, Search
+from assay.optimize.candidates import Accepted, Rejected, Search
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
@@ -118,7 +118,7 @@ class ExampleOutcomes(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """Everything `assay optimize` says; `summary.json` is this record."""
+    """Everything `assay optimize` reports; `summary.json` is this record."""
 
     schema: str
     fingerprint: str
@@ -131,7 +131,7 @@ class Result(Struct, frozen=True, kw_only=True):
     stop_reason: str
     stopped: str
     problem: str | None
-    """Why the search cannot be trusted to have done its work; None when nothing speaks against it."""
+    """Why the search did not do its work, or may not have; None when nothing went wrong."""
     verdict: str
     better: bool | None
     """Whether the best text is better than the seed on data that nothing was selected on; None when unknown."""
@@ -201,14 +201,14 @@ def comparison(
     else:
         # equal records are not independent
         records = [pair[2] for pair in pairs]
-        found = compare(before, after, groups=records if len(set(records)) < len(records) else None, level=level)
+        compared = compare(before, after, groups=records if len(set(records)) < len(records) else None, level=level)
         sure = {
-            "verdict": verdict(found),
-            "is_better": is_better(found),
-            "low": found.interval.low,
-            "high": found.interval.high,
-            "p_value": found.p_value,
-            "signature": found.signature,
+            "verdict": verdict(compared),
+            "is_better": is_better(compared),
+            "low": compared.interval.low,
+            "high": compared.interval.high,
+            "p_value": compared.p_value,
+            "signature": compared.signature,
         }
     return Comparison(
         seed=measure(seed),
@@ -223,27 +223,25 @@ def comparison(
     )
 
 
-def is_better(found: PairedComparison) -> bool | None:
-    if found.difference is None or found.p_value is None:
+def is_better(compared: PairedComparison) -> bool | None:
+    if compared.difference is None or compared.p_value is None:
         return None
-    return found.difference > 0 and found.p_value < 1.0 - found.interval.level
+    return compared.difference > 0 and compared.p_value < 1.0 - compared.interval.level
 
 
-def verdict(found: PairedComparison) -> str:
+def verdict(compared: PairedComparison) -> str:
     """Better, worse or no evidence, in a sentence with its interval."""
-    difference, low, high = found.difference, found.interval.low, found.interval.high
-    if difference is None or found.p_value is None:
-        return f"nothing to compare: {found.reason or 'no example was scored under both texts'}"
-    if not found.wins and not found.losses:
-        return f"no evidence of improvement: no score changed, {found.n} examples"
-    level = found.interval.level
-    sure = (
-        f"p = {found.p_value:.2g}" if low is None or high is None else f"{level * 100:g} % CI {low:.4g} to {high:.4g}"
-    )
-    if found.p_value < 1.0 - level:
+    difference, low, high = compared.difference, compared.interval.low, compared.interval.high
+    p_value, level = compared.p_value, compared.interval.level
+    if difference is None or p_value is None:
+        return f"nothing to compare: {compared.reason or 'no example was scored under both texts'}"
+    if not compared.wins and not compared.losses:
+        return f"no evidence of improvement: no score changed, {compared.n} examples"
+    sure = f"p = {p_value:.2g}" if low is None or high is None else f"{level * 100:g} % CI {low:.4g} to {high:.4g}"
+    if p_value < 1.0 - level:
         word = "better" if difference > 0 else "worse"
-        return f"{word} by {abs(difference):.4g}, {sure}, {found.n} examples"
-    return f"no evidence of improvement: changed by {difference:+.4g}, {sure}, {found.n} examples"
+        return f"{word} by {abs(difference):.4g}, {sure}, {compared.n} examples"
+    return f"no evidence of improvement: changed by {difference:+.4g}, {sure}, {compared.n} examples"
 
 
 def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | None) -> str:
@@ -264,9 +262,9 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
     )
 
 
-def lineage(found: Sequence[Found]) -> list[KeptCandidate]:
+def lineage(kept: Sequence[Accepted]) -> list[KeptCandidate]:
     """Every kept candidate with its diff against its parent."""
-    texts = {each.number: candidate_of(each.texts) for each in found}
+    texts = {each.number: candidate_of(each.texts) for each in kept}
     return [
         KeptCandidate(
             number=each.number,
@@ -281,7 +279,7 @@ def lineage(found: Sequence[Found]) -> list[KeptCandidate]:
             components=each.texts if len(each.texts) > 1 else {},
             merged_with=each.merged_with,
         )
-        for each in found
+        for each in kept
     ]
 
 
@@ -295,21 +293,17 @@ def unified(before: str, after: str, before_name: object, after_name: object) ->
 
 
 def problem_of(
-    found: Search, proposer_failure: Failure | None, unresolved: int, messages: dict[str, str]
+    state: Search, proposer_failure: Failure | None, unresolved: int, messages: dict[str, str]
 ) -> str | None:
     """What a reader must know before anything else."""
     last = f" The last one: {next(reversed(messages.values()))}" if messages else ""
-    if found.stop_reason == "proposer_failed" and proposer_failure is not None:
+    if state.stop_reason == "proposer_failed" and proposer_failure is not None:
         return f"the proposer failed: {proposer_failure.message}"
-    if found.stop_reason == "evaluator_failed":
+    if state.stop_reason == "evaluator_failed":
         return f"the evaluator kept failing.{last}"
-    if not found.proposals and found.stop_reason not in (
-        "target_reached",
-        "interrupted",
-        "spent",
-    ):
+    if not state.proposals and state.stop_reason not in ("target_reached", "interrupted", "spent"):
         return "not a single usable proposal was made, so nothing was searched"
-    if found.stop_reason == "repeating" and found.tried_nothing_new:
+    if state.stop_reason == "repeating" and state.tried_nothing_new:
         return "the proposer only gave the seed back, so nothing was searched"
     if unresolved:
         count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"

@@ -21,14 +21,9 @@ from assay.costs.spending import total_cost
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import in_words, preflight
 from assay.optimize.budget import CallEstimate
-from assay.optimize.candidates import Found, Search, by_bad_luck
+from assay.optimize.candidates import Accepted, Search, by_bad_luck
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
-from assay.optimize.engine import (
-    SearchLimits,
-    engine_version,
-    require_engine,
-    search,
-)
+from assay.optimize.engine import SearchLimits, engine_version, require_engine, search
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure, SearchEnded
 from assay.optimize.events import Events, listeners_of
 from assay.optimize.feedback import output_of
@@ -79,7 +74,7 @@ async def aoptimize(
     """Search for a better text, or resume the search that the folder holds.
 
     `propose` writes the texts instead of a model, which may then be None. `listeners` (those of runs that have a
-    `search_event`) and `on_event` hear of each event as it happens, in threads of their own. `UsageError` for what is
+    `search_event`) and `on_event` receive each event as it happens, in threads of their own. `UsageError` for what is
     wrong before it begins, `EvaluatorError` when the evaluator fails its preflight.
     """
     progress = progress or SearchProgress()
@@ -153,7 +148,7 @@ def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Pro
         progress.say(
             f"held out: {sets.held_out} of {sets.held_out + left} records of the {sets.source}, for the verdict"
         )
-    if sets.why_none_held_out and sets.why_none_held_out != REFUSED:  # who refused it knows
+    if sets.why_none_held_out and sets.why_none_held_out != REFUSED:  # --holdout 0 needs no warning
         progress.warn(f"nothing is held out ({sets.why_none_held_out}), so there will be no verdict; see --testset")
     if warning := planned.warning():
         progress.warn(warning)
@@ -214,42 +209,42 @@ class _Work:
         )
 
     async def run(self, folder: Path, planned: CallEstimate, run_fingerprint: str) -> Result:
-        found = Search(self._news, self._settings.strategy.chosen_by)
+        state = Search(self._news, self._settings.strategy.chosen_by)
         (folder / "engine.log").unlink(missing_ok=True)  # of an earlier process, or a link that came with the folder
         with (folder / "engine.log").open("x", encoding="utf-8") as log:
             try:
                 seed = dict(self._settings.texts or await self._first_draft())
                 if self._demonstrations is not None:
                     seed[COMPONENT] = self._demonstrations.first()
-                await self._ask.run(partial(self._search, seed, found, log))
+                await self._ask.run(partial(self._search, seed, state, log))
             except SearchEnded:
-                found.stop_reason = self._why_ended()
-        if not found.found:
+                state.stop_reason = self._why_ended()
+        if not state.kept:
             self._refuse_without_a_score()
-        if found.stop_reason == "repeating":
-            self._journal.add(SearchEntry(kind="repeats", key="", index=found.answers_since_new))
-        await self._resolve(found)
-        tested = await self._test(found)
-        return self._result(found, tested, planned, run_fingerprint)
+        if state.stop_reason == "repeating":
+            self._journal.add(SearchEntry(kind="repeats", key="", index=state.answers_since_new))
+        await self._resolve(state)
+        tested = await self._test(state)
+        return self._result(state, tested, planned, run_fingerprint)
 
-    async def _resolve(self, found: Search) -> None:
+    async def _resolve(self, state: Search) -> None:
         """Ask once more for the few evaluations of kept texts that failed, before the best one is chosen."""
-        if found.stop_reason in ("interrupted", "spent", "evaluator_away", "evaluator_failed"):
+        if state.stop_reason in ("interrupted", "spent", "evaluator_away", "evaluator_failed"):
             return
         resolved = []
-        for each in found.found:
+        for each in state.kept:
             if by_bad_luck(each):
                 pairs = [(each.texts, example) for example in self._sets.valset]
                 try:
                     outcomes = await self._evaluations.evaluate(pairs, counted=False)
                 except SearchEnded:
-                    found.stop_reason = self._why_ended()
+                    state.stop_reason = self._why_ended()
                     return
                 each = msgspec.structs.replace(each, outcomes=outcomes)  # noqa: PLW2901 - the same candidate, known better
             resolved.append(each)
-        found.choose_again(resolved)
+        state.choose_again(resolved)
 
-    def _search(self, seed: Texts, found: Search, log: IO[str]) -> None:
+    def _search(self, seed: Texts, state: Search, log: IO[str]) -> None:
         settings = self._settings
         search(
             seed,
@@ -271,7 +266,7 @@ class _Work:
             remember=settings.remember,
             ask=self._ask,
             log=log,
-            result=found,
+            result=state,
         )
 
     def _why_ended(self) -> str:
@@ -297,22 +292,22 @@ class _Work:
             raise UsageError(f"the proposer wrote no first text: {reasons[-1] if reasons else 'it said nothing'}")
         return {ONE: text}
 
-    def _news(self, found: Search) -> None:
-        best = found.best.mean if found.found else None
-        self._progress.step(calls=self._evaluations.calls, budget=self._settings.budget, best=best, last=found.last)
-        self._events.tell("step", calls=self._evaluations.calls, best=best, last=found.last)
+    def _news(self, state: Search) -> None:
+        best = state.best.mean if state.kept else None
+        self._progress.step(calls=self._evaluations.calls, budget=self._settings.budget, best=best, last=state.last)
+        self._events.tell("step", calls=self._evaluations.calls, best=best, last=state.last)
 
-    async def _test(self, found: Search) -> tuple[list[ScoreOrFailure], list[ScoreOrFailure]] | None:
+    async def _test(self, state: Search) -> tuple[list[ScoreOrFailure], list[ScoreOrFailure]] | None:
         testset = self._sets.testset
-        if not testset or found.stop_reason in ("interrupted", "spent", "evaluator_away"):
+        if not testset or state.stop_reason in ("interrupted", "spent", "evaluator_away"):
             return None
-        what = "held-out records" if self._sets.held_out else "records of the testset"
-        self._progress.say(f"scoring seed and best on the {len(testset)} {what}, outside the budget")
+        records = "held-out records" if self._sets.held_out else "records of the testset"
+        self._progress.say(f"scoring seed and best on the {len(testset)} {records}, outside the budget")
         try:
-            before = await self._on(testset, found.found[0].texts)
-            after = before if found.best is found.found[0] else await self._on(testset, found.best.texts)
+            before = await self._on(testset, state.kept[0].texts)
+            after = before if state.best is state.kept[0] else await self._on(testset, state.best.texts)
         except SearchEnded:
-            found.stop_reason = self._why_ended()
+            state.stop_reason = self._why_ended()
             return None
         return before, after
 
@@ -321,19 +316,19 @@ class _Work:
 
     def _result(
         self,
-        found: Search,
+        state: Search,
         tested: tuple[list[ScoreOrFailure], list[ScoreOrFailure]] | None,
         planned: CallEstimate,
         run_fingerprint: str,
     ) -> Result:
-        best, seed, sets = found.best, found.found[0], self._sets
-        stop_reason = found.stop_reason or "interrupted"
+        best, seed, sets = state.best, state.kept[0], self._sets
+        stop_reason = state.stop_reason or "interrupted"
         spent = self._money.spent()
         valset = comparison(sets.valset, seed.outcomes, best.outcomes, selected_on=True)
         testset = comparison(sets.testset, *tested, selected_on=False) if tested else None
         on_testset = [outcome for each in tested or () for outcome in each]
         failed_on_testset = sum(outcome.failure is not None for outcome in on_testset)
-        unresolved = sum(each.failed for each in found.found) + failed_on_testset
+        unresolved = sum(each.failed for each in state.kept) + failed_on_testset
         used = self._evaluations
         return Result(
             schema=SCHEMA,
@@ -345,7 +340,7 @@ class _Work:
             selected_on=sets.selected_on,
             stop_reason=stop_reason,
             stopped=STOPPED.get(stop_reason, stop_reason),
-            problem=self._stop.reason or problem_of(found, self._proposer.failure, unresolved, used.messages),
+            problem=self._stop.reason or problem_of(state, self._proposer.failure, unresolved, used.messages),
             verdict=overall_verdict(sets, valset, testset),
             better=testset.is_better if testset else None,
             best=str(candidate_of(best.texts)),
@@ -354,7 +349,7 @@ class _Work:
             best_is_seed=best is seed,
             best_components=best.texts if len(best.texts) > 1 else {},
             seed_components=seed.texts if len(seed.texts) > 1 else {},
-            proposals=self._proposal_counts(found),
+            proposals=self._proposal_counts(state),
             unusable=dict(sorted(self._proposer.unusable.items())),
             evaluator_failures=dict(sorted(used.failures.items())),
             failure_messages=dict(sorted(used.messages.items())),
@@ -366,9 +361,9 @@ class _Work:
             valset=valset,
             testset=testset,
             held_out=sets.held_out,
-            lineage=lineage(found.found),
-            rejected=found.rejected,
-            front=self._front(found.found),
+            lineage=lineage(state.kept),
+            rejected=state.rejected,
+            front=self._front(state.kept),
             examples=[
                 *_outcomes(sets.valset, seed.outcomes, best.outcomes),
                 *(_outcomes(sets.testset, *tested) if tested else ()),
@@ -378,12 +373,12 @@ class _Work:
             cost=total_cost([row.cost for row in spent]),
         )
 
-    def _proposal_counts(self, found: Search) -> dict[str, int]:
+    def _proposal_counts(self, state: Search) -> dict[str, int]:
         return {
-            "made": found.proposals,
-            "accepted": len(found.found) - 1,
-            "rejected": len(found.rejected),
-            "repeated": found.repeated,
+            "made": state.proposals,
+            "accepted": len(state.kept) - 1,
+            "rejected": len(state.rejected),
+            "repeated": state.repeated,
             "unusable": sum(self._proposer.unusable.values()),
         }
 
@@ -398,10 +393,10 @@ class _Work:
             "retries": used.retries,
         }
 
-    def _front(self, found: Sequence[Found]) -> Any:
-        kept = {each.number: (each.texts, each.outcomes) for each in found}
+    def _front(self, candidates: Sequence[Accepted]) -> Any:
+        by_number = {each.number: (each.texts, each.outcomes) for each in candidates}
         strategy = self._settings.strategy
-        return pareto_front(kept, strategy.objectives, strategy.chosen_by)
+        return pareto_front(by_number, strategy.objectives, strategy.chosen_by)
 
     def _row(self, entry: SearchEntry) -> EvaluationRow:
         return EvaluationRow(

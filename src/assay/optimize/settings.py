@@ -1,4 +1,4 @@
-"""Everything a search is asked to do, what of it makes it this search, and what cannot be asked for."""
+"""The settings of a search: what identifies it, what may change when it is resumed, and what is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.optimize.constraints import Constraints
 from assay.optimize.engine import SearchStrategy, engine_version
 from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
-from assay.optimize.reflection import ReflectionSettings, check_template
+from assay.optimize.reflection import REMEMBER, ReflectionSettings, check_template
 from assay.optimize.sets import HOLDOUT, SearchSets, make_sets
 
 MINIBATCH = 3
@@ -40,16 +40,16 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     background: str = ""
     template: str | None = None
     feedback_characters: int = ROOM
-    remember: int = 3
+    remember: int = REMEMBER
     score_range: ScoreRange = "unit"
     task_model: str | None = None
     constraints: Constraints = Constraints()
     random_seed: int = 0
     minibatch: int = MINIBATCH
     repeat: int = 1
-    """So often every evaluation is made; its score is the mean."""
+    """How often every evaluation is made; its score is the mean."""
     demonstrations: int = 0
-    """So many examples of the dataset are shown in the text, as a component that is searched too."""
+    """How many examples of the dataset are shown in the text, as a component that is searched too."""
     strategy: SearchStrategy = SearchStrategy()
     proposer_request: Request = Request()
     """Temperature, length and seed of the proposer's answers."""

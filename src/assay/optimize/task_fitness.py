@@ -85,13 +85,13 @@ class TaskFitness:
         """The candidate the tasks amount to as they are: what a search starts from when no seed is given."""
         if not self._places:
             return PLACE
-        found = {}
+        prompts = {}
         for name, place in self._places.items():
             texts = {_text_at(definition, place) for definition in self._definitions.values()}
             if len(texts) != 1:
                 raise UsageError("the tasks begin with different prompts; give a seed that is to replace them all")
-            found[name] = texts.pop()
-        return found[""] if list(found) == [""] else found
+            prompts[name] = texts.pop()
+        return prompts[""] if list(prompts) == [""] else prompts
 
     def _records(self) -> Any:
         for name, task in self._tasks.items():
@@ -191,14 +191,14 @@ def _measure(definition: TaskDefinition) -> Measure:
 
 
 def _text_at(definition: TaskDefinition, path: Sequence[str]) -> str:
-    found = _at(definition.solver.options, path)
-    if not isinstance(found, str):
+    text = _at(definition.solver.options, path)
+    if not isinstance(text, str):
         place = ".".join(path)
         raise UsageError(
-            f"--prompt-at {place}: there is no text in task `{definition.name}`, but {kind_of(found)}; "
+            f"--prompt-at {place}: there is no text in task `{definition.name}`, but {kind_of(text)}; "
             "name the text itself, such as input_builder.input_messages.0.content"
         )
-    return found
+    return text
 
 
 def _at(options: Any, path: Sequence[str]) -> Any:

@@ -5,12 +5,12 @@ Judges and tasks have these layers around their models already; this is for serv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
 from assay.core.errors import FailureError
 from assay.core.run import Stop
-from assay.core.seams import Capabilities
+from assay.core.seams import Capabilities, Model
 from assay.core.types import Completion, Request
 from assay.evaluators.http_service import HttpEvaluator
 from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError
@@ -44,15 +44,17 @@ class PatientEvaluator:
     def identity(self) -> dict[str, Any]:
         return self._evaluator.identity
 
-    async def __call__(
+    def __call__(
         self, candidate: str, example: Mapping[str, Any] | None = None, task_model: str | None = None
-    ) -> Evaluation:
+    ) -> Coroutine[Any, Any, Evaluation]:
         if self._waiting is None:
             self.made += 1
-            return await self._evaluator(candidate, example, task_model)
-        request = _Asked(candidate=candidate, example=example, task_model=task_model)
+            return self._evaluator(candidate, example, task_model)
+        return self._patiently(self._waiting, _Asked(candidate=candidate, example=example, task_model=task_model))
+
+    async def _patiently(self, service: Model, request: _Asked) -> Evaluation:
         try:
-            answer = await self._waiting.generate(request)
+            answer = await service.generate(request)
         except FailureError as error:
             seen = error.__cause__  # the layers report how often they tried, without the side info
             side_info = seen.side_info if isinstance(seen, EvaluatorError) else {}
@@ -62,9 +64,11 @@ class PatientEvaluator:
     async def close(self) -> None:
         await self._evaluator.close()
 
-    async def ask(self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> Evaluation:
+    def ask(
+        self, candidate: str, example: Mapping[str, Any] | None, task_model: str | None
+    ) -> Coroutine[Any, Any, Evaluation]:
         self.made += 1
-        return await self._evaluator(candidate, example, task_model)
+        return self._evaluator(candidate, example, task_model)
 
 
 class _Asked(Request, frozen=True, kw_only=True):

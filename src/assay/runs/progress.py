@@ -136,32 +136,35 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
     def __enter__(self) -> None:
         if not _loop_is_ours.get():
             return
-        loop = asyncio.get_running_loop()
-        now = self._stop.now
-        for number, act in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, now), (signal.SIGHUP, now)):
-            before = signal.getsignal(number)
-            if number == signal.SIGHUP and before is signal.SIG_IGN:
-                continue  # `nohup`
-            try:
-                # which also wakes a loop that is just falling asleep, or whose signal another thread was given
-                loop.add_signal_handler(number, act)
-            except (ValueError, RuntimeError):
-                return  # not the main thread: the embedding program keeps the signals
-            signal.signal(number, self._count)
-            self._before[number] = before
+        self._loop = asyncio.get_running_loop()
+        handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before: dict[int, Any] = {number: signal.getsignal(number) for number in handled}
+        if before[signal.SIGHUP] is signal.SIG_IGN:
+            del before[signal.SIGHUP]  # `nohup`
+        try:
+            # a handler of the loop for one signal, and each of them wakes it: also a loop that is just falling asleep,
+            # or one whose signal another thread was given
+            self._loop.add_signal_handler(signal.SIGINT, lambda: None)
+        except (ValueError, RuntimeError):
+            return  # not the main thread: the embedding program keeps the signals
+        for number in before:
+            signal.signal(number, self._handle)
+        self._before = before
 
     def __exit__(self, *error: object) -> None:
+        if self._before:
+            self._loop.remove_signal_handler(signal.SIGINT)
         for number, before in self._before.items():
-            asyncio.get_running_loop().remove_signal_handler(number)
             signal.signal(number, before)
 
-    def _count(self, number: int, frame: object) -> None:
-        """Called at once, where the loop acts when it has its turn."""
+    def _handle(self, number: int, frame: object) -> None:
+        """Counts at once; what is to be done, the loop does when it has its turn."""
         at_once = number != signal.SIGINT
         self._stop.signals += 2 if at_once else 1
         if self._stop.signals > 2 + at_once:
             kill_every_child()
             os._exit(128 + number)
+        self._loop.call_soon_threadsafe(self._stop.now if at_once else self._interrupt)
 
     def _interrupt(self) -> None:
         if not self._stop.asked:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import Any
+
+from msgspec import Struct
 
 from assay.reports.html.element import VOID, Html, escaped, tag
 
@@ -11,7 +13,7 @@ ELEMENTS = frozenset({"svg", "g", "rect", "line", "path", "circle", "text", "tsp
 """All that a chart is made of; the viewer refuses any other."""
 
 
-class Drawn(NamedTuple):
+class Drawn(Struct, frozen=True, gc=False):
     """One element."""
 
     name: str
@@ -23,8 +25,11 @@ def node(name: str, /, *children: Drawn | str | None, **attributes: str | float 
     """An element; attribute names are written as in Python: `class_`, `stroke_width`, `viewBox`."""
     if name not in ELEMENTS:
         raise ValueError(f"a chart is not made of <{name}>")
-    known = {_name(key): _text(value) for key, value in attributes.items() if value is not None}
-    return Drawn(name, known, tuple([child for child in children if child is not None]))
+    texts: dict[str, str] = {}
+    for key, value in attributes.items():
+        if value is not None:
+            texts[_name(key)] = value if isinstance(value, str) else _number(value)
+    return Drawn(name, texts, tuple([child for child in children if child is not None]))
 
 
 def markup(found: Drawn | str) -> Html:
@@ -32,14 +37,13 @@ def markup(found: Drawn | str) -> Html:
     return tag("text", found) if isinstance(found, str) else Html(_markup(found))
 
 
-def _markup(found: Drawn | str) -> str:
-    if isinstance(found, str):
-        return escaped(found)
-    name, attributes, children = found
-    said = "".join([f' {key}="{escaped(value)}"' for key, value in attributes.items()])
-    if not children and name in VOID:
-        return f"<{name}{said}/>"
-    return f"<{name}{said}>{''.join(map(_markup, children))}</{name}>"
+def _markup(drawn: Drawn) -> str:
+    name = drawn.name
+    attributes = "".join([f' {key}="{escaped(value)}"' for key, value in drawn.attributes.items()])
+    if not drawn.children and name in VOID:
+        return f"<{name}{attributes}/>"
+    within = [escaped(child) if isinstance(child, str) else _markup(child) for child in drawn.children]
+    return f"<{name}{attributes}>{''.join(within)}</{name}>"
 
 
 def plain(found: Drawn | str) -> Any:
@@ -54,8 +58,7 @@ def _name(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
 
 
-def _text(value: str | float) -> str:
-    if isinstance(value, str):
-        return value
+@lru_cache(maxsize=4096)  # a mark has its place and its size several times
+def _number(value: float) -> str:
     text = f"{value:.2f}"
     return text if text[-1] != "0" else text.rstrip("0").rstrip(".")

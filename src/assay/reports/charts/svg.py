@@ -6,11 +6,10 @@ Each mark is a group with a title, so a browser shows what it stands for without
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import NamedTuple
 
-from assay.reports.charts.chart import AnyMark, Area, Bands, Bar, Chart, Curve, Dot, MarkBase, Scale, Tile
+from assay.reports.charts.chart import AnyMark, Area, Bands, Bar, Chart, Curve, Direction, Dot, MarkBase, Scale, Tile
 from assay.reports.charts.colours import colour_of, shape_of
 from assay.reports.charts.drawn import Drawn, node
 from assay.reports.charts.ticks import ticks_of
@@ -35,36 +34,40 @@ class Frame(NamedTuple):
     bottom: float
 
 
-class _Places(NamedTuple):
+class _Places:
     """From values to pixels."""
 
-    chart: Chart
-    frame: Frame
-    rows: list[float]
-    """The middles of the rows, where y is made of bands."""
-    row: float
-    """How high a row is."""
-    width: float
-    """Of the whole drawing."""
-    tile_texts: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def column(self) -> float:
+    def __init__(self, chart: Chart, frame: Frame, rows: list[float], row: float, width: float) -> None:
+        self.chart = chart
+        self.frame = frame
+        self.rows = rows
+        """The middles of the rows, where y is made of bands."""
+        self.row = row
+        """How high a row is."""
+        self.width = width
+        """Of the whole drawing."""
+        self.x = _pixels(chart.x, frame.left, frame.right)
+        self.y = self._y_of_row if isinstance(chart.y, Bands) else _pixels(chart.y, frame.bottom, frame.top)
+        count = len(chart.x.names) if isinstance(chart.x, Bands) else 1
+        self.column = (frame.right - frame.left) / max(count, 1)
         """How wide a column is, where x is made of bands."""
-        count = len(self.chart.x.names) if isinstance(self.chart.x, Bands) else 1
-        return (self.frame.right - self.frame.left) / max(count, 1)
+        self.tile_texts = _tile_texts(chart, self.column - 4.0)
 
-    def x(self, value: float) -> float:
-        left, right = self.frame.left, self.frame.right
-        if isinstance(self.chart.x, Bands):
-            return left + (right - left) * (value + 0.5) / max(len(self.chart.x.names), 1)
-        return left + (right - left) * _share(self.chart.x, value)
+    def _y_of_row(self, value: float) -> float:
+        place = min(max(math.floor(value + 0.5), 0), len(self.rows) - 1)
+        return self.rows[place] + (value - place) * self.row
 
-    def y(self, value: float) -> float:
-        if isinstance(self.chart.y, Bands):
-            place = min(max(math.floor(value + 0.5), 0), len(self.rows) - 1)
-            return self.rows[place] + (value - place) * self.row
-        return self.frame.bottom - (self.frame.bottom - self.frame.top) * _share(self.chart.y, value)
+
+def _pixels(direction: Direction, start: float, end: float) -> Callable[[float], float]:
+    """Where a value of a direction lies between two pixels."""
+    length = end - start
+    if isinstance(direction, Bands):
+        count = max(len(direction.names), 1)
+        return lambda value: start + length * (value + 0.5) / count
+    low, high = direction.low, direction.high
+    if direction.log:
+        return lambda value: start + length * (math.log(min(max(value, low), high) / low) / math.log(high / low))
+    return lambda value: start + length * ((min(max(value, low), high) - low) / (high - low))
 
 
 def wide(chart: Chart) -> Drawn:
@@ -75,13 +78,12 @@ def draw(chart: Chart, width: float) -> Drawn:
     """The whole chart."""
     legend, legend_height = _legend(chart, width)
     places = _layout(chart, width, legend_height + 6.0)
-    places = places._replace(tile_texts=_tile_texts(chart, places.column - 4.0))
     height = places.frame.bottom + _foot(chart)
     parts: list[Drawn] = [*legend]
     parts += _across(places, chart.x) if isinstance(chart.x, Scale) else _columns(places, chart.x)
     parts += _upwards(places, chart.y) if isinstance(chart.y, Scale) else _names(places, chart.y)
     drawn: list[tuple[float, float, float]] = []
-    parts += [part for mark in sorted(chart.marks, key=_layer) for part in _mark(places, mark, drawn)]
+    parts += [_mark(places, mark, drawn) for mark in sorted(chart.marks, key=_layer)]
     return node(
         "svg",
         node("title", chart.title),
@@ -91,13 +93,6 @@ def draw(chart: Chart, width: float) -> Drawn:
         role="group",
         aria_label=chart.title,
     )
-
-
-def _share(scale: Scale, value: float) -> float:
-    inside = min(max(value, scale.low), scale.high)
-    if scale.log:
-        return math.log(inside / scale.low) / math.log(scale.high / scale.low)
-    return (inside - scale.low) / (scale.high - scale.low)
 
 
 def _layout(chart: Chart, width: float, top: float) -> _Places:
@@ -246,15 +241,18 @@ def _columns(places: _Places, bands: Bands) -> list[Drawn]:
     return parts
 
 
+_LAYERS: dict[type, int] = {Area: 0, Bar: 1, Tile: 1, Curve: 2, Dot: 3}
+
+
 def _layer(mark: AnyMark) -> int:
     """Areas lie under lines, lines under dots."""
-    return {Area: 0, Bar: 1, Tile: 1, Curve: 2, Dot: 3}[type(mark)]
+    return _LAYERS[type(mark)]
 
 
-def _mark(places: _Places, mark: AnyMark, texts: list[tuple[float, float, float]]) -> Iterable[Drawn]:
+def _mark(places: _Places, mark: AnyMark, texts: list[tuple[float, float, float]]) -> Drawn:
     parts = _parts(places, mark, texts)
     tip = node("title", mark.tip) if mark.tip else None
-    yield node("g", tip, *parts, class_=_classes(places.chart, mark), data_link=mark.link or None)
+    return node("g", tip, *parts, class_=_classes(places.chart, mark), data_link=mark.link or None)
 
 
 def _parts(places: _Places, mark: AnyMark, texts: list[tuple[float, float, float]]) -> list[Drawn]:
@@ -281,11 +279,12 @@ def _dot(places: _Places, mark: Dot, texts: list[tuple[float, float, float]]) ->
     parts = []
     if mark.x_interval is not None:
         low, high = (places.x(each) for each in mark.x_interval)
-        parts.append(node("path", d=f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8"))
+        whiskers = f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8"
+        parts.append(node("path", d=whiskers, class_="m-span"))
     if mark.y_interval is not None:
         low, high = (places.y(each) for each in mark.y_interval)
-        parts.append(node("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"))
-    parts = [part._replace(attributes={**part.attributes, "class": "m-span"}) for part in parts]
+        whiskers = f"M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"
+        parts.append(node("path", d=whiskers, class_="m-span"))
     slot = places.chart.colours.get(mark.series, 0)
     parts.append(_sign(slot, x, y, 4.8 * mark.size, hollow=mark.hollow))
     # a finger or a pointer needs a larger target than the sign
@@ -396,7 +395,7 @@ def _sign(slot: int, x: float, y: float, size: float, *, hollow: bool) -> Drawn:
 
 def _classes(chart: Chart, mark: MarkBase) -> str:
     colour = _colour(chart.colours[mark.series]) if mark.series in chart.colours else ""
-    return " ".join(part for part in ("m", colour, mark.tone) if part)
+    return " ".join([part for part in ("m", colour, mark.tone) if part])
 
 
 def _colour(slot: int) -> str:

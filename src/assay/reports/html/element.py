@@ -50,26 +50,26 @@ def raw(markup: str) -> Html:
 def _child(child: Child) -> str:
     if type(child) is Html:
         return child
-    if isinstance(child, str):
-        return _short_text(child) if len(child) < _SHORT else escaped(child)
+    if isinstance(child, str):  # as `escaped` does, without a call for each of thousands
+        return _escaped_short(child) if len(child) < _SHORT else _escaped(child)
     return "" if child is None else "".join(map(_child, child))
-
-
-_SHORT = 60
-
-
-@lru_cache(maxsize=4096)
-def _short_text(text: str) -> str:
-    """Headings, labels and numbers repeat on a page."""
-    return escaped(text)
-
-
-_TO_ESCAPE = re.compile(f"[&<>\"'{INVISIBLE}]")
 
 
 def escaped(text: str) -> str:
     """Text as it stands in markup, between elements and in attributes."""
+    return _escaped_short(text) if len(text) < _SHORT else _escaped(text)
+
+
+_SHORT = 60
+_TO_ESCAPE = re.compile(f"[&<>\"'{INVISIBLE}]")
+
+
+def _escaped(text: str) -> str:
     return escape(printable(text), quote=True) if _TO_ESCAPE.search(text) else text
+
+
+_escaped_short = lru_cache(maxsize=4096)(_escaped)
+"""Headings, labels and numbers repeat on a page."""
 
 
 # a page has a handful of attributes, thousands of times; 1 and True are not the same one

@@ -33,12 +33,9 @@ _WRITTEN = re.compile(r'<pre class="written">([^<]*)</pre>')
 
 def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) -> str:
     """A whole document from (anchor, heading, content) sections."""
-    main = tag(
-        "main",
-        [
-            tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
-            for anchor, heading, content in sections
-        ],
+    main = "".join(
+        tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
+        for anchor, heading, content in sections
     )
     scripts = _scripts(main)
     head = tag(
@@ -51,15 +48,20 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("style", raw(style_sheet())),
     )
     links = [tag("a", heading, href=f"#{anchor}") for anchor, heading, _ in sections]
-    body = tag(
-        "body",
+    parts = [
+        '<!doctype html>\n<html lang="en">',
+        head,
+        "<body>",
         tag("header", tag("h1", title), lead),
         tag("nav", links, aria_label="sections"),
+        "<main>",
         main,
+        "</main>",
         tag("footer", "Made by assay. This file needs no network; its scripts serve charts and rendered text."),
-        [tag("script", raw(script)) for script in scripts],
-    )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+        *(tag("script", raw(script)) for script in scripts),
+        "</body></html>\n",
+    ]
+    return "".join(parts)  # once: a page may have megabytes
 
 
 def _scripts(main: str) -> list[str]:
@@ -148,7 +150,7 @@ def listed(sentences: Sequence[Child]) -> Html:
 
 def folded(summary: Child, *content: Child) -> Html:
     """Shown on demand on a screen, always on paper."""
-    return tag("details", tag("summary", summary), inside(content), class_="printed")
+    return tag("details", tag("summary", summary), *content, class_="printed")
 
 
 def prompt_block(text: str | None, longest: int = 2000) -> Html:
