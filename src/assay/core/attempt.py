@@ -69,8 +69,9 @@ async def make_attempt(work: Work, model: Model) -> Record:
 
 def was_made(record: Record) -> bool:
     """Whether there is anything to record: not for an attempt that was abandoned before its first answer."""
-    abandoned = any(failure.kind == INTERRUPTED for failure in record.failures)
-    return not abandoned or record.trace is not None or bool(record.usage)
+    if not record.failures or record.trace is not None or record.usage:
+        return True
+    return all(failure.kind != INTERRUPTED for failure in record.failures)
 
 
 async def score_trace(

@@ -38,7 +38,7 @@ class SingleTurn:
 
 def _with_media(sample: Sample) -> str | list[dict[str, Any]]:
     """The prompt, or parts: it, and the files of `extras.images` and `extras.audio`."""
-    images, sounds = (sample.extras.get(name) for name in ("images", "audio"))
+    images, sounds = sample.extras.get("images"), sample.extras.get("audio")
     if not isinstance(images, list) and not isinstance(sounds, list):
         return sample.prompt
     return [

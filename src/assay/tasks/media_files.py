@@ -80,13 +80,13 @@ class MediaFiles:
         return trace if messages is trace.messages else msgspec.structs.replace(trace, messages=messages)
 
     def messages(self, messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
-        if not any(
-            isinstance(message.content, list) and any(map(file_of, message.content)) for message in messages or ()
+        if messages is None or not any(
+            isinstance(message.content, list) and any(map(file_of, message.content)) for message in messages
         ):
             return messages
         size = 0
         filled = []
-        for message in messages or ():
+        for message in messages:
             if isinstance(message.content, list):
                 parts = [self._part(part) for part in message.content]
                 size += sum(len(str(part)) for part in parts)
