@@ -21,6 +21,7 @@ from assay.scorers.graded_assertions import Graded, Graders
 from assay.scorers.json_schema import conforms
 from assay.scorers.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
 from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
+from assay.scorers.package_assertions import PACKAGES, check_by_package
 from assay.snippets.programs import Programs
 from assay.wording import shortened
 
@@ -58,12 +59,14 @@ class SampleAssertions:
         graders: Mapping[str, Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
         runs_programs: bool,
+        packages: Mapping[str, str],
         context: BuildContext,
     ) -> None:
         self.name = key
         self._graders = Graders(key, graders, context)
         self._tools = tools
         self._programs = Programs(key, context) if runs_programs else None
+        self._packages = packages
         self._cost_of = context.cost_of
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -125,6 +128,9 @@ class SampleAssertions:
         kind = str(node["type"]).removeprefix(NEGATION)
         if node.get("program"):
             return self._result(node, _by_program(node, await self._run(node["program"], answer, node)))
+        if kind in PACKAGES:
+            found = await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
+            return self._result(node, _negated(node, found))
         if "grader" in node:
             asked = _asked_text(answer.trace)
             found = await self._graders.grade(kind, node, answer.text, asked, answer.sample.row or {})
@@ -156,15 +162,19 @@ class SampleAssertions:
         self, program: Mapping[str, Any], metrics: Mapping[str, float], results: Sequence[_Result], sample: Sample
     ) -> Graded:
         """The result of the author's program over all assertions."""
-        if self._programs is None:
-            raise self._failure("untrusted", "this task does not say that it runs programs")
         parts = [{"pass": each.passed, "score": each.score, "reason": ""} for each in results]
         context = {"threshold": sample.extras.get("threshold"), "componentResults": parts}
-        return _by_program({"type": "", "program": program}, await self._programs.run(program, metrics, context))
+        return _by_program(
+            {"type": "", "program": program}, await self._allowed_programs.run(program, metrics, context)
+        )
 
-    async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
+    @property
+    def _allowed_programs(self) -> Programs:
         if self._programs is None:
             raise self._failure("untrusted", "this task does not say that it runs programs")
+        return self._programs
+
+    async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
         variables = answer.sample.row or {}
         context = {
             "prompt": _asked_text(answer.trace),
@@ -174,7 +184,7 @@ class SampleAssertions:
             "providerResponse": {"output": answer.output},
             **({"config": node["config"]} if node.get("config") is not None else {}),
         }
-        return await self._programs.run(program, answer.output, context)
+        return await self._allowed_programs.run(program, answer.output, context)
 
     def _looked_up(self, node: Mapping[str, Any], answer: LookedAt) -> Graded:
         kind = str(node["type"]).removeprefix(NEGATION)
@@ -208,14 +218,16 @@ def sample_assertions(
     tools: Sequence[Mapping[str, Any]] = (),
     python_snippet: str | None = None,
     node_program: str | None = None,
+    packages: Mapping[str, str] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> SampleAssertions:
     """The assertions of each sample (`extras.assertions`), weighted and nested: those of promptfoo's tests.
 
     `graders` are the models that some of them call, `tools` what tool calls are checked against; `python_snippet` and
-    `node_program` say which programs of the tests are run.
+    `node_program` say which programs of the tests are run, `packages` the folder above the `node_modules` that holds
+    each npm package.
     """
-    return SampleAssertions(key, graders or {}, tools, bool(python_snippet or node_program), context)
+    return SampleAssertions(key, graders or {}, tools, bool(python_snippet or node_program), packages or {}, context)
 
 
 def _summed(results: Sequence[_Result], threshold: Any) -> tuple[bool, float]:

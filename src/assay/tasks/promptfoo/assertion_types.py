@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from assay.scorers.package_assertions import PACKAGES
+
 PROGRAMS = ("javascript", "python")
 GRADED = ("llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval")
 SIMILAR = ("similar", "similar:cosine", "similar:dot", "similar:euclidean")
@@ -9,16 +11,13 @@ REFUSED = {
     "agent-rubric": "it needs an agent as grader",
     "answer-relevance": "it is not computed here",
     "classifier": "it needs a classification model",
-    "contains-sql": "it needs promptfoo's own SQL parser; use `javascript` with a file that asks `node-sql-parser`",
     "context-faithfulness": "use the scorer `rag_checker` in a task of assay's own",
     "context-recall": "use the scorer `rag_checker` in a task of assay's own",
     "context-relevance": "use the scorer `rag_checker` in a task of assay's own",
     "conversation-relevance": "it needs the turns of a conversation",
     "guardrails": "it needs what a provider's own guardrails said",
     "human": "a person's verdict belongs to the viewer's marks",
-    "is-sql": "it needs promptfoo's own SQL parser; use `javascript` with a file that asks `node-sql-parser`",
     "max-score": "it compares the answers of several models",
-    "meteor": "it needs WordNet; use `rouge-n`, `bleu` or `similar`, or `python` with a file that asks `nltk`",
     "moderation": "it needs a moderation service",
     "perplexity": "answers are asked for without likelihoods",
     "perplexity-score": "answers are asked for without likelihoods",
@@ -44,7 +43,7 @@ CHECKED = (
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason",
     "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
-    *PROGRAMS, *GRADED, *SIMILAR,
+    *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)
 THRESHOLDED = (

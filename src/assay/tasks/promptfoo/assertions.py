@@ -14,9 +14,11 @@ from assay.patterns.javascript import python_pattern
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
 from assay.scorers.json_schema import unsupported
+from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
 from assay.scorers.sample_assertions import NEGATION, SET
 from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
+from assay.tasks.promptfoo.node_packages import NodePackage, find_package
 from assay.tasks.promptfoo.programs import program_file
 from assay.tasks.promptfoo.providers import MappedProvider, read_provider
 
@@ -26,7 +28,7 @@ _FIELDS = {
 }  # fmt: skip
 _NEED_A_VALUE = {
     "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
-    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", *PROGRAMS,
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", *PROGRAMS,
 }  # fmt: skip
 _NEED_A_THRESHOLD = {"cost", "latency"}
 _WITHOUT_NEGATION = {
@@ -47,6 +49,8 @@ class Asserted:
     python: list[str] = field(default_factory=list)
     node: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
+    packages: dict[str, str] = field(default_factory=dict)
+    """The folder above each npm package's `node_modules`."""
 
 
 def read_assertions(
@@ -75,7 +79,8 @@ def _node(
         node = {"type": SET, "assert": [each for each in inner if each is not None]}
     else:
         kind = given["type"].removeprefix(NEGATION)
-        if not _is_checked(config, value, kind) or not config.known(value, _FIELDS, f"an assertion `{given['type']}`"):
+        fields = _FIELDS.union(METEOR_WEIGHTS) if kind == "meteor" else _FIELDS
+        if not _is_checked(config, value, kind) or not config.known(value, fields, f"an assertion `{given['type']}`"):
             return None
         try:
             node = _read(config, value, kind, variables, options, found)
@@ -119,6 +124,8 @@ def _read(
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
+    if kind in PACKAGES:
+        _check_package(config, kind, node.get("value"), found)
     if given.get("transform"):
         node["transform"] = program(config, value.get("transform"), "javascript", {}, found, python="get_transform")
     if given.get("config") is not None:
@@ -200,6 +207,35 @@ def program(
     return named
 
 
+def _check_package(config: Config, kind: str, given: Any, found: Asserted) -> None:
+    """Notes the npm package that decides; `UsageError` where it is missing, or would misread the value."""
+    package = find_package(PACKAGES[kind], config.home)
+    if kind == "meteor":
+        if not given or not all(isinstance(each, str) for each in (given if isinstance(given, list) else [given])):
+            raise UsageError("its value must be a text, or a list of texts")
+    elif given:
+        _check_sql_options(given, package)
+    found.packages[package.name] = str(package.home)
+    found.node.append(f"{package.name} {package.version}")
+
+
+def _check_sql_options(given: Any, package: NodePackage) -> None:
+    if not isinstance(given, dict):
+        raise UsageError("its value must be a mapping")
+    if unknown := sorted(given.keys() - {"databaseType", "allowedTables", "allowedColumns"}):
+        raise UsageError(f"`{unknown[0]}` of its value is not supported")
+    database = given.get("databaseType") or "MySQL"
+    databases = sorted(path.stem for path in package.folder.glob("build/*.js"))
+    if str(database).lower() not in databases:
+        raise UsageError(unknown_name("databaseType", str(database), databases))
+    for name in ("allowedTables", "allowedColumns"):
+        patterns = given.get(name) or []
+        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+            raise UsageError(f"its `{name}` must be a list of texts")
+        for each in patterns:
+            checked_pattern(python_pattern(each))
+
+
 def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], found: Asserted) -> str:
     """The key of the model that grades: the assertion's own, the test's, or the one for all."""
     usual = EMBEDDER if kind in SIMILAR else GRADER
@@ -228,7 +264,7 @@ def _with_numbers(
     config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], found: Asserted
 ) -> dict[str, Any]:
     """The weight, the threshold and the metric, which every assertion may have."""
-    for name in ("weight", "threshold"):
+    for name in ("weight", "threshold", *METEOR_WEIGHTS):
         given = value.content.get(name)
         if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
             given = float(given)
