@@ -48,6 +48,13 @@ def test_tool_calls_are_held_against_the_tools() -> None:
     assert scored(Completion(text="", tool_calls=[call]), contains).values["score"] == 1.0
 
 
+def test_the_f1_of_tools_is_not_inverted_by_a_negation() -> None:
+    call = Completion(text="", tool_calls=[{"type": "function", "function": {"name": "add", "arguments": "{}"}}])
+    half = {"type": "tool-call-f1", "value": "add, sub, mul"}
+    assert scored(call, half).values == {"score": 0.0, "passed": 0.5}
+    assert scored(call, {**half, "type": "not-tool-call-f1"}).values == {"score": 1.0, "passed": 0.5}
+
+
 def program(code: str, language: str = "javascript") -> dict[str, Any]:
     return {"type": language, "value": code, "program": {"language": language, "code": code}}
 

@@ -18,10 +18,10 @@ from assay.core.types import Completion, Failure, Sample, Score, ScoreValue, Tra
 from assay.patterns.matching import PatternTimeoutError
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.graded_assertions import Graded, Graders
-from assay.scorers.json_schema import conforms
 from assay.scorers.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
 from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
 from assay.scorers.package_assertions import PACKAGES, check_by_package
+from assay.scorers.tool_call_assertions import calls_are_valid, tool_call_f1
 from assay.snippets.programs import Programs
 from assay.wording import shortened
 
@@ -29,6 +29,7 @@ SET = "assert-set"
 METRIC = "metric."
 """Before the name of a metric that assertions add up to, among the values of a score."""
 NEGATION = "not-"
+F1 = "tool-call-f1"
 MOST_SHOWN = 200
 
 
@@ -194,7 +195,7 @@ class SampleAssertions:
             if kind == "cost":
                 return self._cost(answer.trace, float(node["threshold"]))
             if kind in _TOOL_CALLS:
-                return _yes(_calls_are_valid(answer.output, self._tools))
+                return _yes(calls_are_valid(answer.output, self._tools))
             return _CHECKS[kind](answer, node)
         except PatternTimeoutError as error:
             raise self._failure("timeout", str(error)) from error
@@ -249,6 +250,8 @@ def _negated(node: Mapping[str, Any], found: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
     if not str(node["type"]).startswith(NEGATION):
         return found
+    if str(node["type"]).endswith(F1):  # which promptfoo does not invert
+        return found._replace(passed=not found.passed)
     score = 1.0 - found.score
     if str(node["type"]).endswith("llm-rubric"):  # a grader may ignore the range in its prompt
         score = min(1.0, max(0.0, score))
@@ -392,28 +395,9 @@ _CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
     "is-html": lambda answer, _: _yes(is_html(answer.text)),
     "contains-html": lambda answer, _: _yes(contains_html(answer.text)),
     "is-refusal": _refusal,
+    F1: lambda answer, node: _share(tool_call_f1(answer.output, node["value"]), node, 1.0),
     "latency": _latency,
     "finish-reason": _finish_reason,
 }
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
-_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason"}
-
-
-def _calls_are_valid(output: Any, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the answer is tool calls, each of a known function with arguments that its schema allows."""
-    calls = output.get("tool_calls") if isinstance(output, dict) else output
-    if not isinstance(calls, list) or not calls:
-        return False
-    schemas = {each["function"]["name"]: each["function"].get("parameters") for each in tools if "function" in each}
-    for call in calls:
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-            return False
-        try:
-            given = json.loads(function["arguments"])
-        except (ValueError, RecursionError):
-            return False
-        schema = schemas.get(function.get("name"))
-        if schema is None or not conforms(given, schema):
-            return False
-    return True
+_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason", F1}

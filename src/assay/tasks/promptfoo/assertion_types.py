@@ -26,7 +26,6 @@ REFUSED = {
     "search-rubric": "it needs a grader that searches the web",
     "select-best": "it compares the answers of several models",
     "skill-used": "it needs the trace of an agent",
-    "tool-call-f1": "it needs the trace of an agent",
     "trace-error-spans": "it needs OpenTelemetry traces",
     "trace-span-count": "it needs OpenTelemetry traces",
     "trace-span-duration": "it needs OpenTelemetry traces",
@@ -41,7 +40,7 @@ REFUSED = {
 CHECKED = (
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with",
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
-    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason",
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
     "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
     *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
-from assay.scorers.sample_assertions import NEGATION, SET
+from assay.scorers.sample_assertions import F1, NEGATION, SET
 from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
 from assay.tasks.promptfoo.node_packages import NodePackage, find_package
@@ -28,7 +28,8 @@ _FIELDS = {
 }  # fmt: skip
 _NEED_A_VALUE = {
     "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
-    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", *PROGRAMS,
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", "tool-call-f1",
+    *PROGRAMS,
 }  # fmt: skip
 _NEED_A_THRESHOLD = {"cost", "latency"}
 _WITHOUT_NEGATION = {
@@ -151,6 +152,8 @@ def _value(config: Config, value: PlacedValue, kind: str, variables: Mapping[str
         if problem := unsupported(schema):
             raise UsageError(f"its schema cannot be checked: {problem}")
         return schema
+    if kind == F1 and not (given and isinstance(given, str | list)):
+        raise UsageError("its value must be the names of tools: a list, or a text with commas")
     if kind == "regex":
         pattern = python_pattern(str(given))
         checked_pattern(pattern)
