@@ -6,6 +6,7 @@ A vendor's own state, without which it refuses the next request (the signature o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from assay.core.types import Message
 
 NATIVE_VENDORS = ("anthropic", "gemini")
 """Whose state is kept by an adapter of ours; a server of OpenAI's protocol is sent back whatever it sent itself."""
+NOT_AN_OBJECT = "INVALID_JSON"
+"""The key that Anthropic's guide (fine-grained tool streaming) wraps the text of broken arguments in."""
 
 
 def message_body(message: Message) -> dict[str, Any]:
@@ -23,7 +26,7 @@ def message_body(message: Message) -> dict[str, Any]:
     if message.name is not None:
         body["name"] = message.name
     if message.tool_calls:
-        body["tool_calls"] = [_without_native_state(call) for call in message.tool_calls]
+        body["tool_calls"] = [_call_body(call) for call in message.tool_calls]
         body["content"] = message.content or None
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
@@ -41,17 +44,17 @@ def with_vendor_state(call: dict[str, Any], vendor: str, state: Any) -> dict[str
 
 
 def call_arguments(text: Any) -> Any:
-    """The arguments of a tool call, which chat servers write as JSON in a text: as they were written.
+    """The arguments of a tool call for vendors that take only an object: as they were written where they are one.
 
-    Vendors that take only an object get a text that is none as the value of one key.
+    Any other text, such as JSON that a limit cut off, is the value of one key.
     """
     if not isinstance(text, str):
         return text or {}
     try:
-        object_or_not = msgspec.json.decode(text or "{}")
+        is_object = isinstance(msgspec.json.decode(text or "{}"), dict)
     except (msgspec.DecodeError, UnicodeError, RecursionError):  # a model wrote it
-        return {"arguments": text}
-    return msgspec.Raw((text or "{}").encode()) if isinstance(object_or_not, dict) else {"arguments": text}
+        is_object = False
+    return msgspec.Raw((text or "{}").encode()) if is_object else {NOT_AN_OBJECT: text}
 
 
 def called_names(messages: Iterable[Message]) -> dict[str, str]:
@@ -69,6 +72,15 @@ def with_tool_results_together(messages: Sequence[Message]) -> list[list[Message
         else:
             groups.append([message])
     return groups
+
+
+def _call_body(call: dict[str, Any]) -> dict[str, Any]:
+    """A call in OpenAI's protocol, which takes arguments as text, whatever it says."""
+    call = _without_native_state(call)
+    function = call.get("function")
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), dict):
+        return call
+    return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 
 
 def _without_native_state(call: dict[str, Any]) -> dict[str, Any]:
