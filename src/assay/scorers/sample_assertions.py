@@ -22,6 +22,7 @@ from assay.scorers.markup_assertions import contains_html, contains_xml, is_html
 from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
 from assay.scorers.package_assertions import PACKAGES, check_by_package
 from assay.scorers.tool_call_assertions import calls_are_valid, tool_call_f1
+from assay.scorers.webhook_assertions import Webhooks
 from assay.snippets.programs import Programs
 from assay.wording import shortened
 
@@ -30,6 +31,7 @@ METRIC = "metric."
 """Before the name of a metric that assertions add up to, among the values of a score."""
 NEGATION = "not-"
 F1 = "tool-call-f1"
+WEBHOOK = "webhook"
 MOST_SHOWN = 200
 
 
@@ -61,6 +63,7 @@ class SampleAssertions:
         tools: Sequence[Mapping[str, Any]],
         runs_programs: bool,
         packages: Mapping[str, str],
+        webhooks: Sequence[str],
         context: BuildContext,
     ) -> None:
         self.name = key
@@ -68,6 +71,7 @@ class SampleAssertions:
         self._tools = tools
         self._programs = Programs(key, context) if runs_programs else None
         self._packages = packages
+        self._webhooks = Webhooks(key, webhooks)
         self._cost_of = context.cost_of
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -94,6 +98,7 @@ class SampleAssertions:
         )
 
     async def aclose(self) -> None:
+        await self._webhooks.aclose()
         if self._programs is not None:
             await self._programs.aclose()
 
@@ -131,6 +136,10 @@ class SampleAssertions:
             return self._result(node, _by_program(node, await self._run(node["program"], answer, node)))
         if kind in PACKAGES:
             found = await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
+            return self._result(node, _negated(node, found))
+        if kind == WEBHOOK:
+            prompt, variables = _asked_text(answer.trace), answer.sample.row or {}
+            found = await self._webhooks.check(str(node["value"]), answer.output, prompt, variables)
             return self._result(node, _negated(node, found))
         if "grader" in node:
             asked = _asked_text(answer.trace)
@@ -220,15 +229,18 @@ def sample_assertions(
     python_snippet: str | None = None,
     node_program: str | None = None,
     packages: Mapping[str, str] | None = None,
+    webhooks: Sequence[str] = (),
     context: BuildContext = NO_CONTEXT,
 ) -> SampleAssertions:
     """The assertions of each sample (`extras.assertions`), weighted and nested: those of promptfoo's tests.
 
     `graders` are the models that some of them call, `tools` what tool calls are checked against; `python_snippet` and
     `node_program` say which programs of the tests are run, `packages` the folder above the `node_modules` that holds
-    each npm package.
+    each npm package, `webhooks` the addresses that are called.
     """
-    return SampleAssertions(key, graders or {}, tools, bool(python_snippet or node_program), packages or {}, context)
+    return SampleAssertions(
+        key, graders or {}, tools, bool(python_snippet or node_program), packages or {}, webhooks, context
+    )
 
 
 def _summed(results: Sequence[_Result], threshold: Any) -> tuple[bool, float]:

@@ -34,14 +34,13 @@ REFUSED = {
     "trajectory:tool-args-match": "it needs the trace of an agent",
     "trajectory:tool-sequence": "it needs the trace of an agent",
     "trajectory:tool-used": "it needs the trace of an agent",
-    "webhook": "it asks a service of one's own",
 }
 """Known there and not here, with what each needs."""
 CHECKED = (
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with",
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
-    "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
+    "webhook",    "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
     *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)

@@ -13,9 +13,10 @@ from assay.core.errors import UsageError
 from assay.patterns.javascript import python_pattern
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
+from assay.redaction import credential_in
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
-from assay.scorers.sample_assertions import F1, NEGATION, SET
+from assay.scorers.sample_assertions import F1, NEGATION, SET, WEBHOOK
 from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
 from assay.tasks.promptfoo.node_packages import NodePackage, find_package
@@ -29,7 +30,7 @@ _FIELDS = {
 _NEED_A_VALUE = {
     "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", "tool-call-f1",
-    *PROGRAMS,
+    "webhook", *PROGRAMS,
 }  # fmt: skip
 _NEED_A_THRESHOLD = {"cost", "latency"}
 _WITHOUT_NEGATION = {
@@ -50,6 +51,7 @@ class Asserted:
     python: list[str] = field(default_factory=list)
     node: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
+    webhooks: list[str] = field(default_factory=list)
     packages: dict[str, str] = field(default_factory=dict)
     """The folder above each npm package's `node_modules`."""
 
@@ -125,6 +127,8 @@ def _read(
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
+    if kind == WEBHOOK:
+        _check_address(node["value"], found)
     if kind in PACKAGES:
         _check_package(config, kind, node.get("value"), found)
     if given.get("transform"):
@@ -208,6 +212,15 @@ def program(
     named = program_file(config, value, written, python)
     (found.python if named["language"] == "python" else found.node).append(written)
     return named
+
+
+def _check_address(url: Any, found: Asserted) -> None:
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise UsageError("its value must be an address that begins with http:// or https://")
+    if secret := credential_in(url):
+        raise UsageError(f"its address holds {secret}, and a task is written into run files; leave it out")
+    if url not in found.webhooks:
+        found.webhooks.append(url)
 
 
 def _check_package(config: Config, kind: str, given: Any, found: Asserted) -> None:

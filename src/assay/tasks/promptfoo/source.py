@@ -178,6 +178,8 @@ class _Reading:
             options["python_snippet"] = _shown(asserted.python)
         if asserted.node:
             options["node_program"] = _shown(asserted.node)
+        if asserted.webhooks:
+            options["webhooks"] = asserted.webhooks
         if asserted.packages:
             options["packages"] = asserted.packages
         return PartSpec(key=SCORER, use="sample_assertions", options=options)
