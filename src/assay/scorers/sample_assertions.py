@@ -131,36 +131,36 @@ class SampleAssertions:
             return await self._set(node, answer)
         if node.get("transform"):
             answer = await self._transformed(node["transform"], answer)
-        kind = str(node["type"]).removeprefix(NEGATION)
         if node.get("program"):
             return self._result(node, _by_program(node, await self._run(node["program"], answer, node)))
+        return self._result(node, _negated(node, await self._graded(node, answer)))
+
+    async def _graded(self, node: Mapping[str, Any], answer: LookedAt) -> Graded:
+        """Whether it holds without its negation: decided by a package, a service, a model, or here."""
+        kind = str(node["type"]).removeprefix(NEGATION)
+        variables = answer.sample.row or {}
         if kind in PACKAGES:
-            found = await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
-            return self._result(node, _negated(node, found))
+            return await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
         if kind == WEBHOOK:
-            prompt, variables = _asked_text(answer.trace), answer.sample.row or {}
-            found = await self._webhooks.check(str(node["value"]), answer.output, prompt, variables)
-            return self._result(node, _negated(node, found))
+            return await self._webhooks.check(str(node["value"]), answer.output, _asked_text(answer.trace), variables)
         if "grader" in node:
-            asked = _asked_text(answer.trace)
-            found = await self._graders.grade(kind, node, answer.text, asked, answer.sample.row or {})
-            return self._result(node, _negated(node, found))
-        return self._result(node, _negated(node, self._looked_up(node, answer)))
+            return await self._graders.grade(kind, node, answer.text, _asked_text(answer.trace), variables)
+        return self._looked_up(node, answer)
 
     async def _set(self, node: Mapping[str, Any], answer: LookedAt) -> _Result:
         inner = [await self._checked(each, answer) for each in node["assert"]]
         passed, score = _summed(inner, node.get("threshold"))
-        found = self._result(node, Graded(passed, score))
-        for name, value, weight in (each for result in inner for each in result.metrics):
+        result = self._result(node, Graded(passed, score))
+        for name, value, weight in (each for part in inner for each in part.metrics):
             if name != node.get("metric"):
-                found.metrics.append((name, value, weight * found.weight))
-        return found._replace(evidence={**found.evidence, "assertions": [each.evidence for each in inner]})
+                result.metrics.append((name, value, weight * result.weight))
+        return result._replace(evidence={**result.evidence, "assertions": [each.evidence for each in inner]})
 
-    def _result(self, node: Mapping[str, Any], found: Graded) -> _Result:
+    def _result(self, node: Mapping[str, Any], graded: Graded) -> _Result:
         weight = 1.0 if node.get("weight") is None else float(node["weight"])
-        passed = found.passed or weight == 0  # without a weight it only measures
-        metrics = [(str(node["metric"]), found.score, weight)] if node.get("metric") else []
-        return _Result(passed, found.score, weight, metrics, _evidence(node, found._replace(passed=passed), weight))
+        passed = graded.passed or weight == 0  # without a weight it only measures
+        metrics = [(str(node["metric"]), graded.score, weight)] if node.get("metric") else []
+        return _Result(passed, graded.score, weight, metrics, _evidence(node, graded._replace(passed=passed), weight))
 
     async def _transformed(self, program: Mapping[str, Any], answer: LookedAt) -> LookedAt:
         output = await self._run(program, answer, {})
@@ -258,16 +258,16 @@ def _metrics(results: Sequence[_Result]) -> dict[str, float]:
     return {name: total / weights if weights > 0 else 0.0 for name, (total, weights) in sums.items()}
 
 
-def _negated(node: Mapping[str, Any], found: Graded) -> Graded:
+def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
     if not str(node["type"]).startswith(NEGATION):
-        return found
+        return graded
     if str(node["type"]).endswith(F1):  # which promptfoo does not invert
-        return found._replace(passed=not found.passed)
-    score = 1.0 - found.score
+        return graded._replace(passed=not graded.passed)
+    score = 1.0 - graded.score
     if str(node["type"]).endswith("llm-rubric"):  # a grader may ignore the range in its prompt
         score = min(1.0, max(0.0, score))
-    return Graded(not found.passed, score, found.reason)
+    return Graded(not graded.passed, score, graded.reason)
 
 
 def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
@@ -312,19 +312,19 @@ def _bad_return(value: Any) -> FailureError:
     return FailureError(Failure(stage="scorer", kind="bad_output", message=message))
 
 
-def _evidence(node: Mapping[str, Any], found: Graded, weight: float) -> dict[str, Any]:
+def _evidence(node: Mapping[str, Any], graded: Graded, weight: float) -> dict[str, Any]:
     value = node.get("value")
     shown = {} if value is None else {"value": shortened(value, MOST_SHOWN) if isinstance(value, str) else value}
-    said = {"found": shortened(found.reason, MOST_SHOWN)} if found.reason else {}
+    reason = {"found": shortened(graded.reason, MOST_SHOWN)} if graded.reason else {}
     metric = {"metric": node["metric"]} if node.get("metric") else {}
     return {
         "type": node["type"],
         **shown,
-        "passed": found.passed,
-        "score": found.score,
+        "passed": graded.passed,
+        "score": graded.score,
         "weight": weight,
         **metric,
-        **said,
+        **reason,
     }
 
 

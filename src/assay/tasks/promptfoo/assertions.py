@@ -61,16 +61,16 @@ def read_assertions(
     values: tuple[PlacedValue, ...],
     variables: Mapping[str, Any],
     options: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
 ) -> list[dict[str, Any]]:
     """The assertions with these variables; what is not known is refused."""
     around = {**variables, "env": config.environment}
-    nodes = [_node(config, value, around, options, found) for value in values]
+    nodes = [_node(config, value, around, options, needs) for value in values]
     return [node for node in nodes if node is not None]
 
 
 def _node(
-    config: Config, value: PlacedValue, variables: Mapping[str, Any], options: Mapping[str, Any], found: Asserted
+    config: Config, value: PlacedValue, variables: Mapping[str, Any], options: Mapping[str, Any], needs: Asserted
 ) -> dict[str, Any] | None:
     given = value.content
     if not isinstance(given, dict) or not isinstance(given.get("type"), str):
@@ -78,7 +78,7 @@ def _node(
         return None
     if given["type"] == SET:
         config.known(value, {"type", "assert", "threshold", "weight", "metric", "config"}, "an assert-set")
-        inner = [_node(config, each, variables, options, found) for each in value.get("assert").items()]
+        inner = [_node(config, each, variables, options, needs) for each in value.get("assert").items()]
         node = {"type": SET, "assert": [each for each in inner if each is not None]}
     else:
         kind = given["type"].removeprefix(NEGATION)
@@ -86,11 +86,11 @@ def _node(
         if not _is_checked(config, value, kind) or not config.known(value, fields, f"an assertion `{given['type']}`"):
             return None
         try:
-            node = _read(config, value, kind, variables, options, found)
+            node = _read(config, value, kind, variables, options, needs)
         except (TemplateError, UsageError, BadPatternError) as error:
             config.refuse(value, f"`{given['type']}`: {error}")
             return None
-    return _with_numbers(config, value, node, variables, found)
+    return _with_numbers(config, value, node, variables, needs)
 
 
 def _is_checked(config: Config, value: PlacedValue, kind: str) -> bool:
@@ -118,25 +118,25 @@ def _read(
     kind: str,
     variables: Mapping[str, Any],
     options: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
 ) -> dict[str, Any]:
     given = value.content
     node: dict[str, Any] = {"type": given["type"]}
     if kind in PROGRAMS:
-        node["program"] = program(config, value.get("value"), kind, variables, found)
+        node["program"] = program(config, value.get("value"), kind, variables, needs)
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
     if kind == WEBHOOK:
-        _check_address(node["value"], found)
+        _check_address(node["value"], needs)
     if kind in PACKAGES:
-        _check_package(config, kind, node.get("value"), found)
+        _check_package(config, kind, node.get("value"), needs)
     if given.get("transform"):
-        node["transform"] = program(config, value.get("transform"), "javascript", {}, found, python="get_transform")
+        node["transform"] = program(config, value.get("transform"), "javascript", {}, needs, python="get_transform")
     if given.get("config") is not None:
         node["config"] = given["config"]
     if kind in GRADED or kind in SIMILAR:
-        node["grader"] = _grader(config, value, kind, options, found)
+        node["grader"] = _grader(config, value, kind, options, needs)
         if rubric := given.get("rubricPrompt") or options.get("rubricPrompt"):
             node["rubric"] = _text_of_file(config, value, rubric)
         if options.get("factuality") and "factuality" in kind:
@@ -198,32 +198,32 @@ def program(
     value: PlacedValue,
     kind: str,
     variables: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
     *,
     python: str = "get_assert",
 ) -> dict[str, Any]:
     """A program as it will be run: code of its own, or a function of a file; `python` is that function's usual name."""
     written = str(value.content)
     if not written.startswith(FILE):
-        (found.python if kind == "python" else found.node).append(written)
+        (needs.python if kind == "python" else needs.node).append(written)
         code = rendered(written, variables) if variables else written
         # a trailing line break from YAML makes a transform multi-line, but not an assertion
         return {"language": kind, "code": code.rstrip() if python == "get_assert" else code}
     named = program_file(config, value, written, python)
-    (found.python if named["language"] == "python" else found.node).append(written)
+    (needs.python if named["language"] == "python" else needs.node).append(written)
     return named
 
 
-def _check_address(url: Any, found: Asserted) -> None:
+def _check_address(url: Any, needs: Asserted) -> None:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         raise UsageError("its value must be an address that begins with http:// or https://")
     if secret := credential_in(url):
         raise UsageError(f"its address holds {secret}, and a task is written into run files; leave it out")
-    if url not in found.webhooks:
-        found.webhooks.append(url)
+    if url not in needs.webhooks:
+        needs.webhooks.append(url)
 
 
-def _check_package(config: Config, kind: str, given: Any, found: Asserted) -> None:
+def _check_package(config: Config, kind: str, given: Any, needs: Asserted) -> None:
     """Notes the npm package that decides; `UsageError` where it is missing, or would misread the value."""
     package = find_package(PACKAGES[kind], config.home)
     if kind == "meteor":
@@ -231,8 +231,8 @@ def _check_package(config: Config, kind: str, given: Any, found: Asserted) -> No
             raise UsageError("its value must be a text, or a list of texts")
     elif given:
         _check_sql_options(given, package)
-    found.packages[package.name] = str(package.home)
-    found.node.append(f"{package.name} {package.version}")
+    needs.packages[package.name] = str(package.home)
+    needs.node.append(f"{package.name} {package.version}")
 
 
 def _check_sql_options(given: Any, package: NodePackage) -> None:
@@ -252,7 +252,7 @@ def _check_sql_options(given: Any, package: NodePackage) -> None:
             checked_pattern(python_pattern(each))
 
 
-def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], found: Asserted) -> str:
+def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], needs: Asserted) -> str:
     """The key of the model that grades: the assertion's own, the test's, or the one for all."""
     usual = EMBEDDER if kind in SIMILAR else GRADER
     given = value.get("provider")
@@ -267,17 +267,17 @@ def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str,
         content = inner
         given = PlacedValue(content, given.document, given.where)
     if content is None:
-        found.graders.setdefault(usual, None)
+        needs.graders.setdefault(usual, None)
         return usual
     provider = read_provider(config, given, embeds=kind in SIMILAR)
     if provider is None:
         return usual
-    found.graders.setdefault(provider.key, provider)
+    needs.graders.setdefault(provider.key, provider)
     return provider.key
 
 
 def _with_numbers(
-    config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], found: Asserted
+    config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], needs: Asserted
 ) -> dict[str, Any]:
     """The weight, the threshold and the metric, which every assertion may have."""
     for name in ("weight", "threshold", *METEOR_WEIGHTS):
@@ -295,6 +295,6 @@ def _with_numbers(
             node["metric"] = rendered(str(metric), variables)
         except TemplateError as error:
             config.refuse(value.get("metric"), str(error))
-        if node.get("metric") and node["metric"] not in found.metrics:
-            found.metrics.append(node["metric"])
+        if node.get("metric") and node["metric"] not in needs.metrics:
+            needs.metrics.append(node["metric"])
     return node

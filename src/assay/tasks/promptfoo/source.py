@@ -53,10 +53,10 @@ def read_promptfoo(
         reading = _read(config, models or {})
     prompts, providers = read_prompts(config), read_providers(config)
     asking: list[MappedProvider | None] = [*providers] or [None]
-    asked = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
-    found = [reading.definition(prompt, provider, several=len(asked) > 1) for prompt, provider in asked]
+    pairs = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
+    definitions = [reading.definition(prompt, provider, several=len(pairs) > 1) for prompt, provider in pairs]
     config.raise_problems()
-    return [each for each in found if each is not None]
+    return [each for each in definitions if each is not None]
 
 
 def _read(config: Config, models: Mapping[str, str]) -> _Reading:
@@ -196,24 +196,24 @@ class _Reading:
 
     def _metadata(self, prompt: Prompt, provider: MappedProvider | None, several: bool) -> dict[str, Any]:
         config = self._config
-        found: dict[str, Any] = {"files": [str(each) for each in config.files if each != config.path]}
+        metadata: dict[str, Any] = {"files": [str(each) for each in config.files if each != config.path]}
         if config.warnings:
-            found["warnings"] = config.warnings
+            metadata["warnings"] = config.warnings
         if self._models:
-            found["typed_models"] = list(self._models)
+            metadata["typed_models"] = list(self._models)
         given = config.top.get("evaluateOptions").content
         options: Mapping[str, Any] = given if isinstance(given, dict) else {}
         if isinstance(options.get("repeat"), int):
-            found["trials"] = options["repeat"]
+            metadata["trials"] = options["repeat"]
         if options.get("cache") is False:
-            found["cache"] = False
+            metadata["cache"] = False
         if self._no_grader is not None:
-            found["no_grader"] = self._no_grader
+            metadata["no_grader"] = self._no_grader
         if provider is not None:
-            found |= self._model(provider, options)
+            metadata |= self._model(provider, options)
         if several:
-            found["variant"] = {"model": provider.key if provider else None, "prompt": prompt.label}
-        return found
+            metadata["variant"] = {"model": provider.key if provider else None, "prompt": prompt.label}
+        return metadata
 
     def _model(self, provider: MappedProvider, options: Mapping[str, Any]) -> dict[str, Any]:
         if provider.key in self._models:
