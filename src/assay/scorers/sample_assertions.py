@@ -391,6 +391,19 @@ def _finish_reason(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     return _yes(reason is not None and reason.lower() == str(node["value"]).lower(), str(reason))
 
 
+def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+    """`perplexity` is at most the threshold; `perplexity-score`, one over one plus it, at least that."""
+    tokens = answer.trace.completions[-1].logprobs if answer.trace.completions else None
+    if not tokens:
+        raise ValueError("the answer came without log-probabilities")
+    perplexity = math.exp(-math.fsum(each["logprob"] for each in tokens) / len(tokens))
+    threshold, negated = node.get("threshold"), str(node["type"]).startswith(NEGATION)
+    if node["type"].endswith("score"):
+        score = 1 / (1 + perplexity)
+        return Graded(not negated if threshold is None else score >= float(threshold), score, f"{score:.3f}")
+    return _yes(not negated if threshold is None else perplexity <= float(threshold), f"{perplexity:.3f}")
+
+
 def _refusal(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     del node
     return _yes(is_refusal(answer.text))
@@ -409,7 +422,9 @@ _CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
     "is-refusal": _refusal,
     F1: lambda answer, node: _share(tool_call_f1(answer.output, node["value"]), node, 1.0),
     "latency": _latency,
+    "perplexity": _perplexity,
+    "perplexity-score": _perplexity,
     "finish-reason": _finish_reason,
 }
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
-_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason", F1}
+_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason", "perplexity", "perplexity-score", F1}

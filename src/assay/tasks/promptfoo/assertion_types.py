@@ -6,6 +6,7 @@ from assay.scorers.package_assertions import PACKAGES
 
 PROGRAMS = ("javascript", "python")
 GRADED = ("llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval")
+PERPLEXITY = ("perplexity", "perplexity-score")
 SIMILAR = ("similar", "similar:cosine", "similar:dot", "similar:euclidean")
 REFUSED = {
     "agent-rubric": "it needs an agent as grader",
@@ -19,8 +20,6 @@ REFUSED = {
     "human": "a person's verdict belongs to the viewer's marks",
     "max-score": "it compares the answers of several models",
     "moderation": "it needs a moderation service",
-    "perplexity": "answers are asked for without likelihoods",
-    "perplexity-score": "answers are asked for without likelihoods",
     "pi": "it needs a scoring service",
     "ruby": "Ruby is not run",
     "search-rubric": "it needs a grader that searches the web",
@@ -40,8 +39,8 @@ CHECKED = (
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with",
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
-    "webhook",    "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
-    *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
+    "webhook", "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
+    *PERPLEXITY, *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)
 THRESHOLDED = (

@@ -17,7 +17,7 @@ from assay.redaction import credential_in
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
 from assay.scorers.sample_assertions import F1, NEGATION, SET, WEBHOOK
-from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
+from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
 from assay.tasks.promptfoo.node_packages import NodePackage, find_package
 from assay.tasks.promptfoo.programs import program_file
@@ -52,6 +52,8 @@ class Asserted:
     node: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
+    logprobs: bool = False
+    """Whether some look at the log-probabilities of the answer's tokens."""
     packages: dict[str, str] = field(default_factory=dict)
     """The folder above each npm package's `node_modules`."""
 
@@ -127,6 +129,8 @@ def _read(
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
+    if kind in PERPLEXITY:
+        needs.logprobs = True
     if kind == WEBHOOK:
         _check_address(node["value"], needs)
     if kind in PACKAGES:

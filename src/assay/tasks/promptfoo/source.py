@@ -113,7 +113,7 @@ class _Reading:
             asserted = Asserted()
             self._read[key] = samples_of(config, self._tests, picks, asserted), asserted
         samples, asserted = self._read[key]
-        solver = self._solver(prompt)
+        solver = self._solver(prompt, asserted)
         self._try_out(prompt, solver, samples)
         if not samples:
             return None
@@ -145,15 +145,15 @@ class _Reading:
         by_provider = provider is not None and any(test.providers is not None for test in self._tests)
         return Picks(prompt.names if by_prompt else (), provider.ids if provider is not None and by_provider else ())
 
-    def _solver(self, prompt: Prompt) -> PartSpec:
+    def _solver(self, prompt: Prompt, asserted: Asserted) -> PartSpec:
         options: dict[str, Any] = {"prompt": prompt.text}
         if prompt.program is not None:
             language = "python_snippet" if prompt.program["language"] == "python" else "node_program"
             options = {"program": prompt.program, language: prompt.program["file"]}
         if self._config.environment:
             options["environment"] = self._config.environment
-        if prompt.generation:
-            options["generation"] = prompt.generation
+        if generation := {**(prompt.generation or {}), **({"logprobs": 0} if asserted.logprobs else {})}:
+            options["generation"] = generation
         return PartSpec(key="prompt", use="prompt_template", options=options)
 
     def _try_out(self, prompt: Prompt, solver: PartSpec, samples: Sequence[Sample]) -> None:
