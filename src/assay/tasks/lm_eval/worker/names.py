@@ -35,7 +35,7 @@ def manager(order: dict[str, Any]) -> Any:
 def _import_datasets_without_torch() -> None:
     """`datasets` imports torch wherever it is installed, for columns of tensors that no task has: a second for nothing.
 
-    Only that import is told to leave it out; metrics that need torch find it.
+    Only this import leaves it out; metrics that need torch find it.
     """
     before = os.environ.get("USE_TORCH")
     os.environ["USE_TORCH"] = "0"
