@@ -6,6 +6,7 @@ The verdicts themselves are held to promptfoo's in `tests/tasks/promptfoo/test_s
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 from typing import Any
 
@@ -46,6 +47,34 @@ def test_tool_calls_are_held_against_the_tools() -> None:
     assert scored("no call", valid, tools=TOOLS).values["score"] == 0.0
     contains = {"type": "contains", "value": '"name":"add"'}
     assert scored(Completion(text="", tool_calls=[call]), contains).values["score"] == 1.0
+
+
+def test_the_f1_of_tools_is_not_inverted_by_a_negation() -> None:
+    call = Completion(text="", tool_calls=[{"type": "function", "function": {"name": "add", "arguments": "{}"}}])
+    half = {"type": "tool-call-f1", "value": "add, sub, mul"}
+    assert scored(call, half).values == {"score": 0.0, "passed": 0.5}
+    assert scored(call, {**half, "type": "not-tool-call-f1"}).values == {"score": 1.0, "passed": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("assertion", "passes", "score"),
+    [
+        ({"type": "perplexity", "threshold": 2.1}, True, 1.0),
+        ({"type": "perplexity", "threshold": 1.9}, False, 0.0),
+        ({"type": "not-perplexity", "threshold": 1.9}, True, 1.0),
+        ({"type": "perplexity"}, True, 1.0),
+        ({"type": "not-perplexity"}, True, 1.0),
+        ({"type": "perplexity-score", "threshold": 0.3}, True, 1 / 3),
+        ({"type": "not-perplexity-score", "threshold": 0.4}, True, 2 / 3),
+        ({"type": "not-perplexity-score"}, True, 2 / 3),
+    ],
+)
+def test_perplexity_is_that_of_the_answers_tokens(assertion: dict[str, Any], passes: bool, score: float) -> None:
+    tokens = [{"token": "a", "logprob": math.log(1 / 4)}, {"token": "b", "logprob": 0.0}]
+    values = scored(Completion(text="ab", logprobs=tokens), assertion).values
+    assert values == {"score": float(passes), "passed": pytest.approx(score)}
+    with pytest.raises(FailureError, match="without log-probabilities"):
+        scored("ab", assertion)
 
 
 def program(code: str, language: str = "javascript") -> dict[str, Any]:
@@ -89,7 +118,7 @@ def test_a_program_scores_all_assertions_together() -> None:
 
 
 def test_an_answer_that_passes_is_made_of_the_assertions() -> None:
-    made = SampleAssertions("a", {}, (), False, BuildContext())
+    made = SampleAssertions("a", {}, (), False, {}, (), BuildContext())
     asserted = [{"type": "contains", "value": "x"}, {"type": "not-contains", "value": "y"}]
     gold = made.gold(Sample(id="1", extras={"assertions": asserted}))
     assert gold is not None

@@ -1,4 +1,4 @@
-"""Loopback servers that refuse a conversation with tools where Anthropic's and Gemini's real ones refuse it.
+"""Loopback servers that refuse a conversation with tools where OpenAI's, Anthropic's and Gemini's real ones refuse it.
 
 Each makes two calls at once with a signed thought before them, then one more, then answers; a request that leaves out a
 result, a signature or a name is answered with 400 and the reason.
@@ -7,6 +7,7 @@ result, a signature or a name is answered with 400 and the reason.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -129,6 +130,48 @@ def _check_gemini(body: Body) -> int:
         waiting = [part["functionCall"]["name"] for part in calls]
         if calls:
             turns += 1
+            if not all(isinstance(part["functionCall"]["args"], dict) for part in calls):
+                raise RefusedError("Invalid value at 'contents.parts.function_call.args' (google.protobuf.Struct)")
             if calls[0].get("thoughtSignature") != SIGNATURE:
                 raise RefusedError("Function call is missing a thought_signature in functionCall parts")
+    return turns
+
+
+# -- OpenAI
+
+
+def strict_openai() -> contextlib.AbstractAsyncContextManager[tuple[str, list[Body]]]:
+    def call(number: int) -> Body:
+        function = {"name": "weather", "arguments": json.dumps({"city": CITIES[number]})}
+        return {"id": f"call_{number}", "type": "function", "function": function}
+
+    def reply(content: str | None, *calls: Body) -> Body:
+        message = {"role": "assistant", "content": content, **({"tool_calls": list(calls)} if calls else {})}
+        return {"choices": [{"message": message, "finish_reason": "tool_calls" if calls else "stop"}]}
+
+    return serving(
+        _check_openai, [reply(None, call(0), call(1)), reply("One more.", call(2)), reply("Sunny everywhere.")]
+    )
+
+
+def _check_openai(body: Body) -> int:
+    turns = 0
+    waiting: set[str] = set()
+    for message in body["messages"]:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                raise RefusedError(
+                    "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+                )
+            waiting.remove(message["tool_call_id"])
+            continue
+        if waiting:
+            raise RefusedError("An assistant message with 'tool_calls' must be followed by tool messages")
+        calls = message.get("tool_calls") or []
+        if not all(isinstance(call["function"]["arguments"], str) for call in calls):
+            raise RefusedError("Invalid type for 'tool_calls.function.arguments': expected a string")
+        waiting = {call["id"] for call in calls}
+        turns += bool(calls)
+    if waiting:
+        raise RefusedError("An assistant message with 'tool_calls' must be followed by tool messages")
     return turns

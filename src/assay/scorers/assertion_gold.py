@@ -46,8 +46,8 @@ def _candidates(wanted: Sequence[Wanted]) -> Iterator[str]:
         yield from (joint.join(parts) for joint in _JOINTS)
     counts = [each.data for each in wanted if each.kind == "word_count"]
     for words in sorted({number for count in counts for number in _near(count)}):
-        said = [*" ".join(parts).split(), *["word"] * words][: max(words, 0)]
-        yield " ".join(said)
+        padded = [*" ".join(parts).split(), *["word"] * words]
+        yield " ".join(padded[:words])
     yield from (SOME_TEXT, "", "{}")
 
 
@@ -110,7 +110,7 @@ def example_of(schema: Any, level: int = 0) -> Any:
             return schema[choices][0]
     for alternatives in ("anyOf", "oneOf"):
         if schema.get(alternatives):
-            rest = {word: said for word, said in schema.items() if word != alternatives}
+            rest = {word: value for word, value in schema.items() if word != alternatives}
             first = schema[alternatives][0]
             return example_of({**rest, **first}, level + 1) if isinstance(first, dict) else {}
     kind = schema.get("type", "array" if "items" in schema else "object")

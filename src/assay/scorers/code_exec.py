@@ -325,14 +325,14 @@ def _metadata(outcome: Outcome) -> dict[str, Any]:
         {"check": check.label, "outcome": check.outcome, **({"detail": check.detail} if check.detail else {})}
         for check in outcome.checks[:CHECKS_KEPT]
     ]
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "checks": checks,
         "cpu_ms": round(outcome.cpu_ms, 1),
         "grade": outcome.grade,
         "tier": outcome.tier,
     }
     if len(outcome.checks) > CHECKS_KEPT:
-        found["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
+        metadata["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
     if outcome.stderr:
-        found["stderr"] = outcome.stderr
-    return found
+        metadata["stderr"] = outcome.stderr
+    return metadata

@@ -32,8 +32,8 @@ class ExtractedMatch:
         how = self._compares(sample)
         try:
             answer, extracted = read_out(trace.prediction, how.get("steps") or [])
-            said = treated(answer, how)
-            right = any(said == treated(target, how) for target in sample.targets)
+            answer_text = treated(answer, how)
+            right = any(answer_text == treated(target, how) for target in sample.targets)
         except PatternTimeoutError as error:
             raise FailureError(Failure(stage="scorer", part=self.name, kind="timeout", message=str(error))) from error
         except (KeyError, TypeError, ValueError) as error:
@@ -76,9 +76,9 @@ def read_out(text: str, steps: Sequence[Mapping[str, Any]]) -> tuple[str, bool]:
     extracted = True
     for step in steps:
         if step["do"] == "regex":
-            found = selected_match(str(step["pattern"]), text, int(step.get("select", 0)))
-            extracted = extracted and found is not None
-            text = str(step.get("fallback", "")) if found is None else found
+            match = selected_match(str(step["pattern"]), text, int(step.get("select", 0)))
+            extracted = extracted and match is not None
+            text = str(step.get("fallback", "")) if match is None else match
         else:
             text = _PLAIN_STEPS[step["do"]](text)
     return text, extracted

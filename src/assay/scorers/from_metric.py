@@ -102,8 +102,8 @@ def from_metric(
     return made
 
 
-def _makes_scorers(found: Any) -> bool:
-    return isinstance(found, type) or (inspect.isfunction(found) and "key" in inspect.signature(found).parameters)
+def _makes_scorers(made: Any) -> bool:
+    return isinstance(made, type) or (inspect.isfunction(made) and "key" in inspect.signature(made).parameters)
 
 
 def check_metric(name: str, function: Metric) -> None:

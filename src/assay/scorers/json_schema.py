@@ -28,10 +28,10 @@ def unsupported(schema: Any) -> str | None:
         return None
     if not isinstance(schema, dict):
         return f"a schema is an object, not {type(schema).__name__}"
-    for word, said in schema.items():
+    for word, value in schema.items():
         if word not in _CHECKS and word not in _REMARKS:
             return f"`{word}`"
-        if problem := _IN_PARTS.get(word, lambda _: None)(said):
+        if problem := _IN_PARTS.get(word, lambda _: None)(value):
             return problem
     return None
 
@@ -155,25 +155,25 @@ def _of_values(schemas: Any) -> str | None:
     return next(filter(None, map(unsupported, schemas.values())), None)
 
 
-def _names(said: Any) -> str | None:
-    good = isinstance(said, list) and all(isinstance(each, str) for each in said)
+def _names(value: Any) -> str | None:
+    good = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return None if good else "`required` is not a list of names"
 
 
-def _bound(said: Any) -> str | None:
-    return None if _is_number(said) and math.isfinite(said) else f"{said!r} is no bound"
+def _bound(value: Any) -> str | None:
+    return None if _is_number(value) and math.isfinite(value) else f"{value!r} is no bound"
 
 
 _IN_PARTS: dict[str, Callable[[Any], str | None]] = {
-    "type": lambda said: (
+    "type": lambda value: (
         None
-        if all(isinstance(each, str) and each in _TYPES for each in (said if isinstance(said, list) else [said]))
-        else f"type {said!r}"
+        if all(isinstance(each, str) and each in _TYPES for each in (value if isinstance(value, list) else [value]))
+        else f"type {value!r}"
     ),
-    "enum": lambda said: None if isinstance(said, list) else "`enum` is not a list",
+    "enum": lambda value: None if isinstance(value, list) else "`enum` is not a list",
     "required": _names,
-    "pattern": lambda said: None if isinstance(said, str) else "`pattern` is not a text",
-    "multipleOf": lambda said: _bound(said) or (None if said > 0 else f"multipleOf {said}"),
+    "pattern": lambda value: None if isinstance(value, str) else "`pattern` is not a text",
+    "multipleOf": lambda value: _bound(value) or (None if value > 0 else f"multipleOf {value}"),
     **dict.fromkeys(("properties", "patternProperties"), _of_values),
     **dict.fromkeys(("additionalProperties", "propertyNames", "items", "contains", "not"), unsupported),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), _of_each),

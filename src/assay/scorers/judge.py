@@ -133,13 +133,13 @@ class Judge:
 
     def _expected(self, sample: Sample, trace: Trace) -> dict[str, str]:
         """The columns that the judge was shown and the model was not: what the answer was compared with."""
-        named = {name for found in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in found}
-        asked = trace.prompt or "\n".join(
+        named = {name for groups in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in groups}
+        prompt = trace.prompt or "\n".join(
             str(each.content) for each in trace.messages or () if each.role != "assistant"
         )
         cells = ((name, cell) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
         texts = ((name, [str(each) for each in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
-        unseen = ((name, "\n".join(each for each in found if each not in asked)) for name, found in texts)
+        unseen = ((name, "\n".join(each for each in cell if each not in prompt)) for name, cell in texts)
         return {name: text[:MOST_EXPECTED] for name, text in unseen if text}
 
 

@@ -47,13 +47,13 @@ def _element_paths(text: str) -> Paths | None:
     """The path of every element from the root; None where the text is not well-formed. No entity is expanded."""
     if len(text) > MOST_CHARACTERS or _DOCTYPE_WITH_RULES.search(text):
         return None
-    found: Paths = set()
+    paths: Paths = set()
     stack: list[str] = []
     parser = expat.ParserCreate()
 
     def start(name: str, _: Any) -> None:
         stack.append(name)
-        found.add(tuple(stack))
+        paths.add(tuple(stack))
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
@@ -61,7 +61,7 @@ def _element_paths(text: str) -> Paths | None:
         parser.Parse(text.encode(), True)
     except (expat.ExpatError, UnicodeEncodeError):
         return None
-    return found
+    return paths
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -50,30 +50,30 @@ class Postprocessor:
 
     async def _take_apart(self, sample: Sample, trace: Trace) -> list[AnswerPart]:
         try:
-            found = await self._snippet.call({"value": sample.row or {}}, {"solver_output": payload_of(trace)})
+            parts = await self._snippet.call({"value": sample.row or {}}, {"solver_output": payload_of(trace)})
         except FailureError as error:
             raise FailureError(msgspec.structs.replace(error.failure, field=FIELD)) from error
-        if not found:
+        if not parts:
             message = f"sample `{sample.id}`: postprocess must return at least one pair of a sample and its output"
             raise FailureError(
                 Failure(stage="solver", part="postprocessor", kind="bad_output", field=FIELD, message=message)
             )
-        return [_part(sample, trace, each) for each in found]
+        return [_part(sample, trace, each) for each in parts]
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
 
 
-def _part(sample: Sample, trace: Trace, found: dict[str, Any]) -> AnswerPart:
-    items, text = found["items"], found["text"]
+def _part(sample: Sample, trace: Trace, answer_part: dict[str, Any]) -> AnswerPart:
+    items, text = answer_part["items"], answer_part["text"]
     messages = chat_messages(SolverTrace(items).items)
-    outputs = [Completion(text=each["text"], raw=each["data"]) for each in found["outputs"]]
+    outputs = [Completion(text=each["text"], raw=each["data"]) for each in answer_part["outputs"]]
     # what the whole answer took (seconds, tokens) stays with the whole: a part has only its text
     answered = outputs[-1] if outputs else Completion(text=text)
     if trace.completions:
         answered = msgspec.structs.replace(trace.completions[-1], text=answered.text, raw=answered.raw)
     return AnswerPart(
-        msgspec.structs.replace(sample, row=found["sample"]),
+        msgspec.structs.replace(sample, row=answer_part["sample"]),
         Trace(
             prediction=text,
             messages=tuple(Message(**each) for each in messages),

@@ -18,9 +18,11 @@ from assay.core.types import Completion, Failure, Sample, Score, ScoreValue, Tra
 from assay.patterns.matching import PatternTimeoutError
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.graded_assertions import Graded, Graders
-from assay.scorers.json_schema import conforms
 from assay.scorers.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
 from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
+from assay.scorers.package_assertions import PACKAGES, check_by_package
+from assay.scorers.tool_call_assertions import calls_are_valid, tool_call_f1
+from assay.scorers.webhook_assertions import Webhooks
 from assay.snippets.programs import Programs
 from assay.wording import shortened
 
@@ -28,6 +30,8 @@ SET = "assert-set"
 METRIC = "metric."
 """Before the name of a metric that assertions add up to, among the values of a score."""
 NEGATION = "not-"
+F1 = "tool-call-f1"
+WEBHOOK = "webhook"
 MOST_SHOWN = 200
 
 
@@ -58,12 +62,16 @@ class SampleAssertions:
         graders: Mapping[str, Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
         runs_programs: bool,
+        packages: Mapping[str, str],
+        webhooks: Sequence[str],
         context: BuildContext,
     ) -> None:
         self.name = key
         self._graders = Graders(key, graders, context)
         self._tools = tools
         self._programs = Programs(key, context) if runs_programs else None
+        self._packages = packages
+        self._webhooks = Webhooks(key, webhooks)
         self._cost_of = context.cost_of
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -90,6 +98,7 @@ class SampleAssertions:
         )
 
     async def aclose(self) -> None:
+        await self._webhooks.aclose()
         if self._programs is not None:
             await self._programs.aclose()
 
@@ -122,29 +131,36 @@ class SampleAssertions:
             return await self._set(node, answer)
         if node.get("transform"):
             answer = await self._transformed(node["transform"], answer)
-        kind = str(node["type"]).removeprefix(NEGATION)
         if node.get("program"):
             return self._result(node, _by_program(node, await self._run(node["program"], answer, node)))
+        return self._result(node, _negated(node, await self._graded(node, answer)))
+
+    async def _graded(self, node: Mapping[str, Any], answer: LookedAt) -> Graded:
+        """Whether it holds without its negation: decided by a package, a service, a model, or here."""
+        kind = str(node["type"]).removeprefix(NEGATION)
+        variables = answer.sample.row or {}
+        if kind in PACKAGES:
+            return await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
+        if kind == WEBHOOK:
+            return await self._webhooks.check(str(node["value"]), answer.output, _asked_text(answer.trace), variables)
         if "grader" in node:
-            asked = _asked_text(answer.trace)
-            found = await self._graders.grade(kind, node, answer.text, asked, answer.sample.row or {})
-            return self._result(node, _negated(node, found))
-        return self._result(node, _negated(node, self._looked_up(node, answer)))
+            return await self._graders.grade(kind, node, answer.text, _asked_text(answer.trace), variables)
+        return self._looked_up(node, answer)
 
     async def _set(self, node: Mapping[str, Any], answer: LookedAt) -> _Result:
         inner = [await self._checked(each, answer) for each in node["assert"]]
         passed, score = _summed(inner, node.get("threshold"))
-        found = self._result(node, Graded(passed, score))
-        for name, value, weight in (each for result in inner for each in result.metrics):
+        result = self._result(node, Graded(passed, score))
+        for name, value, weight in (each for part in inner for each in part.metrics):
             if name != node.get("metric"):
-                found.metrics.append((name, value, weight * found.weight))
-        return found._replace(evidence={**found.evidence, "assertions": [each.evidence for each in inner]})
+                result.metrics.append((name, value, weight * result.weight))
+        return result._replace(evidence={**result.evidence, "assertions": [each.evidence for each in inner]})
 
-    def _result(self, node: Mapping[str, Any], found: Graded) -> _Result:
+    def _result(self, node: Mapping[str, Any], graded: Graded) -> _Result:
         weight = 1.0 if node.get("weight") is None else float(node["weight"])
-        passed = found.passed or weight == 0  # without a weight it only measures
-        metrics = [(str(node["metric"]), found.score, weight)] if node.get("metric") else []
-        return _Result(passed, found.score, weight, metrics, _evidence(node, found._replace(passed=passed), weight))
+        passed = graded.passed or weight == 0  # without a weight it only measures
+        metrics = [(str(node["metric"]), graded.score, weight)] if node.get("metric") else []
+        return _Result(passed, graded.score, weight, metrics, _evidence(node, graded._replace(passed=passed), weight))
 
     async def _transformed(self, program: Mapping[str, Any], answer: LookedAt) -> LookedAt:
         output = await self._run(program, answer, {})
@@ -156,15 +172,19 @@ class SampleAssertions:
         self, program: Mapping[str, Any], metrics: Mapping[str, float], results: Sequence[_Result], sample: Sample
     ) -> Graded:
         """The result of the author's program over all assertions."""
-        if self._programs is None:
-            raise self._failure("untrusted", "this task does not say that it runs programs")
         parts = [{"pass": each.passed, "score": each.score, "reason": ""} for each in results]
         context = {"threshold": sample.extras.get("threshold"), "componentResults": parts}
-        return _by_program({"type": "", "program": program}, await self._programs.run(program, metrics, context))
+        return _by_program(
+            {"type": "", "program": program}, await self._allowed_programs.run(program, metrics, context)
+        )
 
-    async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
+    @property
+    def _allowed_programs(self) -> Programs:
         if self._programs is None:
             raise self._failure("untrusted", "this task does not say that it runs programs")
+        return self._programs
+
+    async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
         variables = answer.sample.row or {}
         context = {
             "prompt": _asked_text(answer.trace),
@@ -174,7 +194,7 @@ class SampleAssertions:
             "providerResponse": {"output": answer.output},
             **({"config": node["config"]} if node.get("config") is not None else {}),
         }
-        return await self._programs.run(program, answer.output, context)
+        return await self._allowed_programs.run(program, answer.output, context)
 
     def _looked_up(self, node: Mapping[str, Any], answer: LookedAt) -> Graded:
         kind = str(node["type"]).removeprefix(NEGATION)
@@ -184,7 +204,7 @@ class SampleAssertions:
             if kind == "cost":
                 return self._cost(answer.trace, float(node["threshold"]))
             if kind in _TOOL_CALLS:
-                return _yes(_calls_are_valid(answer.output, self._tools))
+                return _yes(calls_are_valid(answer.output, self._tools))
             return _CHECKS[kind](answer, node)
         except PatternTimeoutError as error:
             raise self._failure("timeout", str(error)) from error
@@ -208,14 +228,19 @@ def sample_assertions(
     tools: Sequence[Mapping[str, Any]] = (),
     python_snippet: str | None = None,
     node_program: str | None = None,
+    packages: Mapping[str, str] | None = None,
+    webhooks: Sequence[str] = (),
     context: BuildContext = NO_CONTEXT,
 ) -> SampleAssertions:
     """The assertions of each sample (`extras.assertions`), weighted and nested: those of promptfoo's tests.
 
     `graders` are the models that some of them call, `tools` what tool calls are checked against; `python_snippet` and
-    `node_program` say which programs of the tests are run.
+    `node_program` say which programs of the tests are run, `packages` the folder above the `node_modules` that holds
+    each npm package, `webhooks` the addresses that are called.
     """
-    return SampleAssertions(key, graders or {}, tools, bool(python_snippet or node_program), context)
+    return SampleAssertions(
+        key, graders or {}, tools, bool(python_snippet or node_program), packages or {}, webhooks, context
+    )
 
 
 def _summed(results: Sequence[_Result], threshold: Any) -> tuple[bool, float]:
@@ -233,14 +258,16 @@ def _metrics(results: Sequence[_Result]) -> dict[str, float]:
     return {name: total / weights if weights > 0 else 0.0 for name, (total, weights) in sums.items()}
 
 
-def _negated(node: Mapping[str, Any], found: Graded) -> Graded:
+def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
     if not str(node["type"]).startswith(NEGATION):
-        return found
-    score = 1.0 - found.score
+        return graded
+    if str(node["type"]).endswith(F1):  # which promptfoo does not invert
+        return graded._replace(passed=not graded.passed)
+    score = 1.0 - graded.score
     if str(node["type"]).endswith("llm-rubric"):  # a grader may ignore the range in its prompt
         score = min(1.0, max(0.0, score))
-    return Graded(not found.passed, score, found.reason)
+    return Graded(not graded.passed, score, graded.reason)
 
 
 def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
@@ -285,19 +312,19 @@ def _bad_return(value: Any) -> FailureError:
     return FailureError(Failure(stage="scorer", kind="bad_output", message=message))
 
 
-def _evidence(node: Mapping[str, Any], found: Graded, weight: float) -> dict[str, Any]:
+def _evidence(node: Mapping[str, Any], graded: Graded, weight: float) -> dict[str, Any]:
     value = node.get("value")
     shown = {} if value is None else {"value": shortened(value, MOST_SHOWN) if isinstance(value, str) else value}
-    said = {"found": shortened(found.reason, MOST_SHOWN)} if found.reason else {}
+    reason = {"found": shortened(graded.reason, MOST_SHOWN)} if graded.reason else {}
     metric = {"metric": node["metric"]} if node.get("metric") else {}
     return {
         "type": node["type"],
         **shown,
-        "passed": found.passed,
-        "score": found.score,
+        "passed": graded.passed,
+        "score": graded.score,
         "weight": weight,
         **metric,
-        **said,
+        **reason,
     }
 
 
@@ -364,6 +391,19 @@ def _finish_reason(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     return _yes(reason is not None and reason.lower() == str(node["value"]).lower(), str(reason))
 
 
+def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+    """`perplexity` is at most the threshold; `perplexity-score`, one over one plus it, at least that."""
+    tokens = answer.trace.completions[-1].logprobs if answer.trace.completions else None
+    if not tokens:
+        raise ValueError("the answer came without log-probabilities")
+    perplexity = math.exp(-math.fsum(each["logprob"] for each in tokens) / len(tokens))
+    threshold, negated = node.get("threshold"), str(node["type"]).startswith(NEGATION)
+    if node["type"].endswith("score"):
+        score = 1 / (1 + perplexity)
+        return Graded(not negated if threshold is None else score >= float(threshold), score, f"{score:.3f}")
+    return _yes(not negated if threshold is None else perplexity <= float(threshold), f"{perplexity:.3f}")
+
+
 def _refusal(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     del node
     return _yes(is_refusal(answer.text))
@@ -380,28 +420,11 @@ _CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
     "is-html": lambda answer, _: _yes(is_html(answer.text)),
     "contains-html": lambda answer, _: _yes(contains_html(answer.text)),
     "is-refusal": _refusal,
+    F1: lambda answer, node: _share(tool_call_f1(answer.output, node["value"]), node, 1.0),
     "latency": _latency,
+    "perplexity": _perplexity,
+    "perplexity-score": _perplexity,
     "finish-reason": _finish_reason,
 }
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
-_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason"}
-
-
-def _calls_are_valid(output: Any, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the answer is tool calls, each of a known function with arguments that its schema allows."""
-    calls = output.get("tool_calls") if isinstance(output, dict) else output
-    if not isinstance(calls, list) or not calls:
-        return False
-    schemas = {each["function"]["name"]: each["function"].get("parameters") for each in tools if "function" in each}
-    for call in calls:
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-            return False
-        try:
-            given = json.loads(function["arguments"])
-        except (ValueError, RecursionError):
-            return False
-        schema = schemas.get(function.get("name"))
-        if schema is None or not conforms(given, schema):
-            return False
-    return True
+_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason", "perplexity", "perplexity-score", F1}

@@ -119,12 +119,12 @@ class WeightedAssertions:
         for assertion in self._assertions:
             given = self._given(assertion, variables, sample)
             if assertion.embeds is None:
-                found = self._looked_up(assertion.kind, text, given, trace)
+                outcome = self._looked_up(assertion.kind, text, given, trace)
             else:
-                found = await self._alike(assertion.embeds, text, given)
-            holds = found.holds is not assertion.negated
+                outcome = await self._alike(assertion.embeds, text, given)
+            holds = outcome.holds is not assertion.negated
             held.append(holds)
-            evidence.append(_evidence(assertion, given, holds, found.reason))
+            evidence.append(_evidence(assertion, given, holds, outcome.reason))
         broken = [str(each["type"]) for each in evidence if not each["passed"]]
         return Score(
             name=self.name,
@@ -235,8 +235,8 @@ def _beyond_a_rehearsal(wanted: Wanted) -> bool:
 def _evidence(assertion: _Assertion, given: Mapping[str, Any], holds: bool, reason: str) -> dict[str, Any]:
     kind = f"{NEGATION if assertion.negated else ''}{assertion.kind}"
     shown = {name: shortened(value, 200) if isinstance(value, str) else value for name, value in given.items()}
-    found = {"found": reason} if reason else {}
-    return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **found}
+    evidence = {"found": reason} if reason else {}
+    return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **evidence}
 
 
 def _similar(text: str, given: Mapping[str, Any]) -> Held:

@@ -186,7 +186,7 @@ def _dataset(dataset: DatasetSpec, typed: Sequence[str]) -> Iterator[Reach]:
         if use == "generated":
             yield from _generated(options.get("recipe"), typed)
         if use == "url":
-            yield from _url(options.get("url"), "dataset.url")
+            yield from _urls(options.get("url"), "dataset.url")
         if use == "hub":
             yield Reach("address", f"the Hugging Face hub: {options.get('repository')}", "dataset")
             for name in sorted(set(options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
@@ -267,8 +267,8 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield Reach("program", f"node ({value})", at)
         elif name in ("metric", "post_process"):
             yield from _use(name, value, at)
-        elif use == "evaluator" and name in _EVALUATOR:
-            yield from _EVALUATOR[name](value, at)
+        elif (use, name) in _OF_SCORERS:
+            yield from _OF_SCORERS[use, name](value, at)
         elif name == "model" and isinstance(value, Mapping):
             yield from () if own_model else _model(value, at)
         elif name in catalog.OTHER_MODELS and value and not options.get("model"):  # the key is the model's name
@@ -283,9 +283,10 @@ def _command(value: object, at: str) -> Iterator[Reach]:
         yield Reach("program", shlex.join(str(word) for word in words), at)
 
 
-def _url(value: object, at: str) -> Iterator[Reach]:
-    if value:
-        yield Reach("address", str(value), at)
+def _urls(value: object, at: str) -> Iterator[Reach]:
+    for url in value if isinstance(value, list | tuple) else [value]:
+        if url:
+            yield Reach("address", str(url), at)
 
 
 def _variables(value: object, at: str) -> Iterator[Reach]:
@@ -298,7 +299,13 @@ def _folder(value: object, at: str) -> Iterator[Reach]:
         yield Reach("file", str(value), at)
 
 
-_EVALUATOR = {"command": _command, "url": _url, "pass_env": _variables, "cwd": _folder}
+_OF_SCORERS = {
+    ("evaluator", "command"): _command,
+    ("evaluator", "url"): _urls,
+    ("evaluator", "pass_env"): _variables,
+    ("evaluator", "cwd"): _folder,
+    ("sample_assertions", "webhooks"): _urls,
+}
 
 
 def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:

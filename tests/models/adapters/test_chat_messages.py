@@ -38,9 +38,9 @@ def test_an_empty_content_is_sent_and_none_beside_calls(message: Message, body: 
         ('{"city": "Bern"}', {"city": "Bern"}),
         ({"city": "Bern"}, {"city": "Bern"}),
         ("", {}),
-        ("[1]", {"arguments": "[1]"}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
         (None, {}),
-        ('{"city": ', {"arguments": '{"city": '}),
+        ('{"city": ', {"INVALID_JSON": '{"city": '}),
     ],
 )
 def test_vendors_that_want_an_object_get_one(said: Any, arguments: Any) -> None:
@@ -63,4 +63,4 @@ def test_only_its_own_server_is_sent_what_a_vendor_keeps_in_a_call() -> None:
 
 @pytest.mark.parametrize("said", ["[" * 100_000, '"\ud83d"'], ids=["without end", "half a character"])
 def test_arguments_that_no_parser_takes_are_kept_as_text(said: str) -> None:
-    assert call_arguments(said) == {"arguments": said}
+    assert call_arguments(said) == {"INVALID_JSON": said}

@@ -10,18 +10,23 @@ from typing import Any
 import msgspec
 import pytest
 from tests.models.adapters.vendors import WEATHER, with_keys
-from tests.servers.strict_vendors import CITIES, strict_anthropic, strict_gemini
+from tests.servers.strict_vendors import CITIES, strict_anthropic, strict_gemini, strict_openai
 
 from assay.core.seams import BuildContext
 from assay.core.types import Completion, Message, Request, Sample
 from assay.models.adapters.anthropic import AnthropicModel
 from assay.models.adapters.gemini import GeminiModel
+from assay.models.adapters.openai import OpenAIModel
 from assay.snippets.views import SolverTrace, chat_messages, trace_items
 from assay.solvers.python_snippet import PythonSolver
 from assay.solvers.single_turn import reply
 
 environment = pytest.fixture(autouse=True)(with_keys)
-VENDORS: dict[str, Any] = {"anthropic": (strict_anthropic, AnthropicModel), "gemini": (strict_gemini, GeminiModel)}
+VENDORS: dict[str, Any] = {
+    "anthropic": (strict_anthropic, AnthropicModel),
+    "gemini": (strict_gemini, GeminiModel),
+    "openai": (strict_openai, OpenAIModel),
+}
 
 
 def answered(completion: Completion) -> list[Message]:
@@ -71,6 +76,58 @@ def test_calls_at_once_signatures_and_names_come_back_as_the_vendor_wants_them(v
     assert len({call["id"] for call in calls}) == 3
 
 
+WRAPPED = {"anthropic": "input", "gemini": "args"}
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize("written", ['{"city": "Be', "[1]", "Bern", '{"n": NaN}', "[" * 2_000])
+def test_arguments_that_are_no_json_object_are_replayed_as_they_were_written(vendor: str, written: str) -> None:
+    serve, adapter = VENDORS[vendor]
+
+    async def converse() -> tuple[Completion, dict[str, Any]]:
+        async with serve() as (address, bodies):
+            model = adapter("m", base_url=address)
+            asked = Message(role="user", content="What is the weather?")
+            try:
+                first = await model.generate(Request(messages=(asked,), tools=[WEATHER]))
+                results = answered(first)
+                calls = [
+                    call | {"function": {**call["function"], "arguments": written}} for call in first.tool_calls or ()
+                ]
+                said = msgspec.structs.replace(reply(first), tool_calls=calls)
+                return await model.generate(Request(messages=(asked, said, *results), tools=[WEATHER])), bodies[-1]
+            finally:
+                await model.aclose()
+
+    completion, body = asyncio.run(converse())
+    assert [json.loads(call["function"]["arguments"])["city"] for call in completion.tool_calls or ()] == [CITIES[2]]
+    key = WRAPPED.get(vendor)
+    replayed = {key: {"INVALID_JSON": written}} if key else {"arguments": written}
+    assert json.dumps(body).count(json.dumps(replayed)[1:-1]) == 2
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_arguments_may_be_an_object_in_a_conversation(vendor: str) -> None:
+    serve, adapter = VENDORS[vendor]
+
+    async def converse() -> Completion:
+        async with serve() as (address, _):
+            model = adapter("m", base_url=address)
+            asked = Message(role="user", content="What is the weather?")
+            try:
+                first = await model.generate(Request(messages=(asked,), tools=[WEATHER]))
+                calls = [
+                    call | {"function": {"name": "weather", "arguments": {"city": "Bern"}}}
+                    for call in first.tool_calls or ()
+                ]
+                said = msgspec.structs.replace(reply(first), tool_calls=calls)
+                return await model.generate(Request(messages=(asked, said, *answered(first)), tools=[WEATHER]))
+            finally:
+                await model.aclose()
+
+    assert asyncio.run(converse()).tool_calls
+
+
 AGENT = """
 async def run_solver(sample, model, trace):
     messages = [{"role": "user", "content": [{"type": "text", "text": "Weather?"}, IMAGE]}]
@@ -106,7 +163,7 @@ def test_a_snippet_can_go_on_with_calls_it_keeps_as_chat_messages(vendor: str, t
     prediction, bodies = asyncio.run(solve())
     assert prediction == "Sunny everywhere."
     for body in bodies:
-        settings = body if vendor == "anthropic" else body["generationConfig"]
+        settings = body["generationConfig"] if vendor == "gemini" else body
         assert settings["temperature"] == 0.5
-        assert settings["max_tokens" if vendor == "anthropic" else "maxOutputTokens"] == 99
+        assert settings["maxOutputTokens" if vendor == "gemini" else "max_tokens"] == 99
         assert "iVBORw0KGgo=" in json.dumps(body)

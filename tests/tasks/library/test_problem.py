@@ -15,6 +15,8 @@ def test_a_missing_package_is_named_as_it_is_installed() -> None:
     assert not_loaded("lm-eval:t", missing) == "`lm-eval:t` needs the package `no_such`: pip install no_such"
     moved = ModuleNotFoundError("No module named 'json.old'", name="json.old")
     assert "`json.old`, which the installed version of json does not have" in not_loaded("lm-eval:t", moved)
+    own = ModuleNotFoundError("`sympy` is required; pip install lm-eval[math]")
+    assert not_loaded("t", own) == "`t` needs a package: `sympy` is required; pip install lm-eval[math]"
 
 
 def test_anything_else_is_told_with_its_kind() -> None:

@@ -197,3 +197,12 @@ def test_no_file_outside_its_project_becomes_a_prompt(
     monkeypatch.chdir(project)
     with pytest.raises(UsageError, match="outside the project"):
         read_promptfoo(config)
+
+
+def test_perplexity_asks_for_log_probabilities(tmp_path: Path) -> None:
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text("prompts: [x]\nproviders: [echo]\ntests: [{assert: [{type: perplexity, threshold: 3}]}]\n")
+    (definition,) = read_promptfoo(path)
+    (sample,) = build_dataset(definition)
+    request = prompt_template(**definition.solver.options).request(sample)  # type: ignore[union-attr]
+    assert request.logprobs == 0

@@ -6,6 +6,7 @@ call's `extra_content` under the vendor's name, and sent back only to that vendo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from assay.core.types import Message
 
 NATIVE_VENDORS = ("anthropic", "gemini")
 """Vendors with an adapter of their own; a server that speaks the OpenAI protocol gets back whatever it sent."""
+NOT_AN_OBJECT = "INVALID_JSON"
+"""The key under which Anthropic's guide (fine-grained tool streaming) returns the text of broken arguments."""
 
 
 def message_body(message: Message) -> dict[str, Any]:
@@ -23,7 +26,7 @@ def message_body(message: Message) -> dict[str, Any]:
     if message.name is not None:
         body["name"] = message.name
     if message.tool_calls:
-        body["tool_calls"] = [_without_native_state(call) for call in message.tool_calls]
+        body["tool_calls"] = [_call_body(call) for call in message.tool_calls]
         body["content"] = message.content or None
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
@@ -41,9 +44,9 @@ def with_vendor_state(call: dict[str, Any], vendor: str, state: Any) -> dict[str
 
 
 def call_arguments(text: Any) -> Any:
-    """The arguments of a tool call, which chat servers send as JSON in a string, as they were written.
+    """The arguments of a tool call for vendors that accept only an object: unchanged if they are one.
 
-    For vendors that accept only an object, a string that is not one becomes the value of one key.
+    Any other text, such as truncated JSON, becomes the value of one key.
     """
     if not isinstance(text, str):
         return text or {}
@@ -51,7 +54,7 @@ def call_arguments(text: Any) -> Any:
         is_object = isinstance(msgspec.json.decode(text or "{}"), dict)
     except (msgspec.DecodeError, UnicodeError, RecursionError):  # a model wrote it
         is_object = False
-    return msgspec.Raw((text or "{}").encode()) if is_object else {"arguments": text}
+    return msgspec.Raw((text or "{}").encode()) if is_object else {NOT_AN_OBJECT: text}
 
 
 def called_names(messages: Iterable[Message]) -> dict[str, str]:
@@ -69,6 +72,15 @@ def with_tool_results_together(messages: Sequence[Message]) -> list[list[Message
         else:
             groups.append([message])
     return groups
+
+
+def _call_body(call: dict[str, Any]) -> dict[str, Any]:
+    """A call in OpenAI's protocol, which takes arguments as text, whatever it says."""
+    call = _without_native_state(call)
+    function = call.get("function")
+    if not isinstance(function, dict) or not isinstance(function.get("arguments"), dict):
+        return call
+    return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 
 
 def _without_native_state(call: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,9 @@ def not_loaded(name: str, error: BaseException) -> str:
             f"here. Give them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
         )
     if isinstance(error, ModuleNotFoundError):
-        package = str(error.name).partition(".")[0]
+        if not error.name:  # raised by the task itself, in its own words
+            return f"`{name}` needs a package: {message}"
+        package = error.name.partition(".")[0]
         if importlib.util.find_spec(package) is not None:
             return f"`{name}` needs `{error.name}`, which the installed version of {package} does not have"
         return f"`{name}` needs the package `{package}`: pip install {package}"

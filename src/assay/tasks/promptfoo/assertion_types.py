@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from assay.scorers.package_assertions import PACKAGES
+
 PROGRAMS = ("javascript", "python")
 GRADED = ("llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval")
+PERPLEXITY = ("perplexity", "perplexity-score")
 SIMILAR = ("similar", "similar:cosine", "similar:dot", "similar:euclidean")
 REFUSED = {
     "agent-rubric": "it needs an agent as grader",
     "answer-relevance": "it is not computed here",
     "classifier": "it needs a classification model",
-    "contains-sql": "it needs promptfoo's own SQL parser; use `javascript` with a file that asks `node-sql-parser`",
     "context-faithfulness": "use the scorer `rag_checker` in a task of assay's own",
     "context-recall": "use the scorer `rag_checker` in a task of assay's own",
     "context-relevance": "use the scorer `rag_checker` in a task of assay's own",
     "conversation-relevance": "it needs the turns of a conversation",
     "guardrails": "it needs what a provider's own guardrails said",
     "human": "a person's verdict belongs to the viewer's marks",
-    "is-sql": "it needs promptfoo's own SQL parser; use `javascript` with a file that asks `node-sql-parser`",
     "max-score": "it compares the answers of several models",
-    "meteor": "it needs WordNet; use `rouge-n`, `bleu` or `similar`, or `python` with a file that asks `nltk`",
     "moderation": "it needs a moderation service",
-    "perplexity": "answers are asked for without likelihoods",
-    "perplexity-score": "answers are asked for without likelihoods",
     "pi": "it needs a scoring service",
     "ruby": "Ruby is not run",
     "search-rubric": "it needs a grader that searches the web",
     "select-best": "it compares the answers of several models",
     "skill-used": "it needs the trace of an agent",
-    "tool-call-f1": "it needs the trace of an agent",
     "trace-error-spans": "it needs OpenTelemetry traces",
     "trace-span-count": "it needs OpenTelemetry traces",
     "trace-span-duration": "it needs OpenTelemetry traces",
@@ -36,15 +33,14 @@ REFUSED = {
     "trajectory:tool-args-match": "it needs the trace of an agent",
     "trajectory:tool-sequence": "it needs the trace of an agent",
     "trajectory:tool-used": "it needs the trace of an agent",
-    "webhook": "it asks a service of one's own",
 }
 """Known there and not here, with what each needs."""
 CHECKED = (
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with",
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
-    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason",
-    "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
-    *PROGRAMS, *GRADED, *SIMILAR,
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
+    "webhook", "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
+    *PERPLEXITY, *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)
 THRESHOLDED = (

@@ -13,10 +13,13 @@ from assay.core.errors import UsageError
 from assay.patterns.javascript import python_pattern
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
+from assay.redaction import credential_in
 from assay.scorers.json_schema import unsupported
-from assay.scorers.sample_assertions import NEGATION, SET
-from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PROGRAMS, REFUSED, SIMILAR, TYPES
+from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
+from assay.scorers.sample_assertions import F1, NEGATION, SET, WEBHOOK
+from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
+from assay.tasks.promptfoo.node_packages import NodePackage, find_package
 from assay.tasks.promptfoo.programs import program_file
 from assay.tasks.promptfoo.providers import MappedProvider, read_provider
 
@@ -26,7 +29,8 @@ _FIELDS = {
 }  # fmt: skip
 _NEED_A_VALUE = {
     "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
-    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", *PROGRAMS,
+    "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", "tool-call-f1",
+    "webhook", *PROGRAMS,
 }  # fmt: skip
 _NEED_A_THRESHOLD = {"cost", "latency"}
 _WITHOUT_NEGATION = {
@@ -47,6 +51,11 @@ class Asserted:
     python: list[str] = field(default_factory=list)
     node: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
+    webhooks: list[str] = field(default_factory=list)
+    logprobs: bool = False
+    """Whether some look at the log-probabilities of the answer's tokens."""
+    packages: dict[str, str] = field(default_factory=dict)
+    """The folder above each npm package's `node_modules`."""
 
 
 def read_assertions(
@@ -54,16 +63,16 @@ def read_assertions(
     values: tuple[PlacedValue, ...],
     variables: Mapping[str, Any],
     options: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
 ) -> list[dict[str, Any]]:
     """The assertions with these variables; what is not known is refused."""
     around = {**variables, "env": config.environment}
-    nodes = [_node(config, value, around, options, found) for value in values]
+    nodes = [_node(config, value, around, options, needs) for value in values]
     return [node for node in nodes if node is not None]
 
 
 def _node(
-    config: Config, value: PlacedValue, variables: Mapping[str, Any], options: Mapping[str, Any], found: Asserted
+    config: Config, value: PlacedValue, variables: Mapping[str, Any], options: Mapping[str, Any], needs: Asserted
 ) -> dict[str, Any] | None:
     given = value.content
     if not isinstance(given, dict) or not isinstance(given.get("type"), str):
@@ -71,18 +80,19 @@ def _node(
         return None
     if given["type"] == SET:
         config.known(value, {"type", "assert", "threshold", "weight", "metric", "config"}, "an assert-set")
-        inner = [_node(config, each, variables, options, found) for each in value.get("assert").items()]
+        inner = [_node(config, each, variables, options, needs) for each in value.get("assert").items()]
         node = {"type": SET, "assert": [each for each in inner if each is not None]}
     else:
         kind = given["type"].removeprefix(NEGATION)
-        if not _is_checked(config, value, kind) or not config.known(value, _FIELDS, f"an assertion `{given['type']}`"):
+        fields = _FIELDS.union(METEOR_WEIGHTS) if kind == "meteor" else _FIELDS
+        if not _is_checked(config, value, kind) or not config.known(value, fields, f"an assertion `{given['type']}`"):
             return None
         try:
-            node = _read(config, value, kind, variables, options, found)
+            node = _read(config, value, kind, variables, options, needs)
         except (TemplateError, UsageError, BadPatternError) as error:
             config.refuse(value, f"`{given['type']}`: {error}")
             return None
-    return _with_numbers(config, value, node, variables, found)
+    return _with_numbers(config, value, node, variables, needs)
 
 
 def _is_checked(config: Config, value: PlacedValue, kind: str) -> bool:
@@ -110,21 +120,27 @@ def _read(
     kind: str,
     variables: Mapping[str, Any],
     options: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
 ) -> dict[str, Any]:
     given = value.content
     node: dict[str, Any] = {"type": given["type"]}
     if kind in PROGRAMS:
-        node["program"] = program(config, value.get("value"), kind, variables, found)
+        node["program"] = program(config, value.get("value"), kind, variables, needs)
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
+    if kind in PERPLEXITY:
+        needs.logprobs = True
+    if kind == WEBHOOK:
+        _check_address(node["value"], needs)
+    if kind in PACKAGES:
+        _check_package(config, kind, node.get("value"), needs)
     if given.get("transform"):
-        node["transform"] = program(config, value.get("transform"), "javascript", {}, found, python="get_transform")
+        node["transform"] = program(config, value.get("transform"), "javascript", {}, needs, python="get_transform")
     if given.get("config") is not None:
         node["config"] = given["config"]
     if kind in GRADED or kind in SIMILAR:
-        node["grader"] = _grader(config, value, kind, options, found)
+        node["grader"] = _grader(config, value, kind, options, needs)
         if rubric := given.get("rubricPrompt") or options.get("rubricPrompt"):
             node["rubric"] = _text_of_file(config, value, rubric)
         if options.get("factuality") and "factuality" in kind:
@@ -144,6 +160,8 @@ def _value(config: Config, value: PlacedValue, kind: str, variables: Mapping[str
         if problem := unsupported(schema):
             raise UsageError(f"its schema cannot be checked: {problem}")
         return schema
+    if kind == F1 and not (given and isinstance(given, str | list)):
+        raise UsageError("its value must be the names of tools: a list, or a text with commas")
     if kind == "regex":
         pattern = python_pattern(str(given))
         checked_pattern(pattern)
@@ -184,23 +202,61 @@ def program(
     value: PlacedValue,
     kind: str,
     variables: Mapping[str, Any],
-    found: Asserted,
+    needs: Asserted,
     *,
     python: str = "get_assert",
 ) -> dict[str, Any]:
     """A program as it will be run: code of its own, or a function of a file; `python` is that function's usual name."""
     written = str(value.content)
     if not written.startswith(FILE):
-        (found.python if kind == "python" else found.node).append(written)
+        (needs.python if kind == "python" else needs.node).append(written)
         code = rendered(written, variables) if variables else written
         # a trailing line break from YAML makes a transform multi-line, but not an assertion
         return {"language": kind, "code": code.rstrip() if python == "get_assert" else code}
     named = program_file(config, value, written, python)
-    (found.python if named["language"] == "python" else found.node).append(written)
+    (needs.python if named["language"] == "python" else needs.node).append(written)
     return named
 
 
-def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], found: Asserted) -> str:
+def _check_address(url: Any, needs: Asserted) -> None:
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise UsageError("its value must be an address that begins with http:// or https://")
+    if secret := credential_in(url):
+        raise UsageError(f"its address holds {secret}, and a task is written into run files; leave it out")
+    if url not in needs.webhooks:
+        needs.webhooks.append(url)
+
+
+def _check_package(config: Config, kind: str, given: Any, needs: Asserted) -> None:
+    """Notes the npm package that decides; `UsageError` where it is missing, or would misread the value."""
+    package = find_package(PACKAGES[kind], config.home)
+    if kind == "meteor":
+        if not given or not all(isinstance(each, str) for each in (given if isinstance(given, list) else [given])):
+            raise UsageError("its value must be a text, or a list of texts")
+    elif given:
+        _check_sql_options(given, package)
+    needs.packages[package.name] = str(package.home)
+    needs.node.append(f"{package.name} {package.version}")
+
+
+def _check_sql_options(given: Any, package: NodePackage) -> None:
+    if not isinstance(given, dict):
+        raise UsageError("its value must be a mapping")
+    if unknown := sorted(given.keys() - {"databaseType", "allowedTables", "allowedColumns"}):
+        raise UsageError(f"`{unknown[0]}` of its value is not supported")
+    database = given.get("databaseType") or "MySQL"
+    databases = sorted(path.stem for path in package.folder.glob("build/*.js"))
+    if str(database).lower() not in databases:
+        raise UsageError(unknown_name("databaseType", str(database), databases))
+    for name in ("allowedTables", "allowedColumns"):
+        patterns = given.get(name) or []
+        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+            raise UsageError(f"its `{name}` must be a list of texts")
+        for each in patterns:
+            checked_pattern(python_pattern(each))
+
+
+def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], needs: Asserted) -> str:
     """The key of the model that grades: the assertion's own, the test's, or the one for all."""
     usual = EMBEDDER if kind in SIMILAR else GRADER
     given = value.get("provider")
@@ -215,20 +271,20 @@ def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str,
         content = inner
         given = PlacedValue(content, given.document, given.where)
     if content is None:
-        found.graders.setdefault(usual, None)
+        needs.graders.setdefault(usual, None)
         return usual
     provider = read_provider(config, given, embeds=kind in SIMILAR)
     if provider is None:
         return usual
-    found.graders.setdefault(provider.key, provider)
+    needs.graders.setdefault(provider.key, provider)
     return provider.key
 
 
 def _with_numbers(
-    config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], found: Asserted
+    config: Config, value: PlacedValue, node: dict[str, Any], variables: Mapping[str, Any], needs: Asserted
 ) -> dict[str, Any]:
     """The weight, the threshold and the metric, which every assertion may have."""
-    for name in ("weight", "threshold"):
+    for name in ("weight", "threshold", *METEOR_WEIGHTS):
         given = value.content.get(name)
         if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
             given = float(given)
@@ -243,6 +299,6 @@ def _with_numbers(
             node["metric"] = rendered(str(metric), variables)
         except TemplateError as error:
             config.refuse(value.get("metric"), str(error))
-        if node.get("metric") and node["metric"] not in found.metrics:
-            found.metrics.append(node["metric"])
+        if node.get("metric") and node["metric"] not in needs.metrics:
+            needs.metrics.append(node["metric"])
     return node

@@ -122,14 +122,14 @@ class Config:
         """The files that `file://…` or a bare path names, patterns included; refused where there is none to read."""
         name, home = named.removeprefix(FILE), home or self.home
         if any(sign in name for sign in "*?[") and not (home / name).exists():
-            found = [Path(each) for each in sorted(glob(str(home / name), recursive=True)) if Path(each).is_file()]
+            paths = [Path(each) for each in sorted(glob(str(home / name), recursive=True)) if Path(each).is_file()]
         else:
-            found = [home / name]
-        if len(self.files) + len(found) > MAX_FILES:
+            paths = [home / name]
+        if len(self.files) + len(paths) > MAX_FILES:
             raise PlacedError(value.document.sentence(value.where, f"more than {MAX_FILES:,} files are named"))
-        if not found:
+        if not paths:
             self.refuse(value, f"`{named}`: there is no such file")
-        return [each for each in found if self._may_read(value, named, each)]
+        return [each for each in paths if self._may_read(value, named, each)]
 
     def _may_read(self, value: PlacedValue, named: str, path: Path) -> bool:
         root = root_of(self.path).resolve()
@@ -248,16 +248,16 @@ def _with_templates(value: dict[str, Any]) -> dict[str, Any]:
             return inner
         named = inner.get("$ref")
         if isinstance(named, str) and named.startswith("#/") and depth < _MOST_REFERENCES:
-            found: Any = value
+            target: Any = value
             for step in named[2:].split("/"):
-                found = found.get(step) if isinstance(found, dict) else None
-            if isinstance(found, dict):
+                target = target.get(step) if isinstance(target, dict) else None
+            if isinstance(target, dict):
                 rest = {key: each for key, each in inner.items() if key != "$ref"}
-                return replaced({**found, **rest}, depth + 1)
+                return replaced({**target, **rest}, depth + 1)
         return {key: replaced(each, depth) for key, each in inner.items()}
 
-    found: dict[str, Any] = replaced(value)
-    return found
+    whole: dict[str, Any] = replaced(value)
+    return whole
 
 
 _MOST_REFERENCES = 20

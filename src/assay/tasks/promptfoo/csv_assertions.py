@@ -31,12 +31,12 @@ def assertion_of_text(text: str) -> dict[str, Any]:
     if shape is None:
         return {"type": "equals", "value": text}
     negation, kind, threshold, value = shape.groups()
-    found: dict[str, Any] = {"type": f"{negation or ''}{kind}"}
+    assertion: dict[str, Any] = {"type": f"{negation or ''}{kind}"}
     if value is not None:
-        found["value"] = comma_separated(value) if kind.endswith(("-all", "-any")) else value.strip()
+        assertion["value"] = comma_separated(value) if kind.endswith(("-all", "-any")) else value.strip()
     if kind in THRESHOLDED:
-        found["threshold"] = float(threshold) if threshold else 0.8 if kind == "similar" else 0.75
-    return found
+        assertion["threshold"] = float(threshold) if threshold else 0.8 if kind == "similar" else 0.75
+    return assertion
 
 
 def finite(text: str) -> float | None:

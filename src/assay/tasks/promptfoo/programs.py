@@ -45,13 +45,13 @@ def run_now(config: Config, value: PlacedValue, program: dict[str, Any], *argume
     (config.python if program["language"] == "python" else config.node).append(shown)
     if not config.runs_programs:
         return None
-    found: list[Any] = []
-    thread = Thread(target=lambda: found.append(asyncio.run(_run(program, arguments))))  # a loop may run here already
+    results: list[Any] = []
+    thread = Thread(target=lambda: results.append(asyncio.run(_run(program, arguments))))  # a loop may run here already
     thread.start()
     thread.join()
-    if found and not isinstance(found[0], FailureError):
-        return found[0]
-    config.refuse(value, f"`{shown}`: {found[0].failure.message if found else 'it could not be run'}")
+    if results and not isinstance(results[0], FailureError):
+        return results[0]
+    config.refuse(value, f"`{shown}`: {results[0].failure.message if results else 'it could not be run'}")
     return None
 
 

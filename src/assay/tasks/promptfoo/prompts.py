@@ -47,14 +47,14 @@ def read_prompts(config: Config) -> list[Prompt]:
     if section.content is None:
         return [Prompt("{{prompt}}", "prompt")]
     if isinstance(section.content, dict):  # text or file -> label
-        found = [
+        prompts = [
             each
             for key in section.names()
             for each in _of_text(config, section.get(key), key, str(section.content[key]))
         ]
     else:
-        found = [each for value in section.items() for each in _of_one(config, value)]
-    return _with_own_names(found)
+        prompts = [each for value in section.items() for each in _of_one(config, value)]
+    return _with_own_names(prompts)
 
 
 def _of_one(config: Config, value: PlacedValue) -> list[Prompt]:
@@ -109,8 +109,8 @@ def _of_text(config: Config, value: PlacedValue, text: str, label: str | None) -
         if path.suffix not in _TEXT_FILES:
             config.refuse(value, f"`{text}`: prompts are read from {', '.join(_TEXT_FILES)} files")
             continue
-        for own, found in _in_file(config, value, path):
-            yield Prompt(found, own or label or path.stem, own or label or str(path.relative_to(config.home)))
+        for own, prompt in _in_file(config, value, path):
+            yield Prompt(prompt, own or label or path.stem, own or label or str(path.relative_to(config.home)))
 
 
 def _of_program(config: Config, value: PlacedValue, text: str, label: str | None) -> Iterator[Prompt]:
@@ -173,8 +173,8 @@ def _with_files(config: Config, value: PlacedValue, inner: Any) -> Any:
         return {name: _with_files(config, value, each) for name, each in inner.items()}
     if not isinstance(inner, str) or not inner.startswith(FILE) or "{{" in inner:
         return inner
-    found = [config.text(value, path) for path in config.named(value, inner)]
-    return found[0] if found else inner
+    texts = [config.text(value, path) for path in config.named(value, inner)]
+    return texts[0] if texts else inner
 
 
 def _with_own_names(prompts: list[Prompt]) -> list[Prompt]:

@@ -94,17 +94,17 @@ _FIELDS = {"id", "label", "config", "prompts", "transform", "delay", "env", "inp
 def read_providers(config: Config) -> list[MappedProvider]:
     """The providers or targets of the configuration, each under a key of its own."""
     section = config.top.get("providers" if config.top.content.get("providers") is not None else "targets")
-    found: list[MappedProvider] = []
+    providers: list[MappedProvider] = []
     for value in section.items():
         for each in _entries(config, value):
             provider = read_provider(config, each)
             if provider is None:
                 continue
             key, number = provider.key, 2
-            while any(other.key == key for other in found):
+            while any(other.key == key for other in providers):
                 key, number = f"{provider.key}-{number}", number + 1
-            found.append(provider._replace(key=key))
-    return found
+            providers.append(provider._replace(key=key))
+    return providers
 
 
 def _entries(config: Config, value: PlacedValue) -> list[PlacedValue]:
@@ -150,14 +150,14 @@ def read_provider(config: Config, value: PlacedValue, *, embeds: bool = False) -
 def _mapped(
     config: Config, provider: MappedProvider, name: str, settings: dict[str, Any], *, embeds: bool
 ) -> MappedProvider:
-    found, problem = _model(config, provider, name, settings, embeds=embeds)
-    if found is None:
+    spec, problem = _model(config, provider, name, settings, embeds=embeds)
+    if spec is None:
         assert provider.value is not None  # noqa: S101 - `read_provider` made it
         sentence = provider.value.document.sentence(provider.value.where, f"provider `{name}`: {problem}")
         return provider._replace(
             problem=f"{sentence}; choose a model with --model, or --model-for '{provider.key}=NAME'"
         )
-    return provider._replace(spec=found)
+    return provider._replace(spec=spec)
 
 
 def _model(

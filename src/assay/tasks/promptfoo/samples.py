@@ -69,7 +69,7 @@ def is_called(names: Sequence[str], wanted: str) -> bool:
     )
 
 
-def samples_of(config: Config, tests: Sequence[Test], picks: Picks, found: Asserted) -> list[Sample]:
+def samples_of(config: Config, tests: Sequence[Test], picks: Picks, needs: Asserted) -> list[Sample]:
     """Each test with each combination of its variables; what cannot be read is among the config's problems."""
     samples: list[Sample] = []
     for number, test in enumerate(tests, 1):
@@ -79,7 +79,7 @@ def samples_of(config: Config, tests: Sequence[Test], picks: Picks, found: Asser
             if len(samples) == MAX_ROWS:
                 config.refuse(test.value, f"more than {MAX_ROWS:,} questions")
                 return samples
-            extras = _extras(config, test, variables, found)
+            extras = _extras(config, test, variables, needs)
             samples.append(
                 Sample(
                     id=f"{number}" if place == 1 else f"{number}-{place}",
@@ -91,9 +91,9 @@ def samples_of(config: Config, tests: Sequence[Test], picks: Picks, found: Asser
     return samples
 
 
-def _extras(config: Config, test: Test, variables: Mapping[str, Any], found: Asserted) -> dict[str, Any]:
+def _extras(config: Config, test: Test, variables: Mapping[str, Any], needs: Asserted) -> dict[str, Any]:
     extras: dict[str, Any] = {
-        "assertions": read_assertions(config, test.asserted, variables, test.options, found),
+        "assertions": read_assertions(config, test.asserted, variables, test.options, needs),
     }
     if test.threshold is not None:
         extras["threshold"] = test.threshold
@@ -106,7 +106,7 @@ def _extras(config: Config, test: Test, variables: Mapping[str, Any], found: Ass
             continue
         at = PlacedValue(written, test.value.document, test.value.where)
         try:
-            extras[name] = program(config, at, "javascript", {}, found, python=usual)
+            extras[name] = program(config, at, "javascript", {}, needs, python=usual)
         except UsageError as error:
             config.refuse(at, str(error))
     return extras

@@ -53,10 +53,10 @@ def read_promptfoo(
         reading = _read(config, models or {})
     prompts, providers = read_prompts(config), read_providers(config)
     asking: list[MappedProvider | None] = [*providers] or [None]
-    asked = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
-    found = [reading.definition(prompt, provider, several=len(asked) > 1) for prompt, provider in asked]
+    pairs = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
+    definitions = [reading.definition(prompt, provider, several=len(pairs) > 1) for prompt, provider in pairs]
     config.raise_problems()
-    return [each for each in found if each is not None]
+    return [each for each in definitions if each is not None]
 
 
 def _read(config: Config, models: Mapping[str, str]) -> _Reading:
@@ -113,7 +113,7 @@ class _Reading:
             asserted = Asserted()
             self._read[key] = samples_of(config, self._tests, picks, asserted), asserted
         samples, asserted = self._read[key]
-        solver = self._solver(prompt)
+        solver = self._solver(prompt, asserted)
         self._try_out(prompt, solver, samples)
         if not samples:
             return None
@@ -145,15 +145,15 @@ class _Reading:
         by_provider = provider is not None and any(test.providers is not None for test in self._tests)
         return Picks(prompt.names if by_prompt else (), provider.ids if provider is not None and by_provider else ())
 
-    def _solver(self, prompt: Prompt) -> PartSpec:
+    def _solver(self, prompt: Prompt, asserted: Asserted) -> PartSpec:
         options: dict[str, Any] = {"prompt": prompt.text}
         if prompt.program is not None:
             language = "python_snippet" if prompt.program["language"] == "python" else "node_program"
             options = {"program": prompt.program, language: prompt.program["file"]}
         if self._config.environment:
             options["environment"] = self._config.environment
-        if prompt.generation:
-            options["generation"] = prompt.generation
+        if generation := {**(prompt.generation or {}), **({"logprobs": 0} if asserted.logprobs else {})}:
+            options["generation"] = generation
         return PartSpec(key="prompt", use="prompt_template", options=options)
 
     def _try_out(self, prompt: Prompt, solver: PartSpec, samples: Sequence[Sample]) -> None:
@@ -178,6 +178,10 @@ class _Reading:
             options["python_snippet"] = _shown(asserted.python)
         if asserted.node:
             options["node_program"] = _shown(asserted.node)
+        if asserted.webhooks:
+            options["webhooks"] = asserted.webhooks
+        if asserted.packages:
+            options["packages"] = asserted.packages
         return PartSpec(key=SCORER, use="sample_assertions", options=options)
 
     def _grader(self, key: str, provider: MappedProvider | None) -> dict[str, Any]:
@@ -192,24 +196,24 @@ class _Reading:
 
     def _metadata(self, prompt: Prompt, provider: MappedProvider | None, several: bool) -> dict[str, Any]:
         config = self._config
-        found: dict[str, Any] = {"files": [str(each) for each in config.files if each != config.path]}
+        metadata: dict[str, Any] = {"files": [str(each) for each in config.files if each != config.path]}
         if config.warnings:
-            found["warnings"] = config.warnings
+            metadata["warnings"] = config.warnings
         if self._models:
-            found["typed_models"] = list(self._models)
+            metadata["typed_models"] = list(self._models)
         given = config.top.get("evaluateOptions").content
         options: Mapping[str, Any] = given if isinstance(given, dict) else {}
         if isinstance(options.get("repeat"), int):
-            found["trials"] = options["repeat"]
+            metadata["trials"] = options["repeat"]
         if options.get("cache") is False:
-            found["cache"] = False
+            metadata["cache"] = False
         if self._no_grader is not None:
-            found["no_grader"] = self._no_grader
+            metadata["no_grader"] = self._no_grader
         if provider is not None:
-            found |= self._model(provider, options)
+            metadata |= self._model(provider, options)
         if several:
-            found["variant"] = {"model": provider.key if provider else None, "prompt": prompt.label}
-        return found
+            metadata["variant"] = {"model": provider.key if provider else None, "prompt": prompt.label}
+        return metadata
 
     def _model(self, provider: MappedProvider, options: Mapping[str, Any]) -> dict[str, Any]:
         if provider.key in self._models:

@@ -93,8 +93,8 @@ def _of_files(config: Config, value: PlacedValue, named: str) -> Iterator[Test]:
         elif path.suffix == ".jsonl":
             yield from (test for line in config.lines(value, path) if (test := _one(config, line, "a test")))
         elif path.suffix in (".yaml", ".yml", ".json"):
-            found = config.content(value, path)
-            yield from (test for each in (found.items() if found else ()) for test in _of_entry(config, each))
+            content = config.content(value, path)
+            yield from (test for each in (content.items() if content else ()) for test in _of_entry(config, each))
         else:
             config.refuse(value, f"`{named}`: tests are read from .yaml, .json, .jsonl and .csv files")
 
@@ -150,12 +150,12 @@ def _options(config: Config, value: PlacedValue, what: str) -> dict[str, Any]:
 def _variables(config: Config, value: PlacedValue) -> dict[str, Any]:
     """The variables, those of files they are read from included."""
     if isinstance(value.content, str | list):
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         for each in value.items():
             for path in config.named(each, str(each.content), each.document.path.parent):
                 inner = config.content(each, path)
-                found |= inner.content if inner is not None and isinstance(inner.content, dict) else {}
-        return found
+                variables |= inner.content if inner is not None and isinstance(inner.content, dict) else {}
+        return variables
     return dict(value.content) if isinstance(value.content, dict) else {}
 
 
@@ -241,19 +241,19 @@ def _asserted(config: Config, at: PlacedValue, cells: Mapping[str, str]) -> list
     """The assertions of a row, with the metric and the thresholds that other columns give them."""
     written = [text.strip() for key, text in cells.items() if key.startswith("__expected") and text.strip()]
     try:
-        found = [assertion_of_text(text) for text in written]
+        assertions = [assertion_of_text(text) for text in written]
     except ValueError as error:
         config.refuse(at, f"`__expected`: {error}")
         return []
     if metric := cells.get("__metric"):
-        found = [{**each, "metric": metric} for each in found]
+        assertions = [{**each, "metric": metric} for each in assertions]
     for key, text in cells.items():
         setting = _SETTING.fullmatch(key)
-        if key.startswith("__config:") and (setting is None or int(setting[1] or 1) > len(found)):
+        if key.startswith("__config:") and (setting is None or int(setting[1] or 1) > len(assertions)):
             config.refuse(at, f"the column `{key}` is not supported")
         elif setting is not None and text.strip():
-            found[int(setting[1] or 1) - 1]["threshold"] = finite(text)
-    return found
+            assertions[int(setting[1] or 1) - 1]["threshold"] = finite(text)
+    return assertions
 
 
 def _metadata(key: str, text: str) -> dict[str, Any]:
@@ -279,10 +279,10 @@ def combinations(config: Config, test: Test) -> Iterator[dict[str, Any]]:
         choices.append([(name, each) for each in values])
     for pairs in itertools.product(*choices):
         at, given = test.value.get("vars"), dict(pairs)
-        found = {name: _of_file(config, at, name, value, given) for name, value in pairs}
-        found = {name: each.removesuffix("\n") if isinstance(each, str) else each for name, each in found.items()}
+        texts = {name: _of_file(config, at, name, value, given) for name, value in pairs}
+        texts = {name: each.removesuffix("\n") if isinstance(each, str) else each for name, each in texts.items()}
         try:
-            yield _resolved(found, config.environment)
+            yield _resolved(texts, config.environment)
         except TemplateError as error:
             config.refuse(test.value.get("vars"), str(error))
             return
@@ -316,16 +316,16 @@ def _each(config: Config, at: PlacedValue, value: Any, *, expanded: bool) -> lis
 def _made(config: Config, at: PlacedValue, name: str, value: str, around: Mapping[str, Any]) -> Any:
     """The variable that a function makes of the others."""
     try:
-        found = run_now(config, at, program_file(config, at, value, "get_var"), name, "", dict(around))
+        result = run_now(config, at, program_file(config, at, value, "get_var"), name, "", dict(around))
     except UsageError as error:
         config.refuse(at, str(error))
         return value
-    if found is None:
+    if result is None:
         return value
-    if not isinstance(found, dict) or found.get("error") or not found.get("output"):
-        config.refuse(at, f"`{value}` must return an object with `output`, got {json.dumps(found, default=str)[:200]}")
+    if not isinstance(result, dict) or result.get("error") or not result.get("output"):
+        config.refuse(at, f"`{value}` must return an object with `output`, got {json.dumps(result, default=str)[:200]}")
         return value
-    return found["output"]
+    return result["output"]
 
 
 def _of_file(config: Config, at: PlacedValue, name: str, value: Any, around: Mapping[str, Any]) -> Any:
@@ -356,19 +356,19 @@ _REFERENCE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 def _resolved(variables: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     """Variables that refer to others, resolved; a text that refers to unknown variables stays as it is."""
-    found = dict(variables)
+    resolved = dict(variables)
     for _ in range(_ROUNDS):
-        before = dict(found)
-        for name, value in found.items():
+        before = dict(resolved)
+        for name, value in resolved.items():
             reference = _REFERENCE.search(value) if isinstance(value, str) else None
-            if reference is not None and found.get(reference[1]) is not None:
-                found[name] = value.replace(reference[0], as_javascript(found[reference[1]]), 1)
-        if found == before:
+            if reference is not None and resolved.get(reference[1]) is not None:
+                resolved[name] = value.replace(reference[0], as_javascript(resolved[reference[1]]), 1)
+        if resolved == before:
             break
-    around = {**found, "env": environment}
+    around = {**resolved, "env": environment}
     return {
         name: rendered(value, around) if isinstance(value, str) and _names_only(value, around) else value
-        for name, value in found.items()
+        for name, value in resolved.items()
     }
 
 

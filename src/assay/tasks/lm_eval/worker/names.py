@@ -32,6 +32,21 @@ def manager(order: dict[str, Any]) -> Any:
     return _MANAGERS[key]
 
 
+def _import_datasets_without_torch() -> None:
+    """`datasets` imports torch wherever it is installed, for columns of tensors that no task has: a second for nothing.
+
+    Only this import leaves it out; metrics that need torch find it.
+    """
+    before = os.environ.get("USE_TORCH")
+    os.environ["USE_TORCH"] = "0"
+    try:
+        importlib.import_module("datasets")
+    finally:
+        del os.environ["USE_TORCH"]
+        if before is not None:
+            os.environ["USE_TORCH"] = before
+
+
 def forget_manager(order: dict[str, Any]) -> None:
     """The user's own files may have changed since they were looked at; those of the package have not."""
     if order.get("include_path") or order.get("file"):
@@ -54,6 +69,7 @@ def _key(order: dict[str, Any]) -> str:
 
 def _new_manager(order: dict[str, Any]) -> Any:
     try:
+        _import_datasets_without_torch()
         from lm_eval.tasks import TaskManager
     except ImportError as error:
         raise BridgeError(
