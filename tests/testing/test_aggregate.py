@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -111,9 +112,10 @@ def naive(table: ScoreTable, *, level: float) -> list[Summary]:
 def clustered_by_sample(table: ScoreTable, *, level: float) -> list[Summary]:
     """Knows attempts, and takes the samples of one group for strangers."""
     known = table.numbers("score")
-    without = ScoreTable()
-    for sample, attempt, value in zip(known.samples.tolist(), known.attempts.tolist(), known.values, strict=True):
-        without.add({"score": float(value)}, sample=sample, attempt=attempt)
+    without, attempts = ScoreTable(), Counter[int]()
+    for sample, value in zip(known.samples.tolist(), known.values, strict=True):
+        attempts[sample] += 1
+        without.add({"score": float(value)}, sample=sample, attempt=attempts[sample])
     found = share(without, level=level) if len(known) else share(table, level=level)
     (whole,) = share(table, level=level)
     return [replace(whole, low=found[0].low, high=found[0].high)]
