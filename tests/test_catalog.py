@@ -28,6 +28,14 @@ def test_a_module_that_cannot_be_imported_is_bad_input(tmp_path: Path, source: s
     done = assay("run", "t.jsonl", "--run-dir", "run", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"`broken:metric`: {said}" in done.stderr.replace(f"{tmp_path}/", "")
+
+
+def test_a_file_that_an_installed_module_hides_is_named(tmp_path: Path) -> None:
+    (tmp_path / "colorsys.py").write_text("def model(prompt): return prompt")
+    write_task(tmp_path / "t.jsonl", {"hi": "hi"})
+    done = assay("run", "t.jsonl", "--model", "colorsys:model", "--run-dir", "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "an installed module `colorsys` is imported instead of colorsys.py here; rename the file" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -407,8 +407,18 @@ def import_object(target: str) -> Any:
             value = getattr(value, part)
         except AttributeError as error:
             known = [name for name in dir(value) if not name.startswith("_")]
-            raise UsageError(f"`{target}`: {unknown_name('name in ' + module_name, part, known)}") from error
+            hidden = _file_hidden_by(module_name)
+            raise UsageError(f"`{target}`: {hidden or unknown_name('name in ' + module_name, part, known)}") from error
     return value
+
+
+def _file_hidden_by(module_name: str) -> str | None:
+    """What to do about a file in the working directory that has the name of an installed module."""
+    file = Path(f"{module_name.replace('.', '/')}.py")
+    spec = sys.modules[module_name].__spec__
+    if not file.is_file() or spec is None or file.resolve() == Path(spec.origin or "").resolve():
+        return None
+    return f"an installed module `{module_name}` is imported instead of {file} here; rename the file"
 
 
 def _entry_points(kind: str) -> dict[str, Any]:
