@@ -15,10 +15,10 @@ from assay.core.types import Request
 from assay.models.adapters.chat_messages import message_body
 from assay.models.layers.conversation import framed
 from assay.reports.conversation import (
-    asked_of,
     expected_in,
     framed_turns,
-    last_asked,
+    last_question,
+    prompt_of,
     shared_beginning,
     turns_of,
     worked_examples,
@@ -212,12 +212,12 @@ def _asked_in(record: dict[str, Any], beginnings: dict[str, str], before: int) -
 
     So many turns stand `before` those of the record.
     """
-    asked = asked_of(record)
-    shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked)
-    inside = worked_examples(asked[shared.turns][1], shared.characters) if shared.characters else 0
-    turns = sum(role == "assistant" for role, _ in asked[: shared.turns])
+    prompt = prompt_of(record)
+    shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt)
+    inside = worked_examples(prompt[shared.turns][1], shared.characters) if shared.characters else 0
+    turns = sum(role == "assistant" for role, _ in prompt[: shared.turns])
     folded = {"turns": before + shared.turns, "characters": shared.characters, "examples": turns + inside}
-    return {"input": last_asked(asked, shared).strip()[:LONG_INPUT], "shared": folded}
+    return {"input": last_question(prompt, shared).strip()[:LONG_INPUT], "shared": folded}
 
 
 def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
@@ -265,10 +265,10 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
 def _framed(request: dict[str, Any], config: RunConfig) -> dict[str, Any]:
     """The request with the run's system message and prefill around it, as it was sent."""
     try:
-        asked = msgspec.convert({name: request.get(name) for name in ("prompt", "messages")}, Request)
+        plain = msgspec.convert({name: request.get(name) for name in ("prompt", "messages")}, Request)
     except msgspec.ValidationError:  # a record of elsewhere: shown as it is
         return request
-    sent = framed(asked, config.system, config.prefill)
+    sent = framed(plain, config.system, config.prefill)
     rest = {name: value for name, value in request.items() if name != "prompt"}
     return {**rest, "messages": [message_body(message) for message in sent.messages or ()]}
 

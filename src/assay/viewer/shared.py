@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from assay.reports.conversation import LONGEST_SHARED, asked_of, common_beginning, flat
+from assay.reports.conversation import LONGEST_SHARED, common_beginning, flat, prompt_of
 from assay.viewer.journal_lines import AskedTrace
 
 
@@ -25,7 +25,7 @@ class SharedBeginnings:
                 return
             self._raw[task] = common_beginning(self._raw.get(task, raw), raw)
         known = self.texts.get(task)
-        text = flat(asked_of({"trace": {"prompt": trace.prompt, "messages": _decoded(trace)}}))
+        text = flat(prompt_of({"trace": {"prompt": trace.prompt, "messages": _decoded(trace)}}))
         self.texts[task] = text if known is None else common_beginning(known, text)
 
 

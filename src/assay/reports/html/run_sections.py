@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.costs.spending import is_told, money
+from assay.costs.spending import is_worth_showing, money
 from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.charts.figure import figures
@@ -57,7 +57,7 @@ def task_table(board: Leaderboard) -> Child:
     header += [*map(heading, shown), "p50 ms", "p95 ms", "cost"]
     rows = [_task_cells(row, shown) for row in board.tasks]
     judged: list[Child] = []
-    if is_told(board.judge_cost):
+    if is_worth_showing(board.judge_cost):
         header.append("judges' cost")
         rows = [[*cells, money(row.judge_cost)] for cells, row in zip(rows, board.tasks, strict=True)]
         judged = [money(board.judge_cost)]
