@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from assay.reports.conversation import (
     Part,
     answer_in,
-    asked_of,
     call_text,
     common_beginning,
     flat,
     framed_turns,
-    last_asked,
+    last_question,
+    prompt_of,
     question_end,
     shared_beginning,
     turns_of,
@@ -107,24 +107,24 @@ SHOTS = "Question: one?\nAnswer: 1\n\nQuestion: two?\nAnswer: 2\n\n"
 
 def test_the_question_is_what_differs_between_samples() -> None:
     records = [{"trace": {"prompt": f"{SHOTS}Question: {what}?\nAnswer:"}} for what in ("ducks", "dogs")]
-    beginning = common_beginning(*(flat(asked_of(each)) for each in records))
-    shared = shared_beginning(beginning, asked_of(records[0]))
-    assert last_asked(asked_of(records[0]), shared) == "Question: ducks?\nAnswer:"
+    beginning = common_beginning(*(flat(prompt_of(each)) for each in records))
+    shared = shared_beginning(beginning, prompt_of(records[0]))
+    assert last_question(prompt_of(records[0]), shared) == "Question: ducks?\nAnswer:"
     assert worked_examples(str(records[0]["trace"]["prompt"]), shared.characters) == 2
 
 
 def test_turns_that_all_samples_share_are_counted_whole() -> None:
     before = [{"role": "user", "content": "one?"}, {"role": "assistant", "content": "1"}]
     records = [{"trace": {"messages": [*before, {"role": "user", "content": what}]}} for what in ("ducks", "dogs")]
-    beginning = common_beginning(*(flat(asked_of(each)) for each in records))
-    shared = shared_beginning(beginning, asked_of(records[0]))
+    beginning = common_beginning(*(flat(prompt_of(each)) for each in records))
+    shared = shared_beginning(beginning, prompt_of(records[0]))
     assert (shared.turns, shared.characters) == (2, 0)
-    assert last_asked(asked_of(records[0]), shared) == "ducks"
+    assert last_question(prompt_of(records[0]), shared) == "ducks"
 
 
 def test_a_single_sample_shares_nothing() -> None:
-    asked = asked_of({"trace": {"prompt": SHOTS}})
-    assert last_asked(asked, shared_beginning(flat(asked), asked)) == SHOTS
+    prompt = prompt_of({"trace": {"prompt": SHOTS}})
+    assert last_question(prompt, shared_beginning(flat(prompt), prompt)) == SHOTS
 
 
 ANYTHING = st.recursive(
@@ -143,8 +143,8 @@ ANYTHING = st.recursive(
 def test_no_record_of_a_stranger_breaks_it(value: Any) -> None:
     record = {"trace": value}
     turns_of(record)
-    asked = asked_of(record)
-    last_asked(asked, shared_beginning("user\x1f", asked))
+    prompt = prompt_of(record)
+    last_question(prompt, shared_beginning("user\x1f", prompt))
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

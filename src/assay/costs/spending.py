@@ -295,7 +295,7 @@ def amount_text(amount: float) -> str:
     return f"{amount:.4g}" if amount >= 0.0001 else f"{amount:.{1 - math.floor(math.log10(amount))}f}"
 
 
-def is_told(cost: Cost | None) -> bool:
+def is_worth_showing(cost: Cost | None) -> bool:
     """Whether a column is worth its place: the amount is above 0, or unknown."""
     return cost is not None and cost.amount != 0
 

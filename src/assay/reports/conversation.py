@@ -77,7 +77,7 @@ def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None)
     return framed
 
 
-def asked_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Role and text of every turn before the last answer."""
     trace = _mapping(record.get("trace"))
     if not trace:
@@ -194,7 +194,7 @@ def _paragraph_end(text: str, most: int) -> int:
     return 0 if at < 0 else at + 2
 
 
-def last_asked(prompt: Sequence[tuple[str, str]], shared: SharedBeginning | None = None) -> str:
+def last_question(prompt: Sequence[tuple[str, str]], shared: SharedBeginning | None = None) -> str:
     """The sample's own question: the last turn that is not the model's, without the shared beginning."""
     place = next((at for at in range(len(prompt) - 1, -1, -1) if prompt[at][0] not in ("assistant", "tool")), None)
     if place is None:
@@ -207,15 +207,15 @@ def beginnings_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The shared beginning of these records' prompts, by task."""
     beginnings: dict[str, str] = {}
     for record in records:
-        task, text = str(record.get("task", "")), flat(asked_of(record))
+        task, text = str(record.get("task", "")), flat(prompt_of(record))
         beginnings[task] = common_beginning(beginnings[task], text) if task in beginnings else text
     return beginnings
 
 
 def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str:
     """The sample's own question, without the shared beginning of its task."""
-    prompt = asked_of(record)
-    return last_asked(prompt, shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt))
+    prompt = prompt_of(record)
+    return last_question(prompt, shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt))
 
 
 def expected_in(record: Mapping[str, Any]) -> str | None:
@@ -256,7 +256,7 @@ def question_end(text: str, longest: int) -> str:
 
 def without_examples(record: Mapping[str, Any], beginning: str) -> list[Turn]:
     """The turns of an attempt, with a count in place of the few-shot examples that its task's samples share."""
-    turns, prompt = turns_of(record), asked_of(record)
+    turns, prompt = turns_of(record), prompt_of(record)
     shared = shared_beginning(beginning, prompt)
     begin = next((at for at, turn in enumerate(turns) if turn.role not in ("system", "developer")), 0)
     shown, cut = turns[begin : shared.turns], shared.characters

@@ -19,7 +19,7 @@ ScoreRow = Mapping[str, ScoreValue]
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 TIMES = 4
 NARROWEST = 0.75
-"""What repeating every row may make of an interval's width: clustered methods are not the same to the last digit."""
+"""The least width, as a share, after repeating every row: clustered methods do not agree to the last digit."""
 
 
 class _Aggregate(NamedTuple):
@@ -29,12 +29,12 @@ class _Aggregate(NamedTuple):
 
     def of(self, table: ScoreTable, level: float = 0.95) -> list[Summary]:
         with given(f"rows={shown(self.rows)}", f"options={shown(dict(self.options))}", f"level={level}"):
-            found = self.function(table, level=level, **self.options)
-            expect(isinstance(found, list), f"returned {shown(found)}, no list of summaries")
-            expect(len(found) > 0, "returned an empty list: where there is no number, a summary says why")
-            for summary in found:
+            summaries = self.function(table, level=level, **self.options)
+            expect(isinstance(summaries, list), f"returned {shown(summaries)}, no list of summaries")
+            expect(len(summaries) > 0, "returned an empty list: where there is no number, a summary says why")
+            for summary in summaries:
                 expect(isinstance(summary, Summary), f"returned a list with {shown(summary)}, no `assay.Summary`")
-            return found
+            return summaries
 
     def table(self, attempts: int = 1, *, in_groups: bool = False, seed: int | None = None) -> ScoreTable:
         """The rows as a table: each so many times, as attempts of one sample or as samples of one group."""
@@ -151,15 +151,17 @@ def has_intervals_that_hold_the_value(aggregate: _Aggregate) -> None:
 
 def has_wider_intervals_at_higher_levels(aggregate: _Aggregate) -> None:
     table = aggregate.table()
-    found = [{summary.name: summary for summary in aggregate.of(table, level)} for level in LEVELS]
-    for at, (lower, higher) in enumerate(pairwise(found)):
+    by_level = [{summary.name: summary for summary in aggregate.of(table, level)} for level in LEVELS]
+    for at, (lower, higher) in enumerate(pairwise(by_level)):
         for name in lower.keys() & higher.keys():
-            one, other = lower[name], higher[name]
-            if one.low is None or one.high is None or other.low is None or other.high is None:
+            narrow, wide = lower[name], higher[name]
+            if narrow.low is None or narrow.high is None or wide.low is None or wide.high is None:
                 continue
             with given(f"rows={shown(aggregate.rows)}"):
-                message = f"[{one.low}, {one.high}] at {LEVELS[at]}, [{other.low}, {other.high}] at {LEVELS[at + 1]}"
-                expect(other.low <= one.low and one.high <= other.high, f"`{name}` has the intervals {message}")
+                message = (
+                    f"[{narrow.low}, {narrow.high}] at {LEVELS[at]}, [{wide.low}, {wide.high}] at {LEVELS[at + 1]}"
+                )
+                expect(wide.low <= narrow.low and narrow.high <= wide.high, f"`{name}` has the intervals {message}")
 
 
 def is_no_surer_for_attempts_at_the_same_samples(aggregate: _Aggregate) -> None:
@@ -174,7 +176,7 @@ CLAUSES = clauses_about("_Aggregate", globals())
 
 
 def _no_surer(aggregate: _Aggregate, repeated: ScoreTable, how: str) -> None:
-    """The same rows again are no news: an interval that becomes narrower takes them for independent ones."""
+    """Repeated rows add no information: an interval that gets narrower treats them as independent."""
     once = {summary.name: width for summary in aggregate.of(aggregate.table()) if (width := _width(summary))}
     for summary in aggregate.of(repeated):
         width = _width(summary)

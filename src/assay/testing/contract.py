@@ -32,21 +32,21 @@ Clause = Callable[[Subject], None] | Callable[[Subject], Awaitable[None]]
 class BrokenContractError(AssertionError):
     """A part does not do what every part of its kind must."""
 
-    def __init__(self, part: str, clause: str, found: str, given: str | None) -> None:
+    def __init__(self, part: str, clause: str, problem: str, given: str | None) -> None:
         shown = f"\n  given: {given}" if given else ""
-        super().__init__(f"{part} breaks its contract: it {clause}{shown}\n  but: {found}")
+        super().__init__(f"{part} breaks its contract: it {clause}{shown}\n  but: {problem}")
         self.clause = clause
         """The name of the clause, as words."""
         self.given = given
         """The input that shows it."""
 
 
-class Deviation(Exception):  # noqa: N818 - becomes a BrokenContractError, and is never seen
-    """What `expect` raises: what was found, and later what was given."""
+class Deviation(Exception):  # noqa: N818 - becomes a BrokenContractError, and never leaves `hold_to`
+    """What `expect` raises: the problem, and the input that shows it once `given` has added it."""
 
-    def __init__(self, found: str, given: str | None = None) -> None:
-        super().__init__(found)
-        self.found = found
+    def __init__(self, problem: str, given: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
         self.given = given
 
 
@@ -60,11 +60,11 @@ def hold_to(kind: str, part: object, clauses: Sequence[Clause[Subject]], subject
     label = f"the {kind}" if name == "<lambda>" else f"the {kind} `{name}`"
     for clause in clauses:
         try:
-            found = clause(subject)
-            if inspect.isawaitable(found):
-                run_anywhere(asyncio.wait_for(found, CLAUSE_SECONDS))
+            outcome = clause(subject)
+            if inspect.isawaitable(outcome):
+                run_anywhere(asyncio.wait_for(outcome, CLAUSE_SECONDS))
         except Deviation as broken:
-            raise BrokenContractError(label, words(clause), broken.found, broken.given) from broken.__cause__
+            raise BrokenContractError(label, words(clause), broken.problem, broken.given) from broken.__cause__
         except TimeoutError as error:
             raise BrokenContractError(label, words(clause), f"it waited for {CLAUSE_SECONDS:g} s", None) from error
         except Exception as error:
@@ -73,7 +73,7 @@ def hold_to(kind: str, part: object, clauses: Sequence[Clause[Subject]], subject
 
 def clauses_about(subject: str, module: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
     """The functions of a module that look at a subject and nothing else, in their order: each is a clause."""
-    functions = [found for name, found in module.items() if inspect.isfunction(found) and not name.startswith("check_")]
+    functions = [value for name, value in module.items() if inspect.isfunction(value) and not name.startswith("check_")]
     return tuple(each for each in functions if [*each.__annotations__.values()] == [subject, "None"])
 
 
@@ -82,9 +82,9 @@ def words(clause: Callable[..., Any]) -> str:
     return clause.__name__.replace("_", " ")
 
 
-def expect(holds: bool, found: str) -> None:
+def expect(holds: bool, problem: str) -> None:
     if not holds:
-        raise Deviation(found)
+        raise Deviation(problem)
 
 
 @contextmanager

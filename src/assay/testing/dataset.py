@@ -13,7 +13,7 @@ from assay.testing.contract import clauses_about, expect, given, hold_to, is_nam
 
 MakeDataset = Callable[[], Dataset]
 FEW = 1000
-"""Samples that are looked at one by one: a dataset may have millions."""
+"""Samples that are checked one by one: a dataset may have millions."""
 
 
 def check_dataset(make: MakeDataset) -> None:
@@ -39,9 +39,9 @@ def gives_every_sample_an_id_of_its_own(make: MakeDataset) -> None:
 
 def has_the_length_that_it_says(make: MakeDataset) -> None:
     dataset = make()
-    says = len(dataset)
+    length = len(dataset)
     count = sum(1 for _ in dataset)
-    expect(says == count, f"len() is {says}, and there are {count} samples")
+    expect(length == count, f"len() is {length}, and there are {count} samples")
 
 
 def gives_the_same_samples_on_every_walk(make: MakeDataset) -> None:
@@ -51,7 +51,7 @@ def gives_the_same_samples_on_every_walk(make: MakeDataset) -> None:
 
 
 def gives_the_same_samples_when_it_is_made_again(make: MakeDataset) -> None:
-    """A worker of another machine, and the command that resumes a run, make their own."""
+    """A worker on another machine, and the command that resumes a run, make their own."""
     _expect_equal(pictures(iter(make())), pictures(iter(make())), "another of the same options")
     same(content_hash(make()), content_hash(make()), "two content hashes")
 
@@ -59,8 +59,8 @@ def gives_the_same_samples_when_it_is_made_again(make: MakeDataset) -> None:
 def keeps_two_walks_apart(make: MakeDataset) -> None:
     dataset = make()
     alone = pictures(iter(dataset))
-    one, other = iter(dataset), iter(dataset)
-    both = [pair for _ in alone for pair in (next(one, None), next(other, None))]
+    first, second = iter(dataset), iter(dataset)
+    both = [pair for _ in alone for pair in (next(first, None), next(second, None))]
     _expect_equal(alone, [picture(sample) for sample in both[::2]], "a walk beside another")
     _expect_equal(alone, [picture(sample) for sample in both[1::2]], "a walk beside another")
 
@@ -70,8 +70,8 @@ def can_be_left_in_the_middle_of_a_walk(make: MakeDataset) -> None:
     left = iter(dataset)
     next(left, None)
     del left
-    says = len(dataset)
-    expect(says == sum(1 for _ in dataset), f"the next walk did not give all {says} samples")
+    length = len(dataset)
+    expect(length == sum(1 for _ in dataset), f"the next walk did not give all {length} samples")
 
 
 def walks_from_any_position_as_from_the_beginning(make: MakeDataset) -> None:
@@ -92,7 +92,7 @@ def pictures(samples: Iterator[Any]) -> list[bytes]:
     return [picture(sample) for sample in samples]
 
 
-def _expect_equal(expected: list[bytes], found: list[bytes], what: str) -> None:
-    expect(len(expected) == len(found), f"{what} gave {len(found)} samples, not {len(expected)}")
-    for position, (one, other) in enumerate(zip(expected, found, strict=True)):
-        expect(one == other, f"{what} gave {shown(other)} as sample {position}, not {shown(one)}")
+def _expect_equal(expected: list[bytes], actual: list[bytes], what: str) -> None:
+    expect(len(expected) == len(actual), f"{what} gave {len(actual)} samples, not {len(expected)}")
+    for position, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
+        expect(wanted == got, f"{what} gave {shown(got)} as sample {position}, not {shown(wanted)}")

@@ -19,12 +19,12 @@ _SELF = Path("/proc/self")
 
 @asynccontextmanager
 async def nothing_left() -> AsyncIterator[None]:
-    """What is started inside must have ended when it is left. Files and processes are looked for where `/proc` is."""
+    """Whatever is started inside must have ended on exit. Files and processes are checked where `/proc` exists."""
     gc.collect()
     before = _census()
     yield
     gc.collect()
-    for _ in range(100):  # what was just cancelled or closed may need a turn of the loop
+    for _ in range(100):  # a cancelled task may need another turn of the event loop
         if _census() <= before:
             return
         await asyncio.sleep(0.01)
@@ -34,7 +34,7 @@ async def nothing_left() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def opened(part: Part) -> AsyncIterator[Part]:
-    """A part, closed in the end."""
+    """A part, closed on exit."""
     try:
         yield part
     finally:
@@ -65,11 +65,11 @@ def _is_zombie(pid: str) -> bool:
 
 
 def _files() -> set[str]:
-    found: set[str] = set()
+    files: set[str] = set()
     folder = _SELF / "fd"
     for name in os.listdir(folder) if folder.is_dir() else ():
         try:
-            found.add(f"the open file {name} ({os.readlink(folder / name)})")
+            files.add(f"the open file {name} ({os.readlink(folder / name)})")
         except OSError:
-            continue  # the folder's own
-    return found
+            continue  # the descriptor of the listing itself
+    return files

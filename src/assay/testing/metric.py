@@ -41,11 +41,11 @@ class _Metric(NamedTuple):
         extras = self.extras if extras is None else extras
         with given(f"prediction={shown(prediction)}", f"targets={shown(targets)}", f"extras={shown(extras)}"):
             try:
-                found = self.function(prediction, targets, extras)
+                score = self.function(prediction, targets, extras)
             except FailureError:
                 return None  # and the same input must fail again
-            expect(isinstance(found, Real), f"returned {shown(found)}, which is not a number")
-            return float(found)
+            expect(isinstance(score, Real), f"returned {shown(score)}, which is not a number")
+            return float(score)
 
 
 def check_metric(
@@ -78,7 +78,7 @@ def gives_the_scores_of_its_cases(metric: _Metric) -> None:
 
 
 def gives_the_same_score_for_the_same_arguments(metric: _Metric) -> None:
-    """Whatever it was asked before, and for lists as for tuples."""
+    """Regardless of earlier calls, and for lists as for tuples."""
     inputs = [*metric.inputs()]
     first = [metric.of(prediction, targets) for prediction, targets in inputs]
     for (prediction, targets), before in zip(reversed(inputs), reversed(first), strict=True):

@@ -28,10 +28,10 @@ CLOSE_ENOUGH = 1e-4
 
 @dataclass(frozen=True)
 class Exam:
-    """What is known of a model: what it says to a question, and a request that it must fail."""
+    """What is known about a model: its answer to a question, and a request that it must fail."""
 
     answer: Callable[[int, int], str] | None = None
-    """What it says to `compute: A + B`; None where that is unknown."""
+    """Its answer to `compute: A + B`; None where that is unknown."""
     breaking: Request | None = None
     """None is for models that nothing breaks."""
 
@@ -125,7 +125,7 @@ async def answers_a_batch_as_it_answers_one_by_one(examined: _Examined) -> None:
 
 
 async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examined) -> None:
-    """For models that say they can."""
+    """For models that declare it."""
     async with examined.opened() as model:
         if not capabilities_of(model).scores_continuations:
             return
@@ -140,7 +140,7 @@ async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examine
 
 
 async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> None:
-    """For models that say they can."""
+    """For models that declare it."""
     async with examined.opened() as model:
         if not capabilities_of(model).embeds:
             return
@@ -153,13 +153,13 @@ async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> No
 
 
 async def answers_or_fails_whatever_it_is_asked(examined: _Examined) -> None:
-    """Half a character cannot be sent, an empty prompt may be refused: that is a failure, and no other exception."""
+    """A lone surrogate cannot be sent, an empty prompt may be refused: with a `FailureError`, no other exception."""
     async with examined.opened() as model:
         for text in ODD:
             with given(f"prompt={shown(text)}"):
                 try:
-                    found: object = await model.generate(Request(prompt=text, max_tokens=2))
-                    expect(isinstance(found, Completion), f"answered {shown(found)}")
+                    completion: object = await model.generate(Request(prompt=text, max_tokens=2))
+                    expect(isinstance(completion, Completion), f"answered {shown(completion)}")
                 except FailureError as error:
                     _expect_failure(error.failure, model)
         await examined.answered(model, 1, 1)
@@ -172,11 +172,11 @@ async def fails_with_a_failure_error_and_answers_afterwards(examined: _Examined)
     async with examined.opened() as model:
         with given(f"request={shown(breaking)}"):
             try:
-                found = await model.generate(breaking)
+                completion = await model.generate(breaking)
             except FailureError as error:
                 _expect_failure(error.failure, model)
             else:
-                expect(False, f"answered {shown(found)}, where it must fail")
+                expect(False, f"answered {shown(completion)}, where it must fail")
         await examined.answered(model, 1, 1)
 
 
@@ -251,11 +251,11 @@ async def passes_a_failure_on(wrap: Wrap) -> None:
     failure = Failure(stage="model", part="inside", kind="bad_request", message="no such thing")
     inside = _Inside(answers=lambda request: FailureError(failure))
     try:
-        found = await wrap(inside).generate(question(1, 1))
+        completion = await wrap(inside).generate(question(1, 1))
     except FailureError as error:
         same(failure, error.failure, "the failures inside and outside")
     else:
-        expect(False, f"the model failed, and the wrapper answered {shown(found)}")
+        expect(False, f"the model failed, and the wrapper answered {shown(completion)}")
 
 
 async def closes_the_model_inside(wrap: Wrap) -> None:

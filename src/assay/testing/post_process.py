@@ -9,15 +9,15 @@ from assay.testing.hostile_texts import ODD, long_texts
 
 
 def check_post_process(rule: Callable[[str], str]) -> None:
-    """`BrokenContractError` where a post-process rule is no pure function of one text to what it says."""
+    """`BrokenContractError` where a post-process rule is not a pure function from text to text."""
     hold_to("post-process rule", rule, CLAUSES, rule)
 
 
 def makes_a_text_of_any_text(rule: Callable[[str], str]) -> None:
     for text in ODD:
         with given(f"text={shown(text)}"):
-            found = rule(text)
-            expect(isinstance(found, str), f"returned {shown(found)}")
+            result = rule(text)
+            expect(isinstance(result, str), f"returned {shown(result)}")
 
 
 def makes_the_same_of_the_same_text(rule: Callable[[str], str]) -> None:
@@ -30,14 +30,14 @@ def makes_the_same_of_the_same_text(rule: Callable[[str], str]) -> None:
 def puts_no_word_into_the_text(rule: Callable[[str], str]) -> None:
     """What is read out of an answer must be in it: a rule that fills in what is missing scores its own words.
 
-    It may spell what it found in one way, as a number.
+    It may normalise the spelling, as of a number.
     """
     for text in ODD:
         with given(f"text={shown(text)}"):
-            found = rule(text)
-            expect(bool(text) or not found, f"made {shown(found)} of nothing")
-            new = sorted({*found.casefold()} - {*text.casefold(), *text.lower(), *text.upper()})
-            expect(not any(map(str.isalpha, new)), f"returned {shown(found)}, of which {new} is not in the text")
+            result = rule(text)
+            expect(bool(text) or not result, f"made {shown(result)} of nothing")
+            new = sorted({*result.casefold()} - {*text.casefold(), *text.lower(), *text.upper()})
+            expect(not any(map(str.isalpha, new)), f"returned {shown(result)}, of which {new} is not in the text")
 
 
 def reads_a_long_text_in_bounded_time(rule: Callable[[str], str]) -> None:

@@ -31,7 +31,7 @@ MakeScorer = Callable[[BuildContext], Scorer]
 ANSWERS = ("Paris", "", "The answer is (B).", "42")
 FAILURE = Failure(stage="model", part="scripted", kind="rate_limit", message="no more today", retryable=True)
 UNIT = ("score", "is_correct")
-"""Values that every reader takes for a share of right."""
+"""Values that are read as shares, between 0 and 1."""
 _STAGES = ("scorer", "metric", "sandbox")
 
 
@@ -46,19 +46,19 @@ class _Scorer(NamedTuple):
 
     @property
     def sample(self) -> Sample:
-        """As no clause has touched it."""
+        """A fresh copy: a clause may change it."""
         return deepcopy(self.as_given)
 
     def built(self, judge: ScriptedModel | None = None) -> Scorer:
-        asked = judge or ScriptedModel(self.judge)
-        return self.make(context_with(_Everyone(asked), self.dataset))
+        model = judge or ScriptedModel(self.judge)
+        return self.make(context_with(_Everyone(model), self.dataset))
 
     def traces(self) -> list[Trace]:
         return [answer if isinstance(answer, Trace) else trace_of(answer) for answer in self.answers]
 
 
 class _Everyone(dict[str, Any]):
-    """One model under whatever name."""
+    """The same model under every name."""
 
     def __init__(self, model: ScriptedModel) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def check_scorer(
 
 
 def trace_of(text: str) -> Trace:
-    """What a solver that asked once leaves."""
+    """The trace of a solver that called the model once."""
     messages = (Message(role="user", content="?"), Message(role="assistant", content=text))
     return Trace(prediction=text, messages=messages, completions=(Completion(text=text),))
 
@@ -99,10 +99,10 @@ async def gives_a_score_that_is_plain_data(scorer: _Scorer) -> None:
         expect(is_name(score.name), f"its name is {score.name!r}")
         for trace in scorer.traces():
             with _given(scorer, trace):
-                found = await score(scorer.sample, trace)
-                expect(isinstance(found, Score), f"returned {shown(found)}, no `assay.Score`")
-                expect(found.name == score.name, f"its score is called {found.name!r}, and the scorer {score.name!r}")
-                plain_data(found, Score)
+                result = await score(scorer.sample, trace)
+                expect(isinstance(result, Score), f"returned {shown(result)}, no `assay.Score`")
+                expect(result.name == score.name, f"its score is called {result.name!r}, and the scorer {score.name!r}")
+                plain_data(result, Score)
 
 
 async def gives_finite_numbers_and_shares_between_0_and_1(scorer: _Scorer) -> None:
@@ -120,8 +120,8 @@ async def gives_the_values_that_are_expected(scorer: _Scorer) -> None:
     async with opened(scorer.built()) as score:
         for answer, values in scorer.expected.items():
             with _given(scorer, trace_of(answer)):
-                found = await score(scorer.sample, trace_of(answer))
-                same(dict(values), {name: found.values.get(name) for name in values}, "expected and found")
+                result = await score(scorer.sample, trace_of(answer))
+                same(dict(values), {name: result.values.get(name) for name in values}, "expected and found")
 
 
 async def gives_the_same_score_for_the_same_answer(scorer: _Scorer) -> None:
@@ -146,31 +146,31 @@ async def leaves_sample_and_trace_as_they_are(scorer: _Scorer) -> None:
 
 
 async def fails_where_a_judge_fails(scorer: _Scorer) -> None:
-    """For scorers that ask another model: no answer of the judge is no verdict."""
+    """For scorers that call another model: without an answer of the judge there is no verdict."""
     judge = ScriptedModel(lambda request: FailureError(FAILURE))
     async with opened(scorer.built(judge)) as score:
         for trace in scorer.traces():
             before = len(judge.asked)
             with _given(scorer, trace):
                 try:
-                    found = await score(scorer.sample, trace)
+                    result = await score(scorer.sample, trace)
                 except FailureError as error:
                     expect(len(judge.asked) > before, f"failed without asking the judge: {error}")
                     same(FAILURE.kind, error.failure.kind, "the kind of the judge's failure and of the scorer's")
                     expect(error.failure.retryable, "the judge's failure can be retried, and the scorer's cannot")
                 else:
-                    expect(len(judge.asked) == before, f"the judge failed, and there is a score: {shown(found)}")
+                    expect(len(judge.asked) == before, f"the judge failed, and there is a score: {shown(result)}")
 
 
 async def gives_a_score_or_a_failure_whatever_was_answered(scorer: _Scorer) -> None:
-    said = ""
-    async with opened(scorer.built(ScriptedModel(lambda request: said))) as score:
+    verdict = ""
+    async with opened(scorer.built(ScriptedModel(lambda request: verdict))) as score:
         for python, text in [*((repr(text), text) for text in ODD), *[*long_texts()][: scorer.texts]]:
-            said = text
+            verdict = text
             with given(f"sample={shown(scorer.sample)}", f"prediction={python}"), bounded_work():
                 try:
-                    found: object = await score(scorer.sample, trace_of(text))
-                    expect(isinstance(found, Score), f"returned {shown(found)}")
+                    result: object = await score(scorer.sample, trace_of(text))
+                    expect(isinstance(result, Score), f"returned {shown(result)}")
                 except FailureError as error:
                     failure = error.failure
                     expect(failure.stage in _STAGES, f"failed at stage {failure.stage!r}, which is not a scorer's")
@@ -214,7 +214,7 @@ CLAUSES = clauses_about("_Scorer", globals())
 
 
 def _comparable(score: Score) -> bytes:
-    """What a score says; its metadata may also hold how long it took."""
+    """A score without its metadata, which may hold how long it took."""
     return picture((score.name, score.values, score.answer, score.extracted))
 
 

@@ -1,4 +1,4 @@
-"""A model that says what a test wrote for it, and remembers what it was asked."""
+"""A model that gives the answers a test wrote for it, and records its requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ScriptedModel:
 def context_with(
     models: Mapping[str, Model] | None = None, dataset: Dataset | None = None, *, own_code: bool = True
 ) -> BuildContext:
-    """What a factory is given: models by what is written for them, and the task's samples."""
+    """The context of a factory: models by their spec, and the task's samples."""
 
     def model_for(spec: str, options: Mapping[str, Any] | None = None, **pace: Any) -> Model:
         return ({} if models is None else models)[spec]

@@ -29,18 +29,18 @@ class _Solver(NamedTuple):
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """As no clause has touched them."""
+        """Fresh copies: a clause may change them."""
         return deepcopy(self.as_given)
 
-    def model(self) -> _Asked:
-        return _Asked(self.answer)
+    def model(self) -> _RecordingModel:
+        return _RecordingModel(self.answer)
 
     def built(self) -> Solver:
         return self.make(context_with(self.others))
 
 
-class _Asked(ScriptedModel):
-    """Scores a continuation where it is asked to, and keeps what it answered."""
+class _RecordingModel(ScriptedModel):
+    """Scores continuations, and records its completions."""
 
     capabilities = Capabilities(scores_continuations=True)
 
@@ -49,11 +49,11 @@ class _Asked(ScriptedModel):
         self.gave: list[Completion] = []
 
     async def generate(self, request: Request) -> Completion:
-        found = await super().generate(request)
-        if request.continuation is not None and found.logprob is None:
-            found = msgspec.structs.replace(found, logprob=-1.0 - len(request.continuation))
-        self.gave.append(found)
-        return found
+        completion = await super().generate(request)
+        if request.continuation is not None and completion.logprob is None:
+            completion = msgspec.structs.replace(completion, logprob=-1.0 - len(request.continuation))
+        self.gave.append(completion)
+        return completion
 
 
 def check_solver(
@@ -102,15 +102,15 @@ async def leaves_the_sample_as_it_is(solver: _Solver) -> None:
 
 
 async def asks_the_same_for_the_same_sample(solver: _Solver) -> None:
-    """So that a resumed run finds its answers in the cache; whatever was solved before."""
+    """So that a resumed run finds its answers in the cache, whatever was solved before."""
     async with opened(solver.built()) as solve:
-        found: dict[str, Any] = {}
+        first_pictures: dict[str, Any] = {}
         for sample in (*solver.samples, *reversed(solver.samples)):
             model = solver.model()
             with given(f"sample={shown(sample)}"):
                 trace = await solve(sample, model)
                 now = picture((model.asked, trace))
-                same(found.setdefault(sample.id, now), now, "two times gave two traces")
+                same(first_pictures.setdefault(sample.id, now), now, "two times gave two traces")
 
 
 async def solves_many_at_once_as_one_by_one(solver: _Solver) -> None:
@@ -125,8 +125,8 @@ async def solves_many_at_once_as_one_by_one(solver: _Solver) -> None:
                 same(picture(alone[at % len(alone)]), picture(trace), "alone and in company")
 
 
-class _Slow(_Asked):
-    """Lets others speak first."""
+class _Slow(_RecordingModel):
+    """Lets other tasks run before it answers."""
 
     async def generate(self, request: Request) -> Completion:
         for _ in range(len(request.text()) % 7):
@@ -137,7 +137,7 @@ class _Slow(_Asked):
 async def passes_a_failure_of_the_model_on_unchanged(solver: _Solver) -> None:
     async with opened(solver.built()) as solve:
         for sample in solver.samples:
-            model = _Asked(lambda request: FailureError(FAILURE))
+            model = _RecordingModel(lambda request: FailureError(FAILURE))
             with given(f"sample={shown(sample)}, and a model that fails"):
                 try:
                     trace = await solve(sample, model)
@@ -153,7 +153,7 @@ async def gives_a_trace_or_a_failure_whatever_the_model_says(solver: _Solver) ->
         for python, text in (*texts, *long_texts()):
             with given(f"sample={shown(solver.samples[0])}", f"answer={python}"), bounded_work():
                 try:
-                    await solve(solver.samples[0], _Asked(_always(text)))
+                    await solve(solver.samples[0], _RecordingModel(_always(text)))
                 except FailureError as error:
                     plain_data(error.failure, Failure)
 
@@ -164,8 +164,10 @@ async def can_be_cancelled_and_solves_afterwards(solver: _Solver) -> None:
         before = picture(await solve(sample, solver.model()))
         model = _Never(solver.answer)
         task = asyncio.ensure_future(solve(sample, model))
-        await asyncio.wait({task, asked := asyncio.ensure_future(model.reached.wait())}, return_when="FIRST_COMPLETED")
-        asked.cancel()
+        await asyncio.wait(
+            {task, reached := asyncio.ensure_future(model.reached.wait())}, return_when="FIRST_COMPLETED"
+        )
+        reached.cancel()
         if not task.done():
             task.cancel()
             await asyncio.wait({task})
@@ -174,8 +176,8 @@ async def can_be_cancelled_and_solves_afterwards(solver: _Solver) -> None:
             same(before, picture(await solve(sample, solver.model())), "before and after")
 
 
-class _Never(_Asked):
-    """Is asked, and does not answer."""
+class _Never(_RecordingModel):
+    """Never answers."""
 
     def __init__(self, answers: Callable[[Request], Any]) -> None:
         super().__init__(answers)

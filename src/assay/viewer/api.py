@@ -47,7 +47,7 @@ class Params:
 
 
 class Api:
-    """Every answer the page can ask for. Methods block; the app calls them in threads."""
+    """Every request of the page has a method. Methods block; the app calls them in threads."""
 
     def __init__(self, library: RunLibrary) -> None:
         self.library = library
@@ -173,7 +173,7 @@ class Api:
             return self._remembered(("compare", *names), views, lambda: comparing.compare_runs(views))
 
     def _remembered(self, question: tuple[Any, ...], views: list[RunView], make: Callable[[], Any]) -> Any:
-        """The answer to a question that takes long, as long as none of the runs it is about changes."""
+        """A slow answer, kept until one of the runs it is about changes."""
         key = (question, tuple((view.name, view.stamp()) for view in views))
         with self._lock:
             answer = self._answers.get(key)
@@ -342,4 +342,4 @@ def _reading(views: list[RunView]) -> ExitStack:
 
 
 Reader = Callable[[Params], Any]
-"""One question of the page."""
+"""Answers one kind of request."""

@@ -85,9 +85,9 @@ class Boards:
     def _from_process(self, size: int) -> tuple[dict[str, Any] | None, bool]:
         path = place_of(self._folder, BOARD_FILE)
         try:
-            found = msgspec.json.decode(read_regular(path))
-            self._board = found["board"]
-            if found["size"] == size:
+            stored = msgspec.json.decode(read_regular(path))
+            self._board = stored["board"]
+            if stored["size"] == size:
                 self._stamp = ("journal", size)
                 return self._board, False
         except (OSError, UsageError, msgspec.MsgspecError, KeyError, TypeError):

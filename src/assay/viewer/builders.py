@@ -47,7 +47,7 @@ class Builders:
 def build_index(folder: Path) -> None:
     from assay.viewer.index import update_index
 
-    gc.disable()  # nothing here makes cycles, and looking for them takes a fifth of the time
+    gc.disable()  # nothing here makes cycles, and collecting them takes a fifth of the time
     run = read_run_file(folder)
     update_index(folder, run.fingerprint, run.definitions, run.config.group_by)
 

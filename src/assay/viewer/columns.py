@@ -1,4 +1,4 @@
-"""The columns of a run's index as a query asks for them: by the names that people use."""
+"""The columns of a run's index as a query needs them: by the names that people use."""
 
 from __future__ import annotations
 
@@ -223,8 +223,8 @@ class CodedTexts:
         return self._words[int(self._codes[row])]
 
     def _with(self, holds: list[bool]) -> Mask:
-        found: Mask = np.array(holds or [False], bool)[self._codes]
-        return found
+        mask: Mask = np.array(holds or [False], bool)[self._codes]
+        return mask
 
 
 class SampleIds:
@@ -256,8 +256,8 @@ class AttemptKeys:
         return np.ones(len(self._keys), bool)
 
     def equal(self, text: str) -> Mask:
-        found: Mask = self._keys == np.uint64(key_number(text))
-        return found
+        mask: Mask = self._keys == np.uint64(key_number(text))
+        return mask
 
     def like(self, parts: Sequence[str]) -> Mask:
         return np.array([is_like(f"{key:016x}", parts) for key in self._keys.tolist()], bool)
@@ -275,23 +275,23 @@ class HashedTexts:
         self._hashes = snapshot.column(name)
 
     def present(self) -> Mask:
-        found: Mask = self._hashes != 0
-        return found
+        mask: Mask = self._hashes != 0
+        return mask
 
     def equal(self, text: str) -> Mask:
-        found: Mask = self._hashes == np.uint64(label_hash(text))
-        return found
+        mask: Mask = self._hashes == np.uint64(label_hash(text))
+        return mask
 
     def like(self, parts: Sequence[str]) -> Mask:
         known = self._snapshot.labels.get(self._name, {})
         hashes = [each for each, text in known.items() if is_like(text, parts)]
-        found: Mask = np.isin(self._hashes, np.array(hashes, np.uint64))
+        mask: Mask = np.isin(self._hashes, np.array(hashes, np.uint64))
         if len(known) >= VALUES_KEPT:
-            found |= self._snapshot.texts(self._name).like(parts) & self.present()
-        return found
+            mask |= self._snapshot.texts(self._name).like(parts) & self.present()
+        return mask
 
     def same(self, other: Texts) -> Mask | None:
         if not isinstance(other, HashedTexts):
             return None
-        found: Mask = (self._hashes == other._hashes) & self.present()
-        return found
+        mask: Mask = (self._hashes == other._hashes) & self.present()
+        return mask

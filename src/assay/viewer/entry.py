@@ -53,10 +53,10 @@ class SessionLinks:
 
     def use(self, token: str) -> Literal["opened", "used", "unknown"]:
         """Accept a token; each works once."""
-        if found := _same(token, self._unused):
-            self._unused.remove(found)
-            self._used.add(found)
-            if found == self._filed:
+        if match := _same(token, self._unused):
+            self._unused.remove(match)
+            self._used.add(match)
+            if match == self._filed:
                 self.close()
             return "opened"
         return "used" if _same(token, self._used) else "unknown"
@@ -65,7 +65,7 @@ class SessionLinks:
         return _same(given, {self.session}) is not None
 
     def close(self) -> None:
-        """Leave no page behind."""
+        """Delete the page with the link."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -79,6 +79,6 @@ class SessionLinks:
 
 
 def _same(given: str, known: set[str]) -> str | None:
-    """The token that was given, compared in constant time."""
-    found = [each for each in known if hmac.compare_digest(given.encode(errors="replace"), each.encode())]
-    return found[0] if found else None
+    """The known token that equals the given one, compared in constant time."""
+    matches = [each for each in known if hmac.compare_digest(given.encode(errors="replace"), each.encode())]
+    return matches[0] if matches else None

@@ -219,13 +219,13 @@ def _chunk_texts(connection: sqlite3.Connection, first: int) -> dict[str, Packed
 
 def load_texts(connection: sqlite3.Connection, name: str, rows: int) -> PackedTexts:
     """A whole column of texts; rows of chunks that lack it have an empty one."""
-    found, held = [], 0
+    parts, held = [], 0
     query = "SELECT first, lengths, data FROM texts WHERE name = ? ORDER BY first"
     for first, lengths, data in connection.execute(query, (name,)):
         part = PackedTexts.from_bytes(lengths, data)
-        found += [PackedTexts.empty(first - held), part]
+        parts += [PackedTexts.empty(first - held), part]
         held = first + len(part.lengths)
-    return PackedTexts.joined([*found, PackedTexts.empty(max(0, rows - held))]).first(rows)
+    return PackedTexts.joined([*parts, PackedTexts.empty(max(0, rows - held))]).first(rows)
 
 
 def _names(connection: sqlite3.Connection, kind: str) -> list[str]:
@@ -233,10 +233,10 @@ def _names(connection: sqlite3.Connection, kind: str) -> list[str]:
 
 
 def _labels(connection: sqlite3.Connection) -> dict[str, dict[int, str]]:
-    found: dict[str, dict[int, str]] = {}
+    labels: dict[str, dict[int, str]] = {}
     for name, label, text in connection.execute("SELECT name, hash, text FROM labels"):
-        found.setdefault(name, {})[int.from_bytes(label, "big")] = text
-    return found
+        labels.setdefault(name, {})[int.from_bytes(label, "big")] = text
+    return labels
 
 
 def _shared(connection: sqlite3.Connection) -> dict[str, str]:
@@ -287,7 +287,7 @@ wrong; its score, turned so that more is always better; how many attempts its sa
 
 
 class Snapshot:
-    """The index as it is now, read-only; columns are loaded when first asked for."""
+    """The index as it is now, read-only; columns are loaded on first use."""
 
     def __init__(self, path: Path, measures: Mapping[str, Measure] | None = None) -> None:
         self._path = path
@@ -310,13 +310,13 @@ class Snapshot:
 
     def column(self, name: str) -> NDArray[Any]:
         """The column's rows up to this snapshot, however far the file has grown since."""
-        found = self._columns.get(name)
-        if found is None:
-            found = self._derived(name) if name in DERIVED else self._loaded(name)
+        column = self._columns.get(name)
+        if column is None:
+            column = self._derived(name) if name in DERIVED else self._loaded(name)
             if len(self._columns) > 40:
                 self._columns.clear()  # a bound on memory; what is needed is loaded again in milliseconds
-            self._columns[name] = found
-        return found
+            self._columns[name] = column
+        return column
 
     def _loaded(self, name: str) -> NDArray[Any]:
         with open_to_read(self._path) as connection:
@@ -341,34 +341,34 @@ class Snapshot:
 
     def _of_sample(self, name: str) -> NDArray[Any]:
         """What holds for all attempts at a sample; lines that do not count have no part in it."""
-        found = np.zeros(self.rows, np.float64 if name == "attempts" else bool)
+        column = np.zeros(self.rows, np.float64 if name == "attempts" else bool)
         if not (self.column("attempt") > 1).any():
-            found[self.counts] = name == "attempts"
-            return found
+            column[self.counts] = name == "attempts"
+            return column
         rows = np.flatnonzero(self.counts)
         samples = (self.column("task")[rows].astype(np.int64) << 32) + self.column("index")[rows]
         _, place, counts = np.unique(samples, return_inverse=True, return_counts=True)
         if name == "attempts":
-            found[rows] = counts[place]
-            return found
+            column[rows] = counts[place]
+            return column
         scores = self.column("score")[rows]
         least, most = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
         scored = ~np.isnan(scores)
         np.minimum.at(least, place[scored], scores[scored])
         np.maximum.at(most, place[scored], scores[scored])
-        found[rows] = (least < most)[place]
-        return found
+        column[rows] = (least < most)[place]
+        return column
 
     def texts(self, name: str) -> PackedTexts:
-        """A column of texts, loaded when first asked for."""
-        found = self._texts.get(name)
-        if found is None:
+        """A column of texts, loaded on first use."""
+        texts = self._texts.get(name)
+        if texts is None:
             with open_to_read(self._path) as connection:
-                found = load_texts(connection, name, self.rows)
+                texts = load_texts(connection, name, self.rows)
             if len(self._texts) > 4:
                 self._texts.clear()  # a bound on memory
-            self._texts[name] = found
-        return found
+            self._texts[name] = texts
+        return texts
 
     def measure(self, task: str) -> Measure:
         return self._measures.get(task, USUAL)
@@ -384,12 +384,12 @@ class Snapshot:
         return any(bool((~np.isnan(each) if each.dtype.kind == "f" else each != 0).any()) for each in labels)
 
     def forget(self, name: str) -> None:
-        """Give a column's memory back."""
+        """Free the memory of a column."""
         self._columns.pop(name, None)
 
     def previews(self, rows: list[int]) -> dict[int, dict[str, Any]]:
         """The stored previews of very long lines."""
         marks = ",".join("?" * len(rows))
         with open_to_read(self._path) as connection:
-            found = connection.execute(f"SELECT row, data FROM previews WHERE row IN ({marks})", rows)  # noqa: S608
-            return {row: msgspec.json.decode(data) for row, data in found}
+            stored = connection.execute(f"SELECT row, data FROM previews WHERE row IN ({marks})", rows)  # noqa: S608
+            return {row: msgspec.json.decode(data) for row, data in stored}

@@ -1,6 +1,6 @@
 """Journal lines as the viewer's index needs them: whole lines from a byte offset on, decoded as far as needed.
 
-A line is never given up silently: one with bytes that are not UTF-8 is read with replacement characters, and one that
+A line is never dropped silently: one with bytes that are not UTF-8 is read with replacement characters, and one that
 is not a record at all becomes a row that says so.
 """
 
@@ -43,8 +43,8 @@ class TracePart(Struct, gc=False):
     completions: tuple[CompletionPart, ...] = ()
 
 
-class AskedTrace(TracePart, gc=False):
-    """With what was asked, as it was written: it is compared, not shown."""
+class PromptTrace(TracePart, gc=False):
+    """With the prompt as it was written: it is compared, not shown."""
 
     prompt: Any = None
     messages: Raw = Raw(b"null")
@@ -65,7 +65,7 @@ class IndexLine(Struct, gc=False):
     attempt: int = 1
     targets: Any = ()
     metadata: Raw = Raw(b"{}")
-    trace: AskedTrace | None = None
+    trace: PromptTrace | None = None
     scores: tuple[ScorePart, ...] = ()
     failures: tuple[FailurePart, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -74,42 +74,42 @@ class IndexLine(Struct, gc=False):
     usage: tuple[Usage, ...] = ()
 
 
-class _SaidCompletion(Struct, gc=False):
+class _SearchCompletion(Struct, gc=False):
     reasoning: Any = None
     refusal: Any = None
     tool_calls: Any = None
 
 
-class _SaidTrace(Struct, gc=False):
+class _SearchTrace(Struct, gc=False):
     prediction: str = ""
     prompt: Any = None
     messages: Any = None
-    completions: tuple[_SaidCompletion, ...] = ()
+    completions: tuple[_SearchCompletion, ...] = ()
     items: Any = None
 
 
-class _SaidScore(Struct, gc=False):
+class _SearchScore(Struct, gc=False):
     answer: Any = None
     reason: Any = None
     metadata: Any = None
 
 
-class _SaidFailure(Struct, gc=False):
+class _SearchFailure(Struct, gc=False):
     stage: str = ""
     kind: str = ""
     message: Any = None
 
 
-class SaidLine(Struct, gc=False):
+class SearchLine(Struct, gc=False):
     """Everything in words about a sample: the text that search looks through."""
 
     sample_id: Any = ""
     targets: Any = ()
     metadata: Any = None
-    trace: _SaidTrace | None = None
+    trace: _SearchTrace | None = None
     asked: Any = None
-    scores: tuple[_SaidScore, ...] = ()
-    failures: tuple[_SaidFailure, ...] = ()
+    scores: tuple[_SearchScore, ...] = ()
+    failures: tuple[_SearchFailure, ...] = ()
 
 
 class Lenient(Generic[_T]):

@@ -16,7 +16,7 @@ from assay.viewer.searches import listed_search
 
 LOOK_SECONDS = 1.0
 IN_MEMORY = 12
-"""Runs whose columns are kept; those looked at longest ago give their memory back."""
+"""Runs whose columns are kept; the least recently used free their memory."""
 
 
 class UnknownRunError(UsageError):
@@ -80,7 +80,7 @@ def _line(view: RunView) -> dict[str, Any]:
         return listed_search(view.name, view.folder)
     board, moved_on = view.boards.latest(run)
     known_done = board is not None and not moved_on and board["complete"]
-    # a finished run's leaderboard says it all; only others need their index for the list
+    # a finished run's leaderboard has everything; only other runs need their index for the list
     progress = finished_progress(board) if known_done and board else view.progress()
     rows = board["tasks"] if board else []
     return {

@@ -19,13 +19,13 @@ SLICES_SHOWN = 100
 def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
     """Per task, in the given order: how the scores are spread, and outcome of the attempts."""
     tasks, outcomes, scores = (snapshot.column(name) for name in ("task", "outcome", "score"))
-    found = []
+    spreads = []
     for code, name in enumerate(snapshot.tasks):
         rows = np.flatnonzero((tasks == code) & snapshot.counts)
         if not len(rows) or not name:
             continue
         counts = np.bincount(outcomes[rows], minlength=len(OUTCOMES))
-        found.append(
+        spreads.append(
             {
                 "task": name,
                 "rows": len(rows),
@@ -34,7 +34,7 @@ def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
             }
         )
     places = {name: place for place, name in enumerate(order)}
-    return sorted(found, key=lambda each: places.get(str(each["task"]), len(places)))
+    return sorted(spreads, key=lambda each: places.get(str(each["task"]), len(places)))
 
 
 def histogram(values: NDArray[Any], low: float | None = None, high: float | None = None) -> dict[str, Any] | None:
@@ -67,7 +67,7 @@ def failures(snapshot: Snapshot) -> list[dict[str, Any]]:
     rows = np.flatnonzero((snapshot.column("failure") >= 0) & snapshot.counts)
     kinds, tasks = snapshot.column("failure")[rows], snapshot.column("task")[rows]
     pairs, first, counts = np.unique(np.stack([kinds, tasks]), axis=1, return_index=True, return_counts=True)
-    found = [
+    groups = [
         {
             "kind": snapshot.failures[kind],
             "task": snapshot.tasks[task],
@@ -76,24 +76,24 @@ def failures(snapshot: Snapshot) -> list[dict[str, Any]]:
         }
         for kind, task, example, count in zip(*pairs.tolist(), first.tolist(), counts.tolist(), strict=True)
     ]
-    return sorted(found, key=lambda each: -int(each["count"]))
+    return sorted(groups, key=lambda each: -int(each["count"]))
 
 
 def keys(snapshot: Snapshot) -> list[dict[str, Any]]:
     """What the samples can be sliced by: metadata keys and labels of scorers, with their values as far as kept."""
-    found = []
+    listed = []
     for name in sorted(snapshot.names, key=lambda name: (not name.startswith("meta:"), name)):
         kind, _, key = name.partition(":")
         if kind in ("meta", "label"):
             texts = sorted(snapshot.labels.get(name, {}).values())
-            found.append(
+            listed.append(
                 {
                     "key": key if kind == "meta" else name,
                     "values": texts[:SLICES_SHOWN],
                     "more": len(texts) > SLICES_SHOWN,
                 }
             )
-    return found
+    return listed
 
 
 def slices(snapshot: Snapshot, by: str, rows: Rows, level: float) -> dict[str, Any]:

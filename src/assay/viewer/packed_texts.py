@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 DENSE = 3
-"""So many letters of a part are looked for everywhere, the others only where these stand."""
+"""This many letters of a part are searched for everywhere, the rest only where these match."""
 
 
 class PackedTexts:
@@ -76,14 +76,14 @@ class PackedTexts:
         return at
 
     def _after_next(self, part: bytes, at: NDArray[np.int64], reserved: int) -> NDArray[np.int64]:
-        """Behind the first place of this part in each row that is still in; the reserved end is not looked at."""
+        """Behind the first place of this part in each row that is still in; the reserved end is not searched."""
         places = self._places(part)
         rows = np.searchsorted(self._begins(), places, side="right") - 1
         ends = self._begins()[rows] + self.lengths[rows] - reserved
         fits = (at[rows] >= 0) & (places >= at[rows]) & (places + len(part) <= ends)
-        found, first = np.unique(rows[fits], return_index=True)
+        matching, first = np.unique(rows[fits], return_index=True)
         after = np.full(len(self), -1, np.int64)
-        after[found] = places[fits][first] + len(part)
+        after[matching] = places[fits][first] + len(part)
         return after
 
     def _places(self, part: bytes) -> NDArray[np.int64]:
@@ -94,18 +94,18 @@ class PackedTexts:
         begins = self.data[:last] == part[0]
         for offset, byte in enumerate(part[1:DENSE], 1):  # whole columns at once, until little is left to look at
             begins &= self.data[offset : last + offset] == byte
-        found = np.flatnonzero(begins)
+        places = np.flatnonzero(begins)
         for offset, byte in enumerate(part[DENSE:], DENSE):
-            found = found[self.data[found + offset] == byte]
-        return found
+            places = places[self.data[places + offset] == byte]
+        return places
 
     def _holds(self, rows: NDArray[Any], starts: NDArray[Any], wanted: bytes) -> Mask:
         """Whether these bytes stand at these places; every row is long enough."""
         if not wanted or not len(rows):
             return np.ones(len(rows), bool)
         windows = sliding_window_view(self.data, len(wanted))
-        found: Mask = (windows[starts] == np.frombuffer(wanted, np.uint8)).all(axis=1)
-        return found
+        mask: Mask = (windows[starts] == np.frombuffer(wanted, np.uint8)).all(axis=1)
+        return mask
 
     def _begins(self) -> NDArray[np.int64]:
         if self._starts is None:
@@ -113,6 +113,6 @@ class PackedTexts:
         return self._starts
 
     def _mask(self, rows: NDArray[Any]) -> Mask:
-        found = np.zeros(len(self), bool)
-        found[rows] = True
-        return found
+        mask = np.zeros(len(self), bool)
+        mask[rows] = True
+        return mask

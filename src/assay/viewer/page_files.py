@@ -1,4 +1,4 @@
-"""The files that the viewer's page is made of, by the names it asks for."""
+"""The files that the viewer's page is made of, by the names it requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 
 
 def page_files() -> dict[str, bytes]:
-    """Read once: no path is ever made of what a request says. Reports share some of them, so they lie with reports."""
+    """Read once: no path is ever built from a request. Reports share some of them, so they lie with reports."""
     rendering = resources.files("assay.reports.rendering")
     folders = [resources.files("assay.viewer") / "static", rendering, resources.files("assay.reports.charts")]
     own = {item.name: item for folder in folders for item in folder.iterdir() if item.name.endswith(tuple(TYPES))}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import answer_in, asked_of, last_asked, shared_beginning
+from assay.reports.conversation import answer_in, last_question, prompt_of, shared_beginning
 
 LONG_LINE = 64 * 1024
 """Lines longer than this have their preview stored in the index, so that a page of them stays quick."""
@@ -28,15 +28,15 @@ def cut_to(preview: dict[str, Any], longest: int) -> dict[str, Any]:
 
 
 def _whole_preview(record: dict[str, Any], shared: Mapping[str, str]) -> dict[str, Any]:
-    asked = asked_of(record)
-    beginning = shared_beginning(shared.get(str(record.get("task", "")), ""), asked)
+    prompt = prompt_of(record)
+    beginning = shared_beginning(shared.get(str(record.get("task", "")), ""), prompt)
     trace = _mapping(record.get("trace"))
     targets = record.get("targets")
     failures = record.get("failures")
     scores = record.get("scores")
     first = _mapping(failures[0]) if isinstance(failures, list) and failures else {}
     parts = [_mapping(score) for score in scores] if isinstance(scores, list) else []
-    question = last_asked(asked, beginning)
+    question = last_question(prompt, beginning)
     return {
         "id": _text(record.get("sample_id", "")),
         "prompt": question,

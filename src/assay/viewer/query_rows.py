@@ -1,4 +1,4 @@
-"""What queries ask about, row by row: an exported copy carries it, because it has no index to ask."""
+"""The values that queries use, row by row: an exported copy carries them, because it has no index."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
 
 
 def _as_request(request: Mapping[str, Any]) -> Request | None:
-    """As the adapter is asked; None for a record of elsewhere, of another shape."""
+    """As the adapter gets it; None for a record of another tool that has another shape."""
     try:
         return msgspec.convert({name: request[name] for name in Request.__struct_fields__ if name in request}, Request)
     except msgspec.ValidationError:

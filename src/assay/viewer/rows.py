@@ -20,7 +20,7 @@ from assay.reports.measure import Measure
 from assay.reports.outcomes import UNREADABLE, outcome_of
 from assay.reports.per_example import question
 from assay.reports.view import GROUP, metadata_value
-from assay.viewer.journal_lines import AskedTrace, IndexLine
+from assay.viewer.journal_lines import IndexLine, PromptTrace
 from assay.viewer.packed_texts import PackedTexts
 
 PLAIN = {
@@ -84,7 +84,7 @@ def pair_hash(task: str, sample_id: str, attempt: int) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
-class _Asked(msgspec.Struct, gc=False):
+class _Prompt(msgspec.Struct, gc=False):
     prompt: str | None
     messages: list[Message] | None
 
@@ -92,12 +92,12 @@ class _Asked(msgspec.Struct, gc=False):
 _TURNS = msgspec.json.Decoder(list[Message] | None)
 
 
-def _question_hash(trace: AskedTrace) -> int:
-    """Of what `assay diff` takes for the question; of messages that are none, of what is written there."""
+def _question_hash(trace: PromptTrace) -> int:
+    """A hash of the question as `assay diff` compares it; of the raw text where the messages cannot be decoded."""
     if trace.prompt is not None:
         return label_hash(label_text(trace.prompt))
     try:
-        text = question(_Asked(None, _TURNS.decode(trace.messages)))
+        text = question(_Prompt(None, _TURNS.decode(trace.messages)))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         text = bytes(trace.messages).decode(errors="replace")
     return 0 if text is None else label_hash(text)
@@ -118,11 +118,11 @@ class Names:
         self._codes = {text: code for code, text in enumerate(texts)}
 
     def code(self, text: str) -> int:
-        found = self._codes.get(text)
-        if found is None:
-            found = self._codes[text] = len(self.texts)
+        code = self._codes.get(text)
+        if code is None:
+            code = self._codes[text] = len(self.texts)
             self.texts.append(text)
-        return found
+        return code
 
 
 class _Metadata(NamedTuple):
@@ -161,7 +161,7 @@ class Filler:
         self.rows = 0
 
     def add(self, line: IndexLine | None, offset: int, length: int) -> tuple[int, bool]:
-        """One row, whatever the line is: row numbers are line numbers. Answers its key and whether it failed."""
+        """One row, whatever the line is: row numbers are line numbers. Returns its key and whether it failed."""
         if line is None:
             line = IndexLine(key="0", task="", sample_id="", index=0)
             outcome, score = UNREADABLE, math.nan
@@ -216,8 +216,8 @@ class Filler:
                     self._label(f"label:{score.name}.{name}", value)
                 elif (number := _number(value)) is not None:
                     self._number(f"value:{score.name}.{name}", number)
-        found = self._measures.get(line.task, USUAL).of(line)
-        return math.nan if found is None else found
+        measured = self._measures.get(line.task, USUAL).of(line)
+        return math.nan if measured is None else measured
 
     def _number(self, column: str, value: float) -> None:
         place = self._numbers.get(column)
@@ -254,22 +254,22 @@ class Filler:
         return label
 
     def _add_metadata(self, raw: msgspec.Raw) -> int:
-        """A label, and a number where it is one, for each key; answers the group."""
-        found = self._metadata_of(bytes(raw))
-        for name, label, text in found.labels:
+        """A label, and a number where it is one, for each key; returns the group."""
+        metadata = self._metadata_of(bytes(raw))
+        for name, label, text in metadata.labels:
             self._mark(name, label, text)
-        for name, number in found.numbers:
+        for name, number in metadata.numbers:
             self._number(name, number)
-        return found.group
+        return metadata.group
 
     def _metadata_of(self, data: bytes) -> _Metadata:
         """Samples often share their metadata, so each distinct text of it is read once."""
-        found = self._metadata_seen.get(data)
-        if found is None:
+        metadata = self._metadata_seen.get(data)
+        if metadata is None:
             if len(self._metadata_seen) >= 4096:
                 self._metadata_seen.clear()
-            found = self._metadata_seen[data] = self._read_metadata(data)
-        return found
+            metadata = self._metadata_seen[data] = self._read_metadata(data)
+        return metadata
 
     def _read_metadata(self, data: bytes) -> _Metadata:
         try:
@@ -300,14 +300,14 @@ class Filler:
 
     def packed_texts(self) -> dict[str, PackedTexts]:
         """The ids; and of label columns with more different texts than are kept for lists, the texts of this chunk."""
-        found = {"id": PackedTexts.of([text[:TEXT_KEPT] for text in self._ids])}
+        packed = {"id": PackedTexts.of([text[:TEXT_KEPT] for text in self._ids])}
         for name, (rows, _, texts) in self._marks.items():
             if len(self.labels[name]) >= VALUES_KEPT:
                 every = [""] * self.rows
                 for row, text in zip(rows, texts, strict=True):
                     every[row] = text
-                found[name] = PackedTexts.of(every)
-        return found
+                packed[name] = PackedTexts.of(every)
+        return packed
 
 
 def short_texts(line: IndexLine, measure: Measure) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Finds run folders. A run is asked for by its name, which is looked up here and never made into a path."""
+"""Finds run folders. A run is requested by its name, which is looked up here and never made into a path."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HIDDEN = re.compile(r"^\.|\.old-\d+$")
 def find_runs(roots: list[Path], *, awaited: bool = False) -> dict[str, Path]:
     """Every run folder below the roots by its name: the path from its root, made distinct when two are alike.
 
-    A root that is not there is an error, unless it is awaited: then it has no runs yet.
+    A root that does not exist is an error, unless it is awaited: then it has no runs yet.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for root in roots:
         if not root.is_dir():
             if awaited and not root.exists():
@@ -28,12 +28,12 @@ def find_runs(roots: list[Path], *, awaited: bool = False) -> dict[str, Path]:
         for folder in _below(root, DEPTH):
             name = folder.name if folder == root else folder.relative_to(root).as_posix()
             unique, number = name or root.resolve().name or "run", 2
-            while unique in found:
+            while unique in folders:
                 unique, number = f"{name} ({number})", number + 1
-            found[unique] = folder
-            if len(found) >= MOST:
-                return found
-    return found
+            folders[unique] = folder
+            if len(folders) >= MOST:
+                return folders
+    return folders
 
 
 def _below(folder: Path, depth: int) -> list[Path]:
@@ -47,11 +47,11 @@ def _below(folder: Path, depth: int) -> list[Path]:
             inner = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False) and not HIDDEN.search(e.name))
     except OSError:
         return []
-    return [found for name in inner for found in _below(folder / name, depth - 1)]
+    return [run for name in inner for run in _below(folder / name, depth - 1)]
 
 
 def is_being_written(journal: Path) -> bool | None:
-    """Whether a process holds the journal's lock, found out without touching it; None when that is unknown."""
+    """Whether a process holds the journal's lock, checked without touching it; None when that is unknown."""
     try:
         inode = journal.stat().st_ino
         locks = Path("/proc/locks").read_text()

@@ -29,7 +29,7 @@ from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.columns import IndexColumns, schema_of
 from assay.viewer.derived import remove
 from assay.viewer.index import Snapshot, index_path, measures_of, update_index
-from assay.viewer.journal_lines import Lenient, SaidLine, as_record, read_at
+from assay.viewer.journal_lines import Lenient, SearchLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, field_of, sorted_rows
 from assay.viewer.run_folders import is_being_written
 
@@ -98,7 +98,7 @@ class RunView:
 
     @property
     def level(self) -> float:
-        """The level that the run's intervals were asked for with."""
+        """The confidence level of the run's intervals."""
         return self.run_file().config.level
 
     def release(self) -> None:
@@ -358,7 +358,7 @@ class RunView:
         return min(1.0, at.offset / size) if size else 1.0
 
     def _with_phrases(self, hits: Rows, phrases: list[str]) -> Rows:
-        snapshot, decode = self.snapshot(), Lenient(SaidLine)
+        snapshot, decode = self.snapshot(), Lenient(SearchLine)
         wanted = [" ".join(phrase.casefold().split()) for phrase in phrases]
         kept = []
         for row in hits[hits < snapshot.rows].tolist():

@@ -15,10 +15,10 @@ from assay.core.types import Request
 from assay.models.adapters.chat_messages import message_body
 from assay.models.layers.conversation import framed
 from assay.reports.conversation import (
-    asked_of,
     expected_in,
     framed_turns,
-    last_asked,
+    last_question,
+    prompt_of,
     shared_beginning,
     turns_of,
     worked_examples,
@@ -36,7 +36,7 @@ from assay.viewer.repeat import as_curl, run_only
 from assay.viewer.run_view import RunView
 
 LONG_TEXT = 100_000
-"""Texts in a sample longer than this are cut unless everything is asked for."""
+"""Texts in a sample longer than this are cut unless everything is requested."""
 LONG_INPUT = 4000
 
 
@@ -66,10 +66,10 @@ def page(
     snapshot = run.snapshot()
     chosen = run.rows(filters, sort, descending, others)
     shown = chosen[offset : offset + limit].tolist()
-    # however they were asked for, and in whatever order, the numbers over all samples are the same
+    # the numbers over all samples are the same for all filters and orders that select them
     which = None if len(chosen) == int(snapshot.counts.sum()) else (filters, tuple(other.name for other in others))
     over = ("numbers", which, filters.value, len(chosen), snapshot.rows)
-    found: dict[str, Any] = {
+    body: dict[str, Any] = {
         "total": len(chosen),
         "offset": offset,
         "rows": table_rows(run, shown, others, show),
@@ -77,7 +77,7 @@ def page(
         **run.remembered(over, lambda: numbers_over(run, chosen, filters.value)),
     }
     searched = run.search_state(filters)
-    return found if searched is None else {**found, "search": searched}
+    return body if searched is None else {**body, "search": searched}
 
 
 def numbers_over(run: RunView, rows: Rows, value: str) -> dict[str, Any]:
@@ -115,12 +115,12 @@ def table_rows(
         there = [row for row in theirs if row >= 0]
         snap, their_marks = other.snapshot(), other.marked_rows()
         texts = previews_of(other, snap, there, longest)
-        answers, theirs_said = snapshot.column("answer"), snap.column("answer")
+        answers, their_answers = snapshot.column("answer"), snap.column("answer")
         for mine, here, row in zip(table, rows, theirs, strict=True):
-            found = _row(snap, row, texts[row], their_marks.get(row)) if row >= 0 else None
-            if found is not None:  # of the whole answers: previews may be cut before they differ
-                found["same_answer"] = bool(answers[here] == theirs_said[row])
-            mine.setdefault("others", []).append(found)
+            their_row = _row(snap, row, texts[row], their_marks.get(row)) if row >= 0 else None
+            if their_row is not None:  # of the whole answers: previews may be cut before they differ
+                their_row["same_answer"] = bool(answers[here] == their_answers[row])
+            mine.setdefault("others", []).append(their_row)
     return table
 
 
@@ -177,7 +177,7 @@ def _key(run: RunView, row: int) -> str:
 
 
 def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
-    """One attempt: its record, what it asked, its mark, and the failed lines it replaced."""
+    """One attempt: its record, its request, its mark, and the failed lines it replaced."""
     rows, snapshot = run.rows_of(key), run.snapshot()
     row = run.row_of(key)
     record = run.record(row)
@@ -191,7 +191,7 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         **_row(snapshot, row, preview_of(record, snapshot.shared, SHOWN), mark),
         "record": record if whole else shortened(record, "", cut),
         "turns": shown if whole else shortened(shown, "turns", []),
-        **_asked_in(record, snapshot.shared, before),
+        **_question_in(record, snapshot.shared, before),
         "expected": expected_in(record),
         "attempts": _attempts(snapshot, row),
         "cut": cut,
@@ -207,17 +207,17 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     }
 
 
-def _asked_in(record: dict[str, Any], beginnings: dict[str, str], before: int) -> dict[str, Any]:
-    """What the sample itself asks, and what to fold before it: what every sample of the task begins with.
+def _question_in(record: dict[str, Any], beginnings: dict[str, str], before: int) -> dict[str, Any]:
+    """The sample's own question, and what to fold before it: the beginning that all samples of the task share.
 
-    So many turns stand `before` those of the record.
+    `before` is the number of turns before those of the record.
     """
-    asked = asked_of(record)
-    shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), asked)
-    inside = worked_examples(asked[shared.turns][1], shared.characters) if shared.characters else 0
-    turns = sum(role == "assistant" for role, _ in asked[: shared.turns])
+    prompt = prompt_of(record)
+    shared = shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt)
+    inside = worked_examples(prompt[shared.turns][1], shared.characters) if shared.characters else 0
+    turns = sum(role == "assistant" for role, _ in prompt[: shared.turns])
     folded = {"turns": before + shared.turns, "characters": shared.characters, "examples": turns + inside}
-    return {"input": last_asked(asked, shared).strip()[:LONG_INPUT], "shared": folded}
+    return {"input": last_question(prompt, shared).strip()[:LONG_INPUT], "shared": folded}
 
 
 def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
@@ -236,7 +236,7 @@ def _attempts(snapshot: Snapshot, row: int) -> list[dict[str, Any]]:
 
 
 def same_elsewhere(run: RunView, key: str, others: list[RunView]) -> dict[str, str | None]:
-    """The keys of the same sample and attempt in other runs, also when what is asked has changed."""
+    """The keys of the same sample and attempt in other runs, also when the question has changed."""
     row = run.row_of(key)
     keys = {}
     for other in others:
@@ -246,7 +246,7 @@ def same_elsewhere(run: RunView, key: str, others: list[RunView]) -> dict[str, s
 
 
 def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
-    """What the model was asked, with the settings it was asked with."""
+    """The request that the model got, with its settings."""
     trace = record.get("trace") if isinstance(record.get("trace"), dict) else {}
     settings = {k: v for k, v in msgspec.to_builtins(run.config.settings()).items() if v is not None}
     settings.pop("attempt", None)
@@ -265,10 +265,10 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
 def _framed(request: dict[str, Any], config: RunConfig) -> dict[str, Any]:
     """The request with the run's system message and prefill around it, as it was sent."""
     try:
-        asked = msgspec.convert({name: request.get(name) for name in ("prompt", "messages")}, Request)
-    except msgspec.ValidationError:  # a record of elsewhere: shown as it is
+        unframed = msgspec.convert({name: request.get(name) for name in ("prompt", "messages")}, Request)
+    except msgspec.ValidationError:  # a record of another tool: shown as it is
         return request
-    sent = framed(asked, config.system, config.prefill)
+    sent = framed(unframed, config.system, config.prefill)
     rest = {name: value for name, value in request.items() if name != "prompt"}
     return {**rest, "messages": [message_body(message) for message in sent.messages or ()]}
 

@@ -102,17 +102,17 @@ class SearchSummary(Struct):
 
 def search_of(name: str, folder: Path) -> dict[str, Any]:
     """One search from above."""
-    found = _summary(folder)
-    if found is None:
+    summary = _summary(folder)
+    if summary is None:
         return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET, "so_far": _so_far(folder)}
-    records = _records(found)
-    left_out = len(found.examples) - len(records)
-    found.rejected = found.rejected[:SHOWN_REJECTED]
-    found.examples, found.evaluations = [], []
-    plain = msgspec.to_builtins(found)
-    chart = _curve(plain["lineage"], plain["rejected"], plain, unit=found.score_range == "unit")
-    summary = {**plain, "chart": chart, "records": records, "records_left_out": left_out}
-    return {"kind": "search", "name": name, "summary": summary}
+    records = _records(summary)
+    left_out = len(summary.examples) - len(records)
+    summary.rejected = summary.rejected[:SHOWN_REJECTED]
+    summary.examples, summary.evaluations = [], []
+    plain = msgspec.to_builtins(summary)
+    chart = _curve(plain["lineage"], plain["rejected"], plain, unit=summary.score_range == "unit")
+    shown = {**plain, "chart": chart, "records": records, "records_left_out": left_out}
+    return {"kind": "search", "name": name, "summary": shown}
 
 
 def _curve(
@@ -194,10 +194,10 @@ class _Scored:
         self.calls = calls
 
 
-def _records(found: SearchSummary) -> list[dict[str, Any]]:
+def _records(summary: SearchSummary) -> list[dict[str, Any]]:
     """Every record that seed and best were scored on, with each evaluation that any candidate had there."""
     seen: dict[tuple[str, int], list[_Evaluation]] = {}
-    for row in found.evaluations:
+    for row in summary.evaluations:
         seen.setdefault((row.part, row.index), []).append(row)
     return [
         {
@@ -209,7 +209,7 @@ def _records(found: SearchSummary) -> list[dict[str, Any]]:
             "failed": each.best_failure is not None,
             "evaluations": [_evaluation(row) for row in seen.get((each.part, each.index), ())],
         }
-        for each in found.examples[:SHOWN_RECORDS]
+        for each in summary.examples[:SHOWN_RECORDS]
     ]
 
 
@@ -241,21 +241,21 @@ def _cut(value: Any) -> Any:
 
 def listed_search(name: str, folder: Path) -> dict[str, Any]:
     """One line of the list: the proposer and the result; not the score of a run, and never an error."""
-    found = _summary(folder)
+    summary = _summary(folder)
     changed = (folder / "journal.jsonl") if (folder / "journal.jsonl").exists() else folder / "run.json"
     line: dict[str, Any] = {"kind": "search", "name": name, "changed": changed.stat().st_mtime, "tasks": []}
-    if found is None:
+    if summary is None:
         return {**line, "model": name, "verdict": NOT_YET}
-    held = found.testset or found.valset
+    held = summary.testset or summary.valset
     return {
         **line,
-        "model": found.proposer,
-        "tasks": [found.evaluator],
-        "verdict": found.verdict,
+        "model": summary.proposer,
+        "tasks": [summary.evaluator],
+        "verdict": summary.verdict,
         "seed": held.seed.mean,
         "best": held.best.mean,
-        "on": "held-out data" if found.testset else found.selected_on,
-        "calls": found.calls.get("used", 0),
+        "on": "held-out data" if summary.testset else summary.selected_on,
+        "calls": summary.calls.get("used", 0),
     }
 
 

@@ -16,7 +16,7 @@ from assay.viewer.run_view import RunView
 
 def select(folder: Path, where: str, label: str | None = None) -> tuple[list[int], int]:
     """Where in the journal the lines of the matching attempts begin, in the order of the dataset; and of how many."""
-    query = parse(where)  # a query that cannot be read is found before anything is built
+    query = parse(where)  # a bad query fails before anything is built
     view = RunView(label or folder.resolve().name, folder, Builders(), every_phrase=True)
     with view.reading():
         wait_for_index(view)
@@ -27,12 +27,12 @@ def select(folder: Path, where: str, label: str | None = None) -> tuple[list[int
 
 
 def places_of(view: RunView, rows: Rows) -> list[int]:
-    found: list[Any] = view.snapshot().column("offset")[rows].astype(np.int64).tolist()
-    return found
+    offsets: list[Any] = view.snapshot().column("offset")[rows].astype(np.int64).tolist()
+    return offsets
 
 
 def wait_for_index(view: RunView) -> None:
-    """A long journal is indexed by processes of its own: who asks once needs all of it."""
+    """A long journal is indexed by other processes: a command needs all of it, so it waits."""
     view.latest()
     view.builders.wait()
     view.latest()

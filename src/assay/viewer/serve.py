@@ -60,7 +60,7 @@ def serve(roots: list[Path], *, port: int | None, browser: bool, awaited: bool =
 
 
 def listen(port: int | None) -> socket.socket:
-    """A loopback socket: on the port asked for, else on the first free one, so that links stay good."""
+    """A loopback socket: on the requested port, else on the first free one, so that links stay good."""
     wanted = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + TRIES), 0]
     for number in wanted:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""What all samples of a task begin with, so that tables and pages show what is asked of each: found while indexing."""
+"""The beginning that all samples of a task share, found while indexing: pages show each sample's own question."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from assay.reports.conversation import LONGEST_SHARED, asked_of, common_beginning, flat
-from assay.viewer.journal_lines import AskedTrace
+from assay.reports.conversation import LONGEST_SHARED, common_beginning, flat, prompt_of
+from assay.viewer.journal_lines import PromptTrace
 
 
 class SharedBeginnings:
@@ -18,18 +18,18 @@ class SharedBeginnings:
         self._raw: dict[str, bytes] = {}
         """The beginning of the messages as they were written: only what differs there is decoded."""
 
-    def add(self, task: str, trace: AskedTrace) -> None:
+    def add(self, task: str, trace: PromptTrace) -> None:
         if trace.prompt is None:
             raw = bytes(trace.messages)[:LONGEST_SHARED]
             if task in self._raw and raw.startswith(self._raw[task]):
                 return
             self._raw[task] = common_beginning(self._raw.get(task, raw), raw)
         known = self.texts.get(task)
-        text = flat(asked_of({"trace": {"prompt": trace.prompt, "messages": _decoded(trace)}}))
+        text = flat(prompt_of({"trace": {"prompt": trace.prompt, "messages": _decoded(trace)}}))
         self.texts[task] = text if known is None else common_beginning(known, text)
 
 
-def _decoded(trace: AskedTrace) -> Any:
+def _decoded(trace: PromptTrace) -> Any:
     try:
         return msgspec.json.decode(trace.messages)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from assay.reports.query.syntax import SearchText
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
-from assay.viewer.journal_lines import Lenient, SaidLine, whole_lines
+from assay.viewer.journal_lines import Lenient, SearchLine, whole_lines
 
 FILE_NAME = ".viewer-words.sqlite"
 INDEXED_CHARACTERS = 100_000
 """Of each text; what lies beyond is shown but not found by search."""
 NO_WORDS = frozenset({"role", "type", "logprobs", "raw"})
-"""Fields whose values nobody looks for."""
+"""Fields whose values are not searched."""
 COMMIT_ROWS = 65536
 LARGE = 200_000
 MANY = 5000
@@ -49,7 +49,7 @@ def words_path(folder: Path) -> Path:
 
 
 def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) -> ReadSoFar:
-    """Take in what the journal has gained, and answer how far search reaches."""
+    """Index what the journal has gained, and return how far search reaches."""
     journal = folder / "journal.jsonl"
     with open_to_write(words_path(folder), journal, fingerprint, _TABLES) as connection:
         while journal.exists() and not only_prepare and _step(connection, journal):
@@ -59,7 +59,7 @@ def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) 
 
 def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     """Some lines, committed; whether there may be more."""
-    decode = Lenient(SaidLine)
+    decode = Lenient(SearchLine)
     connection.execute("BEGIN IMMEDIATE")
     try:
         start = place(connection)
@@ -82,8 +82,8 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     return row - start.rows >= COMMIT_ROWS
 
 
-def text_of(line: SaidLine) -> str:
-    """The text of a row that can be searched: its id, what was asked, thought, called, answered, judged, broken."""
+def text_of(line: SearchLine) -> str:
+    """The searchable text of a row: its id, prompt, reasoning, tool calls, answer, targets, verdicts and failures."""
     texts: list[str] = []
     trace = line.trace
     _collect(line.sample_id, texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.costs.prices import BUNDLED
-from assay.costs.spending import Cost, is_told, reasons_together
+from assay.costs.spending import Cost, is_worth_showing, reasons_together
 from assay.reports.board.types import Leaderboard, TaskRow
 
 
@@ -24,7 +24,7 @@ def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> 
     for board in boards:
         if board.cost is not None and any(costs_something(row) for row in board.tasks):
             costs.append(board.cost)
-        if board.judge_cost is not None and is_told(board.judge_cost):
+        if board.judge_cost is not None and is_worth_showing(board.judge_cost):
             costs.append(board.judge_cost)
     sources = dict.fromkeys((cost.source, cost.date) for cost in costs if cost.source and cost.amount)
     notes = [

@@ -52,7 +52,7 @@ def slice_rows(
     return rows
 
 
-def told_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
+def shown_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
     """The slices of a task worth showing: a key that none of its samples has is left out."""
     keys = {each.by for each in rows if each.value != NO_VALUE}
     return [each for each in rows if each.by in keys]

@@ -31,27 +31,27 @@ def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType
     one. Only where no colour is free, after twenty names, do names share one, with another shape each.
     """
     wanted = sorted(set(names))
-    found = {name: fixed[name] for name in wanted if name in fixed}
-    taken = Counter(map(colour_of, found.values()))
+    slots = {name: fixed[name] for name in wanted if name in fixed}
+    taken = Counter(map(colour_of, slots.values()))
     displaced = []
     for name in wanted:
-        if name in found:
+        if name in slots:
             continue
         colour, shape = _preferred(name)
         if taken[colour]:
             displaced.append(name)
         else:
-            found[name] = _slot(colour, shape)
+            slots[name] = _slot(colour, shape)
             taken[colour] += 1
     for name in displaced:
         preferred, shape = _preferred(name)
         colours = [*((preferred + step) % FIRST for step in range(FIRST)), *range(FIRST, COLOURS)]
         colour = min(colours, key=taken.__getitem__)
         shape = shape if colour < FIRST else colour  # the further colours are closer: neighbours differ in shape
-        slots = [_slot(colour, (shape + step) % SHAPES) for step in range(SHAPES)]
-        found[name] = next((slot for slot in slots if slot not in found.values()), slots[0])
+        candidates = [_slot(colour, (shape + step) % SHAPES) for step in range(SHAPES)]
+        slots[name] = next((slot for slot in candidates if slot not in slots.values()), candidates[0])
         taken[colour] += 1
-    return found
+    return slots
 
 
 def _preferred(name: str) -> tuple[int, int]:

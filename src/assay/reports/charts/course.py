@@ -11,17 +11,17 @@ from assay.reports.charts.ticks import padded, round_ends, seconds_text
 from assay.reports.pace import Timeline
 
 
-def timeline_chart(found: Timeline | None, model: str = "", slot: int = 0) -> Chart | None:
+def timeline_chart(timeline: Timeline | None, model: str = "", slot: int = 0) -> Chart | None:
     """Attempts per minute (of short runs, per second) over the run, in its model's colour, the failed ones apart."""
-    if found is None:
+    if timeline is None:
         return None
-    seconds = len(found.made) * found.bucket_seconds
+    seconds = len(timeline.made) * timeline.bucket_seconds
     unit = "minute" if seconds >= 120.0 else "second"
-    rate = (60.0 if unit == "minute" else 1.0) / found.bucket_seconds
+    rate = (60.0 if unit == "minute" else 1.0) / timeline.bucket_seconds
     marks: list[AnyMark] = []
     table = []
-    for place, (made, failed) in enumerate(zip(found.made, found.failed, strict=True)):
-        start, end = place * found.bucket_seconds, (place + 1) * found.bucket_seconds
+    for place, (made, failed) in enumerate(zip(timeline.made, timeline.failed, strict=True)):
+        start, end = place * timeline.bucket_seconds, (place + 1) * timeline.bucket_seconds
         when = f"{seconds_text(start)} to {seconds_text(end)}" if start else f"the first {seconds_text(end)}"
         tip = f"{when}: {made:,} attempts, {failed:,} failed"
         if made > failed:
@@ -29,14 +29,14 @@ def timeline_chart(found: Timeline | None, model: str = "", slot: int = 0) -> Ch
         if failed:
             marks.append(Bar(x=(start, end), y=(0.0, failed * rate), tone="worse", tip=tip))
         table.append([seconds_text(start) if start else "0", f"{made:,}", f"{failed:,}", f"{made * rate:.4g}"])
-    note = f"{sum(found.made):,} attempts; the orange ones failed."
-    if found.pauses:
-        note += f" {found.pauses:,} pauses of more than ten minutes are left out."
+    note = f"{sum(timeline.made):,} attempts; the orange ones failed."
+    if timeline.pauses:
+        note += f" {timeline.pauses:,} pauses of more than ten minutes are left out."
     return Chart(
         name="timeline",
         title="Throughput and failures over the run",
         x=Scale(low=0.0, high=seconds, label="time since the start", form="seconds"),
-        y=Scale(low=0.0, high=round_ends(0.0, max(max(found.made) * rate, 1e-9))[1], label=f"attempts per {unit}"),
+        y=Scale(low=0.0, high=round_ends(0.0, max(max(timeline.made) * rate, 1e-9))[1], label=f"attempts per {unit}"),
         marks=marks,
         behind=Behind(header=["from", "attempts", "failed", f"per {unit}"], rows=table),
         note=note,

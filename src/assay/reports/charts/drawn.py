@@ -32,9 +32,9 @@ def node(name: str, /, *children: Drawn | str | None, **attributes: str | float 
     return Drawn(name, texts, tuple([child for child in children if child is not None]))
 
 
-def markup(found: Drawn | str) -> Html:
+def markup(drawn: Drawn | str) -> Html:
     """For a page: text escaped."""
-    return tag("text", found) if isinstance(found, str) else Html(_markup(found))
+    return tag("text", drawn) if isinstance(drawn, str) else Html(_markup(drawn))
 
 
 def _markup(drawn: Drawn) -> str:
@@ -46,11 +46,11 @@ def _markup(drawn: Drawn) -> str:
     return f"<{name}{attributes}>{''.join(within)}</{name}>"
 
 
-def plain(found: Drawn | str) -> Any:
+def plain(drawn: Drawn | str) -> Any:
     """For the viewer: `[name, attributes, children]`, texts as they are."""
-    if isinstance(found, str):
-        return found
-    return [found.name, found.attributes, [plain(child) for child in found.children]]
+    if isinstance(drawn, str):
+        return drawn
+    return [drawn.name, drawn.attributes, [plain(child) for child in drawn.children]]
 
 
 @cache  # of the attributes that charts have

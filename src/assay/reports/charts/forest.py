@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from assay.reports.board.slices import told_slices
+from assay.reports.board.slices import shown_slices
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.charts.chart import Bands, Behind, Chart, Dot, Scale, Tone
 from assay.reports.charts.ticks import round_ends
@@ -44,7 +44,7 @@ def scores_chart(
     lower has a scale, and a chart, of its own.
     """
     several = len(results) > 1
-    found = []
+    charts = []
     for falling in (False, True):
         rows = [
             _score_row(label, row, several=several, link=link)
@@ -60,13 +60,13 @@ def scores_chart(
             ]
         if any(row.value is not None for row in rows):
             title = "Scores where lower is better" if falling else "Score per task"
-            found.append(_scores("scores-falling" if falling else "scores", title, rows, colours, results[0][1].level))
-    return found
+            charts.append(_scores("scores-falling" if falling else "scores", title, rows, colours, results[0][1].level))
+    return charts
 
 
-def standings_chart(found: Standings, colours: Mapping[str, int]) -> Chart | None:
+def standings_chart(standings: Standings, colours: Mapping[str, int]) -> Chart | None:
     """The overall score of every model, best first; none where no model has one."""
-    if all(row.overall is None for row in found.models):
+    if all(row.overall is None for row in standings.models):
         return None
     rows = [
         ForestRow(
@@ -76,38 +76,38 @@ def standings_chart(found: Standings, colours: Mapping[str, int]) -> Chart | Non
             ends=_ends(row.interval),
             note=f"rank {row.rank}",
         )
-        for row in found.models
+        for row in standings.models
     ]
-    return _scores("overall", f"Overall score{over_what(found)}", rows, colours, found.level)
+    return _scores("overall", f"Overall score{over_what(standings)}", rows, colours, standings.level)
 
 
-def over_what(found: Standings) -> str:
+def over_what(standings: Standings) -> str:
     """What a title adds where scores are not those of whole runs."""
-    return " on the samples that all were scored on" if found.unequal else ""
+    return " on the samples that all were scored on" if standings.unequal else ""
 
 
-def differences_chart(found: BoardDiff) -> Chart | None:
+def differences_chart(diff: BoardDiff) -> Chart | None:
     """B minus A with its interval, task by task; coloured where it is significant."""
     rows = []
-    for task in found.tasks:
+    for task in diff.tasks:
         if task.comparison is not None:
             interval, difference = task.comparison.interval, task.comparison.difference
             tone = _tone(difference, significant=task.significant)
             rows.append(ForestRow(name=task.task, value=difference, ends=_of(interval), tone=tone))
-    if found.overall is not None:
-        interval = found.overall.interval
-        tone = _tone(found.overall.difference, significant=found.overall.significant)
-        rows.append(ForestRow(name="overall", value=found.overall.difference, ends=_of(interval), tone=tone))
+    if diff.overall is not None:
+        interval = diff.overall.interval
+        tone = _tone(diff.overall.difference, significant=diff.overall.significant)
+        rows.append(ForestRow(name="overall", value=diff.overall.difference, ends=_of(interval), tone=tone))
     if not any(row.value is not None for row in rows):
         return None
     return forest(
         "differences",
-        f"{found.model_b} minus {found.model_a}",
+        f"{diff.model_b} minus {diff.model_a}",
         rows,
         signed=True,
         label="difference in score",
         value_head="difference",
-        level=found.level,
+        level=diff.level,
         note="Coloured where the paired test, corrected for the number of tasks, finds a difference.",
     )
 
@@ -118,21 +118,21 @@ def slices_chart(results: Sequence[tuple[str, Leaderboard]], colours: Mapping[st
     rows = []
     for label, board in results:
         for row in board.tasks:
-            for each in told_slices(row.slices):
-                if row.score is None or each.score is None:
+            for part in shown_slices(row.slices):
+                if row.score is None or part.score is None:
                     continue
-                ends = _ends(each.interval)
+                ends = _ends(part.interval)
                 rows.append(
                     ForestRow(
-                        name=label if several else each.value,
-                        group=f"{row.task}, {each.by} = {each.value}"
+                        name=label if several else part.value,
+                        group=f"{row.task}, {part.by} = {part.value}"
                         if several
-                        else f"{row.task} by {each.by}, {row.score:.3f} over all",
+                        else f"{row.task} by {part.by}, {row.score:.3f} over all",
                         series=label,
-                        value=each.score - row.score,
+                        value=part.score - row.score,
                         ends=None if ends is None else (ends[0] - row.score, ends[1] - row.score),
-                        tone="worse" if each.weak else "",
-                        note=f"{row.task}, {each.by} = {each.value}: {each.score:.3f} over {each.scored:,}",
+                        tone="worse" if part.weak else "",
+                        note=f"{row.task}, {part.by} = {part.value}: {part.score:.3f} over {part.scored:,}",
                     )
                 )
     if not rows or len(rows) > MOST_SLICES:
@@ -199,11 +199,12 @@ def _scores(name: str, title: str, rows: Sequence[ForestRow], colours: Mapping[s
 
 
 def _score_row(label: str, row: TaskRow, *, several: bool, link: Link | None) -> ForestRow:
-    counted = f"{row.scored:,} scored" if row.correct is None else f"{row.correct:,} of {row.scored:,} right"
+    note = f"{row.scored:,} scored" if row.correct is None else f"{row.correct:,} of {row.scored:,} right"
     broken = row.failed + row.timeouts
-    note = counted + (f", {broken:,} failed" if broken else "")
-    leads_to = link(label, row.task) if link else ""
-    return _row(row.task, label, row.score, row.interval, several=several, note=note, link=leads_to)
+    if broken:
+        note += f", {broken:,} failed"
+    href = link(label, row.task) if link else ""
+    return _row(row.task, label, row.score, row.interval, several=several, note=note, link=href)
 
 
 def _row(

@@ -10,64 +10,64 @@ from assay.reports.history.types import History, HistoryRun
 
 
 def history_chart(
-    found: History, colours: Mapping[str, int], *, name: str = "history", link: Callable[[str], str] | None = None
+    history: History, colours: Mapping[str, int], *, name: str = "history", link: Callable[[str], str] | None = None
 ) -> Chart:
     """One point per run, in the colour of its model."""
-    known = [(place, point, point.score) for place, point in enumerate(found.runs, start=1)]
+    known = [(place, point, point.score) for place, point in enumerate(history.runs, start=1)]
     scored = [(place, point, score) for place, point, score in known if score is not None]
     band = [(float(place), p.interval.low, p.interval.high) for place, p, _ in scored if p.interval is not None]
     seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
     low, high = padded(seen or [0.0, 1.0])
     marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
-    base = next(point for point in found.runs if point.run == found.baseline)
-    last = float(len(found.runs))
+    base = next(point for point in history.runs if point.run == history.baseline)
+    last = float(len(history.runs))
     if base.score is not None:
         marks.append(Curve(points=[(1.0, base.score), (last, base.score)], tone="quiet", dashed=True))
     if len(scored) > 1:
         marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
-    marks += [_dot(found, place, point, score, link) for place, point, score in scored]
-    models = list(dict.fromkeys(point.model for point in found.runs))
+    marks += [_dot(history, place, point, score, link) for place, point, score in scored]
+    models = list(dict.fromkeys(point.model for point in history.runs))
     return Chart(
         name=name,
-        title=f"Score in order of {found.order}",
-        x=Scale(low=0.7, high=last + 0.3, label=_axis(found), names=_names(found)),
+        title=f"Score in order of {history.order}",
+        x=Scale(low=0.7, high=last + 0.3, label=_axis(history), names=_names(history)),
         y=Scale(
             low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,
             high=min(high, 1.0) if max(seen or [1.0]) <= 1 else high,
             label="score",
         ),
         marks=marks,
-        behind=_behind(found),
-        note=f"Band: {found.level * 100:g} % intervals. Dashed: the baseline, {found.baseline}. Hollow: more than the "
-        "answers changed since the run before. Worse: significantly worse than the baseline.",
+        behind=_behind(history),
+        note=f"Band: {history.level * 100:g} % intervals. Dashed: the baseline, {history.baseline}. Hollow: more than "
+        "the answers changed since the run before. Worse: significantly worse than the baseline.",
         series=models,
         colours={model: colours[model] for model in models},
         full_width=True,
     )
 
 
-def _axis(found: History) -> str:
-    days = {point.created[:10] for point in found.runs}
-    day = f", {days.pop()}" if found.order == "time" and len(days) == 1 else ""
-    return f"runs in order of {found.order}{day}"
+def _axis(history: History) -> str:
+    days = {point.created[:10] for point in history.runs}
+    day = f", {days.pop()}" if history.order == "time" and len(days) == 1 else ""
+    return f"runs in order of {history.order}{day}"
 
 
-def _names(found: History) -> list[str]:
+def _names(history: History) -> list[str]:
     """Days, with the time of day where several runs share one."""
-    if found.order == "commit":
-        return [point.commit[:7] for point in found.runs]
-    days, times = ([point.created[begin:end] for point in found.runs] for begin, end in ((0, 10), (11, 16)))
+    if history.order == "commit":
+        return [point.commit[:7] for point in history.runs]
+    days, times = ([point.created[begin:end] for point in history.runs] for begin, end in ((0, 10), (11, 16)))
     if len(set(days)) == 1:
         return times
     return days if len(set(days)) == len(days) else [f"{day} {time}" for day, time in zip(days, times, strict=True)]
 
 
-def _dot(found: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
-    said = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {score:.3f}"]
+def _dot(history: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
+    lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {score:.3f}"]
     if point.difference is not None:
-        said.append(f"{point.difference:+.3f} against {found.baseline}")
-    said += point.changes
-    first = point.run == found.first_worse
+        lines.append(f"{point.difference:+.3f} against {history.baseline}")
+    lines += point.changes
+    first = point.run == history.first_worse
     return Dot(
         x=place,
         y=score,
@@ -75,12 +75,12 @@ def _dot(found: History, place: int, point: HistoryRun, score: float, link: Call
         hollow=bool(point.changes),
         size=1.4 if first else 1.0,
         text="first worse" if first else "worse" if point.worse else "",
-        tip="\n".join(said),
+        tip="\n".join(lines),
         link=link(point.run) if link else "",
     )
 
 
-def _behind(found: History) -> Behind:
+def _behind(history: History) -> Behind:
     rows = [
         [
             point.created[:16].replace("T", " "),
@@ -92,7 +92,7 @@ def _behind(found: History) -> Behind:
             "–" if point.difference is None else f"{point.difference:+.4f}",
             "–" if point.adjusted_p is None else f"{point.adjusted_p:.2g}",
         ]
-        for point in found.runs
+        for point in history.runs
     ]
     header = [
         "when",
@@ -100,7 +100,7 @@ def _behind(found: History) -> Behind:
         "model",
         "changed",
         "score",
-        f"{found.level * 100:g} % interval",
+        f"{history.level * 100:g} % interval",
         "vs baseline",
         "p (Holm)",
     ]

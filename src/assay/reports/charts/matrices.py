@@ -14,18 +14,18 @@ MOST = 30
 """More tasks or models than this are not drawn."""
 
 
-def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str, level: float) -> Chart | None:
+def heatmap_chart(standings: Standings, cells: Sequence[BaselineCell], baseline: str, level: float) -> Chart | None:
     """Every model's score on every task, on a ground that says how far it is from the baseline's."""
-    rows = [row for row in found.models if row.label == baseline] + [
-        row for row in found.models if row.label != baseline
+    rows = [row for row in standings.models if row.label == baseline] + [
+        row for row in standings.models if row.label != baseline
     ]
-    if len(rows) < 2 or not found.tasks or len(rows) > MOST or len(found.tasks) > MOST:
+    if len(rows) < 2 or not standings.tasks or len(rows) > MOST or len(standings.tasks) > MOST:
         return None
     against = {(cell.model, cell.task): cell for cell in cells}
     reach = max((abs(cell.difference) for cell in cells if cell.difference is not None), default=0.0) or 1.0
     marks, table = [], []
     for place, row in enumerate(rows):
-        for column, task in enumerate(found.tasks):
+        for column, task in enumerate(standings.tasks):
             cell, compared = row.tasks.get(task), against.get((row.label, task))
             score = None if cell is None else cell.score
             difference = None if compared is None else compared.difference
@@ -44,8 +44,8 @@ def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str
             table.append([row.label, task, _number(score), _signed(difference), _p(compared), "yes" if sure else ""])
     return Chart(
         name="heatmap",
-        title=f"Scores{over_what(found)}, against {baseline}",
-        x=Bands(names=list(found.tasks)),
+        title=f"Scores{over_what(standings)}, against {baseline}",
+        x=Bands(names=list(standings.tasks)),
         y=Bands(names=[row.label for row in rows]),
         marks=marks,
         behind=Behind(
@@ -57,23 +57,23 @@ def heatmap_chart(found: Standings, cells: Sequence[BaselineCell], baseline: str
             f"Blue is better than {baseline}, orange worse. ▲ and ▼: the paired test finds a difference at "
             f"{level * 100:g} %, corrected by Holm for all {len(cells):,} comparisons."
         ),
-        full_width=len(found.tasks) > 6,
+        full_width=len(standings.tasks) > 6,
     )
 
 
-def wins_chart(found: Standings) -> Chart | None:
+def wins_chart(standings: Standings) -> Chart | None:
     """For every two models, how often the one in the row did better on the same sample; ties are left out."""
-    labels = [row.label for row in found.models]
-    if len(labels) < 2 or not found.pairs or len(labels) > MOST:
+    labels = [row.label for row in standings.models]
+    if len(labels) < 2 or not standings.pairs or len(labels) > MOST:
         return None
-    known = {(pair.first, pair.second): pair for pair in found.pairs}
+    known = {(pair.first, pair.second): pair for pair in standings.pairs}
     marks, table = [], []
-    for row, one in enumerate(labels):
-        for column, other in enumerate(labels):
-            if one == other:
-                marks.append(Tile(column=column, row=row, text="", tip=one))
+    for row, model in enumerate(labels):
+        for column, opponent in enumerate(labels):
+            if model == opponent:
+                marks.append(Tile(column=column, row=row, text="", tip=model))
                 continue
-            pair = known.get((one, other)) or _turned(known[other, one])
+            pair = known.get((model, opponent)) or _turned(known[opponent, model])
             share = pair.win_share
             sure = pair.significant
             sign = "" if not sure else " ▲" if pair.difference > 0 else " ▼"
@@ -84,11 +84,11 @@ def wins_chart(found: Standings) -> Chart | None:
                     text="–" if share is None else f"{share * 100:.0f} %{sign}",
                     level=0.0 if share is None else 2.0 * share - 1.0,
                     strong=sure,
-                    tip=f"{one} against {other}: better on {pair.wins:,}, worse on {pair.losses:,}, "
+                    tip=f"{model} against {opponent}: better on {pair.wins:,}, worse on {pair.losses:,}, "
                     f"the same on {pair.ties:,} samples; p {pair.adjusted_p:.2g}",
                 )
             )
-            table.append([one, other, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _number(share)])
+            table.append([model, opponent, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _number(share)])
             table[-1] += [_signed(pair.difference), f"{pair.adjusted_p:.2g}"]
     return Chart(
         name="wins",
@@ -122,11 +122,11 @@ def _turned(pair: ModelPair) -> ModelPair:
     )
 
 
-def _cell_tip(label: str, task: str, score: float | None, found: BaselineCell | None, baseline: str) -> str:
-    said = f"{label} on {task}: {_number(score)}"
-    if found is None or found.difference is None:
-        return said
-    return f"{said}\n{_signed(found.difference)} against {baseline} over {found.pairs:,} pairs, p {_p(found)}"
+def _cell_tip(label: str, task: str, score: float | None, compared: BaselineCell | None, baseline: str) -> str:
+    tip = f"{label} on {task}: {_number(score)}"
+    if compared is None or compared.difference is None:
+        return tip
+    return f"{tip}\n{_signed(compared.difference)} against {baseline} over {compared.pairs:,} pairs, p {_p(compared)}"
 
 
 def _number(value: float | None) -> str:
@@ -137,5 +137,5 @@ def _signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.3f}"
 
 
-def _p(found: BaselineCell | None) -> str:
-    return "–" if found is None or found.adjusted_p is None else f"{found.adjusted_p:.2g}"
+def _p(cell: BaselineCell | None) -> str:
+    return "–" if cell is None or cell.adjusted_p is None else f"{cell.adjusted_p:.2g}"

@@ -20,14 +20,14 @@ from assay.reports.standings.build import Standings
 
 
 def comparison_charts(
-    found: Standings, cells: Sequence[BaselineCell], baseline: str, colours: Mapping[str, int]
+    standings: Standings, cells: Sequence[BaselineCell], baseline: str, colours: Mapping[str, int]
 ) -> list[Chart]:
     """Several models compared: overall, by task against a baseline, in pairs, and by cost."""
     charts = [
-        standings_chart(found, colours),
-        heatmap_chart(found, cells, baseline, found.level),
-        *tradeoff_charts(found, colours),
-        wins_chart(found),
+        standings_chart(standings, colours),
+        heatmap_chart(standings, cells, baseline, standings.level),
+        *tradeoff_charts(standings, colours),
+        wins_chart(standings),
     ]
     return [chart for chart in charts if chart is not None]
 

@@ -32,7 +32,7 @@ TOKENS = Quantity("token-spread", "Tokens written", "tokens per attempt, log sca
 
 def spread_charts(rows: Mapping[str, Sequence[Pace]], colours: Mapping[str, int]) -> list[Chart]:
     """One chart per quantity; each row is a model or a task with the paces it is made of."""
-    found = []
+    charts = []
     for quantity, part in ((LATENCY, "seconds"), (LENGTH, "characters"), (TOKENS, "tokens")):
         amounts = {
             name: Amounts.together(
@@ -42,8 +42,8 @@ def spread_charts(rows: Mapping[str, Sequence[Pace]], colours: Mapping[str, int]
         }
         chart = spread_chart(quantity, amounts, colours)
         if chart is not None:
-            found.append(chart)
-    return found
+            charts.append(chart)
+    return charts
 
 
 def spread_chart(quantity: Quantity, rows: Mapping[str, Amounts], colours: Mapping[str, int]) -> Chart | None:
@@ -100,15 +100,15 @@ def score_spread(
         return None
     marks: list[AnyMark] = []
     table = []
-    for row, (name, found) in enumerate(rows.items()):
-        total, most = sum(found.counts), max(*found.counts, 1)
-        for low, high, count in zip(found.edges, found.edges[1:], found.counts, strict=False):
+    for row, (name, bins) in enumerate(rows.items()):
+        total, most = sum(bins.counts), max(*bins.counts, 1)
+        for low, high, count in zip(bins.edges, bins.edges[1:], bins.counts, strict=False):
             if count:
                 tip = f"{name}: {count:,} of {total:,} from {low:g} to {high:g}"
                 ends = (row + 0.44, row + 0.44 - 0.84 * count / most)
                 marks.append(Bar(x=(low, high), y=ends, series=name, tip=tip, link=link(name, low, high)))
-        marks.append(Dot(x=found.mean, y=row + 0.44, series=name, size=0.8, tip=f"{name}: mean {found.mean:.3f}"))
-        table.append([name, f"{total:,}", f"{found.mean:.3f}"])
+        marks.append(Dot(x=bins.mean, y=row + 0.44, series=name, size=0.8, tip=f"{name}: mean {bins.mean:.3f}"))
+        table.append([name, f"{total:,}", f"{bins.mean:.3f}"])
     return Chart(
         name="score-spread",
         title="Scores of the samples",

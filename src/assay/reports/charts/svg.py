@@ -357,16 +357,16 @@ def _without_unit(text: str) -> str:
 
 
 def _path(places: _Places, mark: Curve) -> str:
-    found = []
+    steps = []
     for number, (x, y) in enumerate(mark.points):
         at = f"{places.x(x):.1f} {places.y(y):.1f}"
         if number == 0:
-            found.append(f"M{at}")
+            steps.append(f"M{at}")
         elif mark.steps:
-            found.append(f"H{places.x(x):.1f}V{places.y(y):.1f}")
+            steps.append(f"H{places.x(x):.1f}V{places.y(y):.1f}")
         else:
-            found.append(f"L{at}")
-    return "".join(found)
+            steps.append(f"L{at}")
+    return "".join(steps)
 
 
 def _outline(places: _Places, mark: Area) -> str:

@@ -11,7 +11,7 @@ UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
 def ticks_of(scale: Scale, about: int = 5) -> list[tuple[float, str]]:
-    """Round values inside the scale with their texts; about as many as asked for."""
+    """Round values inside the scale with their texts; about `about` of them."""
     if scale.names:
         every = math.ceil(len(scale.names) / about)
         return [(float(place + 1), scale.names[place]) for place in range(0, len(scale.names), every)]
@@ -55,12 +55,12 @@ def _log_ticks(scale: Scale, about: int) -> list[float]:
     """Powers of ten, with 2 and 5 between them where there are few; every second power where there are many."""
     first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
     for steps in ((1, 2, 5), (1, 3), (1,)):
-        found = [10.0**power * step for power in range(first, last + 1) for step in steps]
-        found = [value for value in found if scale.low * 0.999 <= value <= scale.high * 1.001]
-        if len(found) <= about + 1:
-            return found if len(found) > 1 else _linear_ticks(scale.low, scale.high, 3)
-    every = math.ceil(len(found) / about)
-    return found[::every]
+        ticks = [10.0**power * step for power in range(first, last + 1) for step in steps]
+        ticks = [value for value in ticks if scale.low * 0.999 <= value <= scale.high * 1.001]
+        if len(ticks) <= about + 1:
+            return ticks if len(ticks) > 1 else _linear_ticks(scale.low, scale.high, 3)
+    every = math.ceil(len(ticks) / about)
+    return ticks[::every]
 
 
 def short_number(value: float) -> str:

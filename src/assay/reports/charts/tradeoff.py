@@ -10,16 +10,16 @@ from assay.reports.standings.build import ModelRow, Standings
 from assay.stats.pareto import pareto_front
 
 
-def tradeoff_charts(found: Standings, colours: Mapping[str, int]) -> list[Chart]:
+def tradeoff_charts(standings: Standings, colours: Mapping[str, int]) -> list[Chart]:
     """Cost and latency against the overall score, where two models at least have both numbers."""
-    currency = next((row.cost.currency for row in found.models if row.cost and row.cost.amount is not None), "USD")
+    currency = next((row.cost.currency for row in standings.models if row.cost and row.cost.amount is not None), "USD")
     wanted: list[tuple[str, str, str, str, Callable[[ModelRow], float | None]]] = [
         ("cost", "Cost against score", f"cost of the run, {currency}", "", _cost),
         ("latency", "Latency against score", "median time per attempt", "seconds", _seconds),
     ]
     charts = []
     for name, title, label, form, of in wanted:
-        rows = [row for row in found.models if of(row) is not None and row.overall is not None]
+        rows = [row for row in standings.models if of(row) is not None and row.overall is not None]
         if len(rows) > 1:
             charts.append(_chart(name, title, label, form, rows, of, colours))
     return charts

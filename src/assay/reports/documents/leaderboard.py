@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.core.types import Bounds, Summary
-from assay.costs.spending import is_told, money
+from assay.costs.spending import is_worth_showing, money
 from assay.printable import one_line
 from assay.reports.board.cost_notes import costs_something, price_notes
 from assay.reports.board.slices import weak_sentences
@@ -26,7 +26,7 @@ def leaderboard_table(board: Leaderboard) -> TextTable:
     """One row per task and the overall score; columns that would be all zero are left out."""
     shown = optional_columns(board)
     partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
-    judged = is_told(board.judge_cost)
+    judged = is_worth_showing(board.judge_cost)
     priced = judged or any(costs_something(row) for row in board.tasks)
     header = ["task", "metric", "score", interval_header(board.level), *partial, "correct", "total"]
     header += [*map(heading, shown), "ms"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from assay.core.types import Summary
 from assay.costs.spending import money
-from assay.reports.board.slices import told_slices
+from assay.reports.board.slices import shown_slices
 from assay.reports.board.types import Leaderboard, SliceRow, TaskRow
 from assay.reports.document import Cell, Span, TextTable
 from assay.reports.documents.leaderboard import (
@@ -79,7 +79,7 @@ def outcome_table(board: Leaderboard) -> TextTable | None:
 
 def slice_table(board: Leaderboard) -> TextTable | None:
     """One row per task and slice; weak ones are marked."""
-    rows = [_slice(row, each) for row in board.tasks for each in told_slices(row.slices)]
+    rows = [_slice(row, each) for row in board.tasks for each in shown_slices(row.slices)]
     if not rows:
         return None
     header = ["task", "slice", "score", interval_header(board.level), "scored", "failed", "rest", ""]

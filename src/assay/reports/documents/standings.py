@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from assay.core.types import Bounds
-from assay.costs.spending import is_told, money
+from assay.costs.spending import is_worth_showing, money
 from assay.printable import one_line
 from assay.reports.board.types import ScoreInterval
 from assay.reports.csv_cells import harmless
@@ -70,7 +70,7 @@ def bounded(standings: Standings) -> bool:
 
 def judged(standings: Standings) -> bool:
     """Whether judges cost something, or may have."""
-    return any(is_told(row.judge_cost) for row in standings.models)
+    return any(is_worth_showing(row.judge_cost) for row in standings.models)
 
 
 def place_cells(row: ModelRow, standings: Standings) -> list[tuple[str, str]]:

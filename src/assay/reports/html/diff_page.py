@@ -14,35 +14,35 @@ from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import listed, page, prompt_block, shown_of, table, titled_answer, titled_text
 
 
-def write_diff_page(path: Path, found: BoardDiff) -> None:
-    write_whole(path, diff_page(found).encode())
+def write_diff_page(path: Path, diff: BoardDiff) -> None:
+    write_whole(path, diff_page(diff).encode())
 
 
-def diff_page(found: BoardDiff) -> str:
+def diff_page(diff: BoardDiff) -> str:
     """The whole document."""
     lead = [
-        tag("p", found.verdict, class_="verdict"),
-        tag("p", "A: ", found.model_a, " ", tag("code", found.a)),
-        tag("p", "B: ", found.model_b, " ", tag("code", found.b)),
+        tag("p", diff.verdict, class_="verdict"),
+        tag("p", "A: ", diff.model_a, " ", tag("code", diff.a)),
+        tag("p", "B: ", diff.model_b, " ", tag("code", diff.b)),
     ]
     sections: list[tuple[str, str, Child]] = [
-        ("differences", "Differences", differences(found)),
-        ("changed", "What changed", changed(found)),
+        ("differences", "Differences", differences(diff)),
+        ("changed", "What changed", changed(diff)),
     ]
-    slices = slices_table(found)
+    slices = slices_table(diff)
     if slices is not None:
         sections.append(("slices", "Slices", table(slices)))
-    sections.append(("flips", "Flips", flips(found)))
-    return page(f"{found.model_a} → {found.model_b}", lead, sections)
+    sections.append(("flips", "Flips", flips(diff)))
+    return page(f"{diff.model_a} → {diff.model_b}", lead, sections)
 
 
-def differences(found: BoardDiff) -> Child:
+def differences(diff: BoardDiff) -> Child:
     """A chart, a table and a sentence per task."""
-    chart = differences_chart(found)
+    chart = differences_chart(diff)
     return [
         figures([chart]) if chart is not None else None,
-        table(diff_table(found)),
-        listed([[tag("b", task.task), ": ", task.verdict] for task in found.tasks]),
+        table(diff_table(diff)),
+        listed([[tag("b", task.task), ": ", task.verdict] for task in diff.tasks]),
         tag(
             "p",
             "Differences are B minus A over the samples that both scored. Detectable is the smallest true difference "
@@ -52,19 +52,19 @@ def differences(found: BoardDiff) -> Child:
     ]
 
 
-def changed(found: BoardDiff) -> Html:
+def changed(diff: BoardDiff) -> Html:
     """Everything but the answers."""
-    sentences: list[Child] = [*found.settings_changed]
-    for task in found.tasks:
+    sentences: list[Child] = [*diff.settings_changed]
+    for task in diff.tasks:
         sentences += [[tag("b", task.task), ": ", sentence] for sentence in what_changed(task)]
-    sentences += found.unequal
-    return listed(sentences or [no_number_changed(found)])
+    sentences += diff.unequal
+    return listed(sentences or [no_number_changed(diff)])
 
 
-def flips(found: BoardDiff) -> Child:
+def flips(diff: BoardDiff) -> Child:
     """Both answers side by side, task by task."""
     parts: list[Child] = []
-    for task in found.tasks:
+    for task in diff.tasks:
         if task.shown:
             parts.append(tag("h3", f"{task.task}: {task.flips:,} flipped", shown_of(len(task.shown), task.flips)))
             parts.append(tag("div", [_flip(flip) for flip in task.shown], class_="shown"))

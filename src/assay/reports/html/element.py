@@ -23,11 +23,11 @@ Child = str | Html | Iterable["Child"] | None
 
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
     """An element; attribute names are written as in Python: `class_`, `aria_label`, `stroke_width`."""
-    said = "".join([_attribute(key, value) for key, value in attributes.items()]) if attributes else ""
+    attribute_text = "".join([_attribute(key, value) for key, value in attributes.items()]) if attributes else ""
     if not children and name in VOID:
-        return Html(f"<{name}{said}/>")
+        return Html(f"<{name}{attribute_text}/>")
     within = _child(children[0]) if len(children) == 1 else "".join(map(_child, children))
-    return Html(f"<{name}{said}>{within}</{name}>")
+    return Html(f"<{name}{attribute_text}>{within}</{name}>")
 
 
 def inside(children: Iterable[Child]) -> Html:

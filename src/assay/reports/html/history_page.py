@@ -14,22 +14,23 @@ from assay.reports.html.element import Child, tag
 from assay.reports.html.page import listed, page
 
 
-def history_page(found: Sequence[History]) -> str:
+def history_page(histories: Sequence[History]) -> str:
     """The whole document."""
-    colours = colours_of(point.model for each in found for point in each.runs)
+    colours = colours_of(point.model for history in histories for point in history.runs)
     sections = [
-        (f"history-{place}", ", ".join(each.tasks), _section(each, place, colours)) for place, each in enumerate(found)
+        (f"history-{place}", ", ".join(history.tasks), _section(history, place, colours))
+        for place, history in enumerate(histories)
     ]
-    return page("History", tag("p", f"{sum(len(each.runs) for each in found):,} runs"), sections)
+    return page("History", tag("p", f"{sum(len(history.runs) for history in histories):,} runs"), sections)
 
 
-def _section(found: History, place: int, colours: Mapping[str, int]) -> Child:
+def _section(history: History, place: int, colours: Mapping[str, int]) -> Child:
     changed: list[Child] = [
-        [tag("b", point.run), ": ", "; ".join(point.changes)] for point in found.runs if point.changes
+        [tag("b", point.run), ": ", "; ".join(point.changes)] for point in history.runs if point.changes
     ]
     return [
-        tag("p", text_of(verdict(found)), class_="verdict"),
-        figures([history_chart(found, colours, name=f"history-{place}")]),
+        tag("p", text_of(verdict(history)), class_="verdict"),
+        figures([history_chart(history, colours, name=f"history-{place}")]),
         [tag("h3", "What changed from run to run"), listed(changed)] if changed else None,
-        listed(list(found.notes)) if found.notes else None,
+        listed(list(history.notes)) if history.notes else None,
     ]

@@ -36,13 +36,13 @@ def leaderboard_html(board: Leaderboard) -> str:
     )
 
 
-def diff_html(found: BoardDiff) -> str:
+def diff_html(diff: BoardDiff) -> str:
     return _part(
-        tag("p", tag("b", found.verdict)),
-        tag("p", "A: ", found.model_a, " ", tag("code", found.a), ", B: ", found.model_b, " ", tag("code", found.b)),
-        differences(found),
-        folded("What changed", changed(found)),
-        folded("Flips", flips(found)),
+        tag("p", tag("b", diff.verdict)),
+        tag("p", "A: ", diff.model_a, " ", tag("code", diff.a), ", B: ", diff.model_b, " ", tag("code", diff.b)),
+        differences(diff),
+        folded("What changed", changed(diff)),
+        folded("Flips", flips(diff)),
     )
 
 

@@ -24,7 +24,7 @@ from assay.reports.rendering.libraries import libraries_for, library, modules
 from assay.reports.rendering.libraries import style_sheet as rendering_styles
 
 QUESTION = 500
-"""Characters of a question that are always in sight."""
+"""Characters of a question that are always visible."""
 # even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our scripts
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WITH_SCRIPTS = "script-src {}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -65,7 +65,7 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
 
 
 def _scripts(main: str) -> list[str]:
-    """Those that the content needs, in the order in which they run."""
+    """The scripts that the content needs, in the order in which they run."""
     libraries = libraries_for(map(unescape, _WRITTEN.findall(main)))
     rendering = [] if libraries is None else [*map(library, libraries), _report_texts()]
     return [*rendering, page_script()] if 'class="plotted' in main else rendering
@@ -122,11 +122,11 @@ def grid(
     )
 
 
-def table(found: TextTable, *, caption: str | None = None) -> Html:
+def table(text_table: TextTable, *, caption: str | None = None) -> Html:
     """A table of a document, as it is printed on a terminal with room for all of it."""
-    numeric = range(found.numeric_from, len(found.header))
-    lines = [[_cell(cell) for cell in line] for line in found.rows]
-    return grid([name or "note" for name in found.header], lines, numeric=numeric, caption=caption)
+    numeric = range(text_table.numeric_from, len(text_table.header))
+    lines = [[_cell(cell) for cell in line] for line in text_table.rows]
+    return grid([name or "note" for name in text_table.header], lines, numeric=numeric, caption=caption)
 
 
 def _cell(cell: Cell) -> Child:
@@ -154,7 +154,7 @@ def folded(summary: Child, *content: Child) -> Html:
 
 
 def prompt_block(text: str | None, longest: int = 2000) -> Html:
-    """What a model was asked, as text: what it ends with in sight, the rest on demand and never on paper."""
+    """A prompt as text: its end is visible, the rest is shown on demand and never on paper."""
     if text is None or len(text) <= QUESTION:
         return written_block(text)
     whole = text_block(ends_kept(text, longest), longest + 100)
@@ -167,7 +167,7 @@ def written_block(text: str | None, longest: int = 2000) -> Html:
 
 
 def text_block(text: str | None, longest: int = 2000) -> Html:
-    """What a model wrote, as text: line breaks kept, cut where it gets long."""
+    """Text of a model: line breaks are kept, long text is cut."""
     return _block(text, longest)
 
 
@@ -186,7 +186,7 @@ def titled_text(title: str, text: str | None) -> Html:
 
 
 def titled_answer(title: str, text: str | None, read: str | None = None) -> Html:
-    """What a model said, with what was read out of it."""
+    """A model's answer, and what was extracted from it."""
     match = tag("p", "read as ", tag("b", read)) if read is not None and read != text else None
     return _titled(title, text, match, written_block(text))
 
@@ -195,9 +195,9 @@ def _titled(title: str, text: str | None, *content: Child) -> Html:
     return tag("div", tag("h4", title), *content, class_="short" if len(text or "") <= 40 else None)
 
 
-def shown_of(shown: int, there: int) -> Child:
+def shown_of(shown: int, total: int) -> Child:
     """How many of them a reader sees: on paper the first one only."""
-    if there < 2:
+    if total < 2:
         return None
-    screen = [tag("span", f", {shown} shown", class_="on-screen")] if shown < there else []
+    screen = [tag("span", f", {shown} shown", class_="on-screen")] if shown < total else []
     return [*screen, tag("span", ", the first", class_="on-paper")]

@@ -41,13 +41,13 @@ def _facts(side: Side) -> dict[str, Child]:
 
 def _tasks(named: Sequence[tuple[str, Side]]) -> list[Child]:
     """The tables of tasks; results that have the same one share it."""
-    found: dict[tuple[str, str], tuple[list[str], Child]] = {}
+    tables: dict[tuple[str, str], tuple[list[str], Child]] = {}
     for label, side in named:
-        called, made = _scorers(side.board), _made(side.board)
-        found.setdefault((str(called), str(made)), ([], [called, made]))[0].append(label)
-    if len(found) == 1:
-        return [tables for _, tables in found.values()]
-    return [[tag("h3", ", ".join(labels)), tables] for labels, tables in found.values()]
+        scorers, signatures = _scorers(side.board), _signatures(side.board)
+        tables.setdefault((str(scorers), str(signatures)), ([], [scorers, signatures]))[0].append(label)
+    if len(tables) == 1:
+        return [pair for _, pair in tables.values()]
+    return [[tag("h3", ", ".join(labels)), pair] for labels, pair in tables.values()]
 
 
 def _scorers(board: Leaderboard) -> Child:
@@ -59,7 +59,7 @@ def _scorers(board: Leaderboard) -> Child:
     return grid(["task", "called", "scorer", "purpose"], called) if called else None
 
 
-def _made(board: Leaderboard) -> Child:
+def _signatures(board: Leaderboard) -> Child:
     rows: list[list[Child]] = [
         [row.task, tag("code", row.signature), tag("code", row.sha256), tag("code", row.fingerprint)]
         for row in board.tasks

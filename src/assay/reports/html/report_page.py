@@ -44,23 +44,27 @@ def report_page(
     then every score is over the samples they share.
     """
     sides = [read_side(source, view) for source in sources]
-    found = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
-    named = _ranked(list(zip(side_labels(sides), sides, strict=True)), found)
+    standings = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
+    named = _ranked(list(zip(side_labels(sides), sides, strict=True)), standings)
     labels = [label for label, _ in named]
     colours = colours_of(labels)
     compared = named
-    if found is not None and found.unequal:
+    if standings is not None and standings.unequal:
         compared = list(zip(labels, over_shared([side for _, side in named], view), strict=True))
     boards = [(label, side.board) for label, side in compared]
-    ranks = task_table(sides[0].board) if found is None else [standings_section(found), scores_section(found)]
+    ranks = (
+        task_table(sides[0].board) if standings is None else [standings_section(standings), scores_section(standings)]
+    )
     sections: list[tuple[str, str, Child]] = [
         ("leaderboard", "Leaderboard", ranks),
         ("scores", "Scores per task", figures(scores_chart(boards, colours))),
     ]
-    if found is not None:
+    if standings is not None:
         baseline = side_labels(sides)[0]
         cells = against_baseline(compared, baseline, view)
-        sections.append(("models", "Models side by side", figures(comparison_charts(found, cells, baseline, colours))))
+        sections.append(
+            ("models", "Models side by side", figures(comparison_charts(standings, cells, baseline, colours)))
+        )
     paces = [(label, side.paces) for label, side in named]
     optional: list[tuple[str, str, Child]] = [
         ("notes", "Notes", notes_section(named)),
@@ -90,8 +94,10 @@ def _lead(sides: Sequence[Side]) -> Child:
     board = sides[0].board
     if len(sides) > 1:
         return tag("p", f"{len(sides)} results, {view_level(sides)} intervals")
-    said = f"{count_of(len(board.tasks), 'task')}, {count_of(sum(row.scored for row in board.tasks), 'scored attempt')}"
-    parts: list[Child] = [tag("p", f"{said}, {view_level(sides)} intervals")]
+    counts = (
+        f"{count_of(len(board.tasks), 'task')}, {count_of(sum(row.scored for row in board.tasks), 'scored attempt')}"
+    )
+    parts: list[Child] = [tag("p", f"{counts}, {view_level(sides)} intervals")]
     if board.created:
         parts.append(tag("p", f"started {board.created}"))
     if not board.complete:
@@ -103,20 +109,20 @@ def view_level(sides: Sequence[Side]) -> str:
     return f"{sides[0].board.level * 100:g} %"
 
 
-def _ranked(named: list[tuple[str, Side]], found: Standings | None) -> list[tuple[str, Side]]:
+def _ranked(named: list[tuple[str, Side]], standings: Standings | None) -> list[tuple[str, Side]]:
     """In the order of their ranks, as the leaderboard has them."""
-    places = {row.label: place for place, row in enumerate(found.models)} if found is not None else {}
+    places = {row.label: place for place, row in enumerate(standings.models)} if standings is not None else {}
     return sorted(named, key=lambda each: places.get(each[0], 0))
 
 
 def _comparison(
     sides: Sequence[Side], view: View, samples: int, *, allow_unequal: bool
 ) -> list[tuple[str, str, Child]]:
-    found = diff_of(sides[0], sides[1], view, allow_unequal=allow_unequal, samples=samples)
+    diff = diff_of(sides[0], sides[1], view, allow_unequal=allow_unequal, samples=samples)
     labels = side_labels(sides)
     who = tag("p", "A is ", tag("b", labels[0]), ", B is ", tag("b", labels[1]), ".")
     return [
-        ("differences", "B against A", [who, tag("p", found.verdict), differences(found)]),
-        ("changed", "What changed from A to B", changed(found)),
-        ("flips", "Flips", flips(found)),
+        ("differences", "B against A", [who, tag("p", diff.verdict), differences(diff)]),
+        ("changed", "What changed from A to B", changed(diff)),
+        ("flips", "Flips", flips(diff)),
     ]

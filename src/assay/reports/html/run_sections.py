@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.costs.spending import is_told, money
+from assay.costs.spending import is_worth_showing, money
 from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.charts.figure import figures
@@ -57,7 +57,7 @@ def task_table(board: Leaderboard) -> Child:
     header += [*map(heading, shown), "p50 ms", "p95 ms", "cost"]
     rows = [_task_cells(row, shown) for row in board.tasks]
     judged: list[Child] = []
-    if is_told(board.judge_cost):
+    if is_worth_showing(board.judge_cost):
         header.append("judges' cost")
         rows = [[*cells, money(row.judge_cost)] for cells, row in zip(rows, board.tasks, strict=True)]
         judged = [money(board.judge_cost)]
@@ -104,11 +104,11 @@ def notes_section(named: Named) -> Child:
 
 
 def repetitions_section(named: Named) -> Child:
-    found = side_by_side(_boards(named), repetition_table)
-    if found is None:
+    repetitions = side_by_side(_boards(named), repetition_table)
+    if repetitions is None:
         return None
     return [
-        table(found),
+        table(repetitions),
         tag(
             "p",
             "pass@k: at least one of k attempts is right. pass^k: all are. majority@k: more than half are. worst@k: "
@@ -120,8 +120,8 @@ def repetitions_section(named: Named) -> Child:
 
 def slices_section(named: Named, colours: Mapping[str, int]) -> Child:
     boards = _boards(named)
-    found, chart = side_by_side(boards, slice_table), slices_chart(boards, colours)
-    return None if found is None else [figures([chart]) if chart is not None else None, table(found)]
+    slices, chart = side_by_side(boards, slice_table), slices_chart(boards, colours)
+    return None if slices is None else [figures([chart]) if chart is not None else None, table(slices)]
 
 
 def calibration_section(named: Named, colours: Mapping[str, int]) -> Child:
@@ -147,12 +147,12 @@ def calibration_section(named: Named, colours: Mapping[str, int]) -> Child:
 
 def failures_section(named: Named) -> Child:
     """What broke the same way in several tasks stands in one row."""
-    found: dict[tuple[str, str, str | None], dict[str, int]] = {}
+    failures: dict[tuple[str, str, str | None], dict[str, int]] = {}
     for label, side in named:
         for row in side.board.tasks:
             for kind, count in row.failures.items():
-                found.setdefault((label, kind, row.failure_examples.get(kind)), {})[row.task] = count
-    if not found:
+                failures.setdefault((label, kind, row.failure_examples.get(kind)), {})[row.task] = count
+    if not failures:
         return None
     rows: list[list[Child]] = [
         [
@@ -162,7 +162,7 @@ def failures_section(named: Named) -> Child:
             f"{sum(tasks.values()):,}",
             text_block(example, 600),
         ]
-        for (label, kind, example), tasks in found.items()
+        for (label, kind, example), tasks in failures.items()
     ]
     first = ["model", "task"] if len(named) > 1 else ["task"]
     return grid([*first, "kind", "attempts", "for example"], rows, numeric=(len(first) + 1,))
@@ -205,7 +205,7 @@ def wrong_section(named: Named, samples: int) -> Child:
 
 
 def answer_card(example: PerExample) -> Html:
-    """One attempt: what was asked, what was said, what it was read as, and what was expected."""
+    """One attempt: its prompt, the answer, what was extracted from it, and what was expected."""
     return tag(
         "div",
         tag(

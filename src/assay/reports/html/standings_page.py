@@ -26,47 +26,47 @@ from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import ModelRow, Standings
 
 
-def write_standings_page(path: Path, found: Standings, cells: Sequence[BaselineCell], baseline: str) -> None:
-    write_whole(path, standings_page(found, cells, baseline).encode())
+def write_standings_page(path: Path, standings: Standings, cells: Sequence[BaselineCell], baseline: str) -> None:
+    write_whole(path, standings_page(standings, cells, baseline).encode())
 
 
-def standings_page(found: Standings, cells: Sequence[BaselineCell] = (), baseline: str | None = None) -> str:
+def standings_page(standings: Standings, cells: Sequence[BaselineCell] = (), baseline: str | None = None) -> str:
     """The whole document; `cells` compare every model with the baseline, task by task."""
-    colours = colours_of(row.label for row in found.models)
-    charts = comparison_charts(found, cells, baseline or found.models[0].label, colours)
+    colours = colours_of(row.label for row in standings.models)
+    charts = comparison_charts(standings, cells, baseline or standings.models[0].label, colours)
     sections: list[tuple[str, str, Child]] = [
-        ("leaderboard", "Leaderboard", standings_section(found)),
+        ("leaderboard", "Leaderboard", standings_section(standings)),
         ("models", "Models side by side", figures(charts)),
-        ("tasks", "Scores per task", scores_section(found)),
+        ("tasks", "Scores per task", scores_section(standings)),
     ]
-    slices = slices_table(found)
+    slices = slices_table(standings)
     if slices is not None:
         sections.append(("slices", "Slices", table(slices)))
-    lead = tag("p", f"{len(found.models)} models on {len(found.tasks)} tasks")
+    lead = tag("p", f"{len(standings.models)} models on {len(standings.tasks)} tasks")
     return page("Leaderboard", lead, sections)
 
 
-def standings_section(found: Standings) -> Child:
+def standings_section(standings: Standings) -> Child:
     """The table of ranks."""
     rows: list[list[Child]] = [
-        [row.label, row.rank, *(_number(*cell) for cell in place_cells(row, found))] for row in found.models
+        [row.label, row.rank, *(_number(*cell) for cell in place_cells(row, standings))] for row in standings.models
     ]
-    header = ["model", "rank", *place_header(found)]
+    header = ["model", "rank", *place_header(standings)]
     return [
         grid(header, rows, numeric=range(1, len(header))),
-        tag("p", f"Ranks: {found.ranking}. Normalised: {NORMALISED[found.normalisation]}.", class_="soft"),
-        listed(found.notes) if found.notes else None,
+        tag("p", f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}.", class_="soft"),
+        listed(standings.notes) if standings.notes else None,
     ]
 
 
-def scores_section(found: Standings) -> Child:
+def scores_section(standings: Standings) -> Child:
     """Every model on every task, and per category."""
-    rows: list[list[Child]] = [[row.label, *(_cell(row, task) for task in found.tasks)] for row in found.models]
-    parts: list[Child] = [grid(["model", *task_names(found)], rows, numeric=range(1, len(found.tasks) + 1))]
-    names = category_names(found)
+    rows: list[list[Child]] = [[row.label, *(_cell(row, task) for task in standings.tasks)] for row in standings.models]
+    parts: list[Child] = [grid(["model", *task_names(standings)], rows, numeric=range(1, len(standings.tasks) + 1))]
+    names = category_names(standings)
     if names:
         sums: list[list[Child]] = [
-            [row.label, *(cell_text(row.categories.get(name)) for name in names)] for row in found.models
+            [row.label, *(cell_text(row.categories.get(name)) for name in names)] for row in standings.models
         ]
         parts.append(grid(["model", *names], sums, numeric=range(1, len(names) + 1), caption="Means per category"))
     return parts
@@ -76,7 +76,7 @@ def _cell(row: ModelRow, task: str) -> Child:
     cell = row.tasks.get(task)
     if cell is None or cell.score is None:
         return tag("span", "–", class_="none", title=cell.reason if cell is not None else None)
-    besides = [" ", tag("span", said, class_="tag bad")] if (said := cell_besides(cell).removeprefix(", ")) else []
+    besides = [" ", tag("span", note, class_="tag bad")] if (note := cell_besides(cell).removeprefix(", ")) else []
     if cell.interval is None:
         return [number(cell.score), *besides]
     return [number(cell.score), " ", tag("span", interval(cell.interval), class_="soft"), *besides]

@@ -1,4 +1,4 @@
-// Elements and text. Every string becomes a text node: nothing a model said is ever markup.
+// Elements and text. Every string becomes a text node: nothing a model wrote is ever markup.
 
 // the characters of printable.py, without the carriage return, which a page shows as a blank
 const INVISIBLE = new RegExp(
@@ -45,8 +45,8 @@ export function fill(/** @type {T} */ element, /** @type {any[]} */ ...children)
   return add(element, children);
 }
 
-// Fills a box again only when what it shows has changed; what had the focus in it has it afterwards, so that a page
-// that follows a run can be used while it does.
+// Fills a box again only when its content has changed, and keeps the focus, so that a page that follows a run stays
+// usable.
 const states = new WeakMap();
 export function follow(/** @type {Element} */ box, /** @type {unknown} */ value, /** @type {() => any} */ make) {
   const state = JSON.stringify(value);
@@ -55,9 +55,9 @@ export function follow(/** @type {Element} */ box, /** @type {unknown} */ value,
   const path = pathTo(box, document.activeElement);
   fill(box, make());
   /** @type {any} */
-  let found = path && box;
-  for (const place of path || []) found = found && found.children[place];
-  if (found) found.focus({ preventScroll: true });
+  let focused = path && box;
+  for (const place of path || []) focused = focused && focused.children[place];
+  if (focused) focused.focus({ preventScroll: true });
   return box;
 }
 
@@ -75,8 +75,8 @@ function pathTo(/** @type {Element} */ box, /** @type {Element | null} */ elemen
 // Text with what cannot be seen made visible: control characters, direction overrides, zero widths.
 export function shown(/** @type {string} */ text) {
   if (!INVISIBLE.test(text)) return document.createTextNode(text);
-  const found = text.match(INVISIBLE_EACH) || [];
-  if (found.length > MOST_CHIPS) return document.createTextNode(text.replace(INVISIBLE_EACH, symbol));
+  const invisible = text.match(INVISIBLE_EACH) || [];
+  if (invisible.length > MOST_CHIPS) return document.createTextNode(text.replace(INVISIBLE_EACH, symbol));
   const fragment = document.createDocumentFragment();
   let start = 0;
   for (const match of text.matchAll(INVISIBLE_EACH)) {
@@ -190,11 +190,11 @@ export function section(/** @type {string} */ title, /** @type {any[]} */ ...chi
   return h("section", null, h("h2", null, title), ...children);
 }
 
-// An element that index.html promises.
+// An element of index.html.
 export function byId(/** @type {string} */ id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no #${id}`);
-  return found;
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no #${id}`);
+  return element;
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -207,7 +207,7 @@ export function toast(/** @type {string} */ sentence, milliseconds = 2600) {
   fading = setTimeout(() => box.classList.remove("on"), milliseconds);
 }
 
-export async function copy(/** @type {string} */ text, /** @type {string} */ said) {
+export async function copy(/** @type {string} */ text, /** @type {string} */ message) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -218,5 +218,5 @@ export async function copy(/** @type {string} */ text, /** @type {string} */ sai
     document.execCommand("copy");
     box.remove();
   }
-  toast(said);
+  toast(message);
 }

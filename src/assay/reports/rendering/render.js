@@ -128,10 +128,10 @@ function parser() {
 function withProducts(State) {
   return class extends State {
     scanDelims(start, canSplitWord) {
-      const found = super.scanDelims(start, canSplitWord);
-      const beside = this.src[start - 1] + this.src[start + found.length];
+      const delimiters = super.scanDelims(start, canSplitWord);
+      const beside = this.src[start - 1] + this.src[start + delimiters.length];
       const isProduct = this.src[start] === "*" && /^[0-9A-Za-z]{2}$/.test(beside);
-      return isProduct ? { ...found, can_open: false, can_close: false } : found;
+      return isProduct ? { ...delimiters, can_open: false, can_close: false } : delimiters;
     }
   };
 }
@@ -267,7 +267,7 @@ function single(token) {
   }
 }
 
-// A link's address is shown, not followed: it is the model's word.
+// A link's address is shown, not followed: a model wrote it.
 function withAddresses(tokens) {
   const open = [];
   return tokens.flatMap((token) => {
@@ -296,7 +296,7 @@ function wordsIn(text) {
 function maths(text, display) {
   if (!window.katex) return h("code", null, text);
   try {
-    const found = window.katex.__renderToDomTree(text, {
+    const tree = window.katex.__renderToDomTree(text, {
       output: "mathml",
       displayMode: display,
       throwOnError: true,
@@ -305,7 +305,7 @@ function maths(text, display) {
       maxExpand: 200,
       maxSize: 20,
     });
-    return h("span", { class: display ? "maths display" : "maths", title: text }, found.children.map(mathNode));
+    return h("span", { class: display ? "maths display" : "maths", title: text }, tree.children.map(mathNode));
   } catch {
     return h("code", { class: "maths-raw" }, text);
   }

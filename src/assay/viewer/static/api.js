@@ -1,4 +1,4 @@
-// Asks the viewer's server, or, in an exported site, the data files beside the page.
+// Requests data from the viewer's server, or, in an exported site, from the data files beside the page.
 
 import { staticGet } from "./static_data.js";
 
@@ -36,17 +36,17 @@ async function read(answer) {
 }
 
 export function query(params) {
-  const found = new URLSearchParams();
+  const search = new URLSearchParams();
   for (const [name, value] of Object.entries(params || {})) {
     for (const each of Array.isArray(value) ? value : [value]) {
-      if (each !== "" && each !== null && each !== undefined) found.append(name, each);
+      if (each !== "" && each !== null && each !== undefined) search.append(name, each);
     }
   }
-  return found.toString();
+  return search.toString();
 }
 
-// Calls back with the names of runs that changed, for as long as the page can be seen. A hidden tab lets go of its
-// connection: a browser has only six of them for one server. Back in sight, it asks for everything again (null).
+// Calls back with the names of runs that changed, for as long as the page is visible. A hidden tab closes its
+// connection: a browser has only six of them per server. When visible again, it reloads everything (null).
 export function listen(onchange, onstate) {
   if (isStatic) return;
   let events = null;

@@ -46,8 +46,8 @@ function heads(what, first, second) {
   ];
 }
 
-function reachOf(found) {
-  const ends = found.flatMap((each) => [each.interval.low || 0, each.interval.high || 0, each.difference || 0]);
+function reachOf(comparisons) {
+  const ends = comparisons.flatMap((each) => [each.interval.low || 0, each.interval.high || 0, each.difference || 0]);
   return Math.max(0.05, ...ends.map(Math.abs)) * 1.1;
 }
 

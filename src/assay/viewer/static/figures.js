@@ -15,10 +15,10 @@ const ELEMENTS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", 
 // Several charts under one heading; nothing where there is none.
 export function chartSection(
   /** @type {string} */ title,
-  /** @type {{ charts: Chart[], reason: string | null }} */ found,
+  /** @type {{ charts: Chart[], reason: string | null }} */ { charts, reason },
 ) {
-  if (!found.charts.length) return found.reason ? section(title, h("p", { class: "quiet" }, found.reason)) : null;
-  return section(title, h("div", { class: "plots" }, found.charts.map(plotted)));
+  if (!charts.length) return reason ? section(title, h("p", { class: "quiet" }, reason)) : null;
+  return section(title, h("div", { class: "plots" }, charts.map(plotted)));
 }
 
 export function plotted(/** @type {Chart} */ chart) {

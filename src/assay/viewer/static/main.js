@@ -81,7 +81,7 @@ async function go() {
   loading = false;
 }
 
-// The sample's own id, not its key: that is what a reader looks for among tabs.
+// The sample's id, not its key: readers look for it among tabs.
 function title(route, name) {
   const names = { overview: null, runs: null, together: "samples of several runs" };
   const page = route.page in names ? names[route.page] : route.page;
@@ -236,7 +236,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A run that goes on is followed: one refresh at a time, and the newest news is never lost.
+// Follows a run that is still running: one refresh at a time, and the last change is never missed.
 let refreshing = false;
 let again = false;
 
@@ -256,7 +256,7 @@ async function follow(changed) {
   } catch {
     /* the next change tries again */
   }
-  // a large run takes a while to look at: then it is looked at less often
+  // a large run takes a while to refresh: it is refreshed less often
   await new Promise((done) => setTimeout(done, 4 * (performance.now() - started)));
   refreshing = false;
   if (again) {

@@ -1,4 +1,4 @@
-// A person's mark of a sample: who marks, what they say, and, where they mark blind, nothing of the score before.
+// A person's mark of a sample: who marks, their verdict, and, where they mark blind, no score before it.
 
 import { isStatic, messageOf, sendMark } from "./api.js";
 import { button, fill, h, toast } from "./dom.js";
@@ -24,7 +24,7 @@ function keep(name, value) {
 
 const ownMark = (sample) => (sample.marks || []).find((mark) => (mark.by || "") === kept(NAME)) || null;
 
-// Blind: score, outcome, reasons and other people's marks stay out of sight until this person has marked the sample.
+// Blind: score, outcome, reasons and other people's marks stay hidden until this person has marked the sample.
 export function isBlindTo(sample) {
   return !isStatic && kept(BLIND) === "1" && !ownMark(sample);
 }
@@ -94,9 +94,9 @@ export function markingBar(run, sample, redraw) {
   async function mark(verdict, note) {
     const own = ownMark(sample);
     const blind = isBlindTo(sample) || Boolean(own && own.blind);
-    const said = verdict === null ? "" : (note ?? ((own && own.note) || ""));
+    const noteText = verdict === null ? "" : (note ?? ((own && own.note) || ""));
     try {
-      const done = await sendMark({ run, key: sample.key, verdict, note: said, by: kept(NAME), blind });
+      const done = await sendMark({ run, key: sample.key, verdict, note: noteText, by: kept(NAME), blind });
       sample.marks = (sample.marks || []).filter((each) => each !== own);
       if (verdict !== null) sample.marks.push(done.mark);
       toast(verdict === null ? "Mark removed" : `Marked ${verdict}`);

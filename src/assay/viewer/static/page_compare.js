@@ -84,7 +84,7 @@ export async function pageCompare(root, route) {
 
   async function load() {
     const mine = ++latest;
-    const found = await get("samples", {
+    const page = await get("samples", {
       run: runs[0],
       against: runs.slice(1),
       limit: PAGE,
@@ -97,10 +97,10 @@ export async function pageCompare(root, route) {
       offset: state.offset,
     });
     if (mine !== latest) return;
-    rows = found.rows;
+    rows = page.rows;
     fill(
       body,
-      h("p", { class: "summary" }, h("b", null, plural(found.total, "sample"))),
+      h("p", { class: "summary" }, h("b", null, plural(page.total, "sample"))),
       rows.length
         ? table(
             "Samples side by side",
@@ -119,7 +119,7 @@ export async function pageCompare(root, route) {
     );
     fill(
       pager,
-      pages(found.offset, found.total, (offset) => change({ offset: offset || "" })),
+      pages(page.offset, page.total, (offset) => change({ offset: offset || "" })),
     );
   }
 
@@ -190,10 +190,10 @@ export async function pageCompare(root, route) {
   }
 
   if (state.flip === "all") state.flip = "";
-  const [found, listed] = await Promise.all([get("compare", { run: runs }), get("runs")]);
+  const [comparison, listed] = await Promise.all([get("compare", { run: runs }), get("runs")]);
   for (const run of listed.runs) names.set(run.name, run.model || run.name);
   if (new Set(runs.map(short)).size < runs.length) names.clear();
-  let tasks = [...new Set(found.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
+  let tasks = [...new Set(comparison.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
   const charts = h("div");
   const folded = h("details", { class: "side-charts", ontoggle: drawCharts }, h("summary", null, "Charts"), charts);
   folded.open = runs.length > 2;
@@ -205,7 +205,7 @@ export async function pageCompare(root, route) {
     follow(charts, now, () => chartSection("Side by side", now));
   }
 
-  function drawTop(found) {
+  function drawTop(comparison) {
     fill(
       top,
       h(
@@ -220,11 +220,11 @@ export async function pageCompare(root, route) {
           ]),
         ),
       ),
-      pairCards(found.pairs, short),
+      pairCards(comparison.pairs, short),
     );
   }
 
-  drawTop(found);
+  drawTop(comparison);
   drawBar();
   await load();
   return {
@@ -244,7 +244,7 @@ export async function pageCompare(root, route) {
   };
 }
 
-// The answer of the first run as it is; of the others what they say otherwise, marked.
+// The answer of the first run as it is; in the others, differences are marked.
 function sideAnswer(first, side, n) {
   const code = isLongRead(first) && isLongRead(side);
   const [before, after] = [first, side].map((each) => oneLineOf(code ? each.extracted : each.answer));

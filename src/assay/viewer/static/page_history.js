@@ -12,13 +12,13 @@ export async function pageHistory(root, route) {
   const [bar, body] = [h("div", { class: "row wrap" }), h("div")];
 
   async function load() {
-    const found = await get("history", state);
-    drawBar(found);
+    const answer = await get("history", state);
+    drawBar(answer);
     fill(
       body,
-      found.histories.length
-        ? found.histories.map((each) => historyOf(each, (baseline) => change({ baseline })))
-        : h("p", { class: "empty" }, found.reason || "No two runs of the same tasks here yet."),
+      answer.histories.length
+        ? answer.histories.map((each) => historyOf(each, (baseline) => change({ baseline })))
+        : h("p", { class: "empty" }, answer.reason || "No two runs of the same tasks here yet."),
     );
   }
 
@@ -28,12 +28,12 @@ export async function pageHistory(root, route) {
     return load();
   }
 
-  function drawBar(found) {
+  function drawBar(answer) {
     const choice = (name, label, values) =>
       select(label, [["", `${label}: all`], ...values.map((each) => [each, each])], state[name], (value) =>
         change({ [name]: value, baseline: "" }),
       );
-    fill(bar, choice("task", "Task", found.tasks), choice("model", "Model", found.models));
+    fill(bar, choice("task", "Task", answer.tasks), choice("model", "Model", answer.models));
   }
 
   fill(root, h("div", { class: "headline" }, h("h1", null, "History"), h("span", { class: "room" }), bar), body);
@@ -41,11 +41,11 @@ export async function pageHistory(root, route) {
   return { refresh: load };
 }
 
-function historyOf(found, choose) {
-  const rows = found.runs.map((run, place) =>
+function historyOf(history, choose) {
+  const rows = history.runs.map((run, place) =>
     h(
       "tr",
-      { class: run.run === found.first_worse ? "overall" : null },
+      { class: run.run === history.first_worse ? "overall" : null },
       h("td", { class: "when" }, run.created.slice(0, 16).replace("T", " ")),
       h("td", null, link(toRun(run.run), { class: "strong" }, run.run), h("div", { class: "quiet small" }, run.model)),
       h("td", { class: "num" }, h("b", null, number(run.score))),
@@ -53,9 +53,9 @@ function historyOf(found, choose) {
       h(
         "td",
         { class: "num" },
-        run.run === found.baseline
+        run.run === history.baseline
           ? h("span", { class: "quiet" }, "baseline")
-          : link(toCompare([found.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
+          : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
       ),
       h("td", { class: "num" }, run.adjusted_p === null ? "" : pValue(run.adjusted_p)),
       h(
@@ -66,13 +66,13 @@ function historyOf(found, choose) {
     ),
   );
   const heads = [th("when"), th("run"), num("score"), num("interval"), num("against the baseline"), num("p (Holm)")];
-  const names = found.runs.map((run) => [run.run, run.run]);
+  const names = history.runs.map((run) => [run.run, run.run]);
   return section(
-    found.tasks.join(", "),
-    h("p", { class: "verdict" }, found.verdict),
-    h("div", { class: "row" }, h("label", null, "baseline ", select("Baseline", names, found.baseline, choose))),
-    plotted(found.chart),
-    table(`${plural(found.runs.length, "run")} in order`, [...heads, th("what changed")], rows),
+    history.tasks.join(", "),
+    h("p", { class: "verdict" }, history.verdict),
+    h("div", { class: "row" }, h("label", null, "baseline ", select("Baseline", names, history.baseline, choose))),
+    plotted(history.chart),
+    table(`${plural(history.runs.length, "run")} in order`, [...heads, th("what changed")], rows),
   );
 }
 

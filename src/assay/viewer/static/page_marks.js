@@ -1,4 +1,4 @@
-// What people said about the samples of a run, and how far the scores agree with them.
+// People's marks of the samples of a run, and how far the scores agree with them.
 
 import { get, isStatic } from "./api.js";
 import { button, fill, h, link, section, table, th } from "./dom.js";
@@ -7,8 +7,7 @@ import { MARKS, count, interval, number, percent, plural } from "./words.js";
 
 export async function pageMarks(root, route) {
   async function load() {
-    const found = await get("marks", { run: route.run });
-    const { marks, agreement, people } = found;
+    const { marks, agreement, people } = await get("marks", { run: route.run });
     fill(
       root,
       h(
@@ -45,10 +44,10 @@ export async function pageMarks(root, route) {
   return { refresh: load };
 }
 
-function agreementCard(found, run) {
-  const { overall, counts } = found;
+function agreementCard(agreement, run) {
+  const { overall, counts } = agreement;
   const cell = (name) => h("td", { class: "num" }, h("b", null, count(counts[name])));
-  const rows = Object.entries(found.tasks).map(([task, each]) =>
+  const rows = Object.entries(agreement.tasks).map(([task, each]) =>
     h(
       "tr",
       null,
@@ -64,9 +63,9 @@ function agreementCard(found, run) {
     h(
       "p",
       { class: "quiet" },
-      `A score from ${found.threshold} on counts as right. `,
-      found.unclear ? plural(found.unclear, "unclear mark") + " and " : "",
-      `${plural(found.unscored, "sample")} without a score are left out.`,
+      `A score from ${agreement.threshold} on counts as right. `,
+      agreement.unclear ? plural(agreement.unclear, "unclear mark") + " and " : "",
+      `${plural(agreement.unscored, "sample")} without a score are left out.`,
     ),
     h(
       "div",
@@ -121,7 +120,7 @@ function agreementCard(found, run) {
   );
 }
 
-// How far people agree with each other: what scores are to be measured by is no better than that.
+// How far people agree with each other: no score can be expected to agree with them better than that.
 function peopleTable(people, marks) {
   const blind = marks.filter((mark) => mark.blind).length;
   const rows = people.map(({ first, second, agreement }) =>

@@ -48,8 +48,8 @@ export async function pageRun(root, route) {
   }
 
   async function drawCharts() {
-    const found = await get("charts", { run: route.run });
-    follow(drawn, found, () => chartSection("Charts", found));
+    const charts = await get("charts", { run: route.run });
+    follow(drawn, charts, () => chartSection("Charts", charts));
   }
 
   function slices(run) {
@@ -87,10 +87,10 @@ export async function pageRun(root, route) {
 
   async function drawSlices() {
     const wanted = by;
-    const found = await get("slices", { run: route.run, by });
-    // another key was chosen while this one was being counted
+    const answer = await get("slices", { run: route.run, by });
+    // another key was chosen while this one was loading
     if (wanted !== by) return;
-    const rows = found.slices.map((slice) =>
+    const rows = answer.slices.map((slice) =>
       h(
         "tr",
         null,
@@ -112,18 +112,18 @@ export async function pageRun(root, route) {
         h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0"),
       ),
     );
-    follow(sliceBox, [found, rows.length], () => [
-      found.chart ? h("div", { class: "plots" }, plotted(found.chart)) : null,
+    follow(sliceBox, [answer, rows.length], () => [
+      answer.chart ? h("div", { class: "plots" }, plotted(answer.chart)) : null,
       table(
         `Slices by ${by}`,
         [th("value"), num("score"), picture("score"), num("interval"), num("scored"), num("failed")],
         rows,
       ),
-      [...new Set(found.slices.map((slice) => meanNote(slice.score)))]
+      [...new Set(answer.slices.map((slice) => meanNote(slice.score)))]
         .filter(Boolean)
         .map((note) => h("p", { class: "quiet" }, note)),
-      found.groups > found.shown
-        ? h("p", { class: "quiet" }, `the ${found.shown} largest of ${plural(found.groups, "group")}`)
+      answer.groups > answer.shown
+        ? h("p", { class: "quiet" }, `the ${answer.shown} largest of ${plural(answer.groups, "group")}`)
         : null,
     ]);
   }
@@ -148,11 +148,11 @@ const num = (name) => th(name, { class: "num" });
 // The header of a column of small charts, for screen readers.
 const picture = (of) => th(h("span", { class: "said" }, `${of} with its interval, drawn`));
 
-// A key that cuts the samples into a few parts of some size; a hash or an id of each sample cuts them into nothing.
+// A key with a few values that many samples share; a hash or an id of each sample is useless for slices.
 function firstKey(run) {
   const telling = (each) => each.values.length > 1 && each.values.length <= Math.min(50, run.summary.rows / 2);
-  const found = run.keys.find((each) => !each.key.startsWith("label:") && !each.more && telling(each));
-  return found ? found.key : "task";
+  const key = run.keys.find((each) => !each.key.startsWith("label:") && !each.more && telling(each));
+  return key ? key.key : "task";
 }
 
 function sliceFilter(by, value) {
@@ -163,7 +163,7 @@ function sliceFilter(by, value) {
 function headline(run) {
   const { board, progress, summary, name } = run;
   const model = run.provenance.model.name;
-  const said = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
+  const state = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
   const pick = (outcome) => {
     location.hash = toSamples(name, { outcome });
   };
@@ -224,7 +224,7 @@ function headline(run) {
     h(
       "div",
       { class: "row" },
-      h("span", { class: progress.running ? "state on" : "state" }, said),
+      h("span", { class: progress.running ? "state on" : "state" }, state),
       progress.running || !progress.complete ? progressBar(progress) : null,
       progress.indexed < 1
         ? h("span", { class: "quiet" }, `indexing: ${percent(progress.indexed)} of the journal can be seen`)

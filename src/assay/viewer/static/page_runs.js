@@ -257,7 +257,7 @@ function scoreOf(run) {
 }
 
 function progressOf(progress) {
-  const said = progress.running
+  const state = progress.running
     ? "running"
     : progress.complete
       ? progress.failed
@@ -267,7 +267,7 @@ function progressOf(progress) {
   return h(
     "div",
     null,
-    h("span", { class: progress.running ? "state on" : "state" }, said),
+    h("span", { class: progress.running ? "state on" : "state" }, state),
     progress.running || !progress.complete ? progressBar(progress) : null,
     h(
       "div",

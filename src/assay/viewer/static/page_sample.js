@@ -1,4 +1,4 @@
-// One sample: what was asked, what was answered, what was made of it, and what a person says to that.
+// One sample: the prompt, the answer, its scores, and people's marks.
 
 import { get, isStatic } from "./api.js";
 import { button, copy, fill, h, link, section } from "./dom.js";
@@ -26,7 +26,7 @@ export async function pageSample(root, route) {
   root.dataset.key = sample.key;
   lastSeen.set(route.run, sample.key);
   let near = { position: null, total: 0, previous: null, next: null };
-  // answers that are run rather than read are shown as the code they are, where no fence says so
+  // answers that are executed are shown as code, even without a fence
   const isRun = (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks));
   const [fence, fenced] = /```(\w*)/.exec((sample.record.trace || {}).prediction || "") || [];
   const language = isRun ? fenced || "python" : null;

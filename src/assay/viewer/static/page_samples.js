@@ -70,9 +70,9 @@ export async function pageSamples(root, route) {
     const slow = setTimeout(() => body.classList.add("waiting"), 150);
     body.setAttribute("aria-busy", "true");
     const field = chosenColumns(columns).flatMap((each) => each.field || []);
-    let found;
+    let page;
     try {
-      found = await get("samples", { run: names, limit: PAGE, field, lines: chosenLines(), ...paramsOf(state) });
+      page = await get("samples", { run: names, limit: PAGE, field, lines: chosenLines(), ...paramsOf(state) });
     } catch (error) {
       if (mine === latest) fill(body, h("p", { class: "error" }, messageOf(error)));
       return;
@@ -82,35 +82,35 @@ export async function pageSamples(root, route) {
     if (mine !== latest) return;
     body.classList.remove("waiting");
     body.setAttribute("aria-busy", "false");
-    rows = found.rows;
-    all = found.total;
-    where = found.where || "";
-    fill(numbers, together ? byRun(found) : ofRun(found));
+    rows = page.rows;
+    all = page.total;
+    where = page.where || "";
+    fill(numbers, together ? byRun(page) : ofRun(page));
     draw();
     fill(
       pager,
-      pages(found.offset, found.total, (offset) => {
+      pages(page.offset, page.total, (offset) => {
         change({ offset: offset || "" }).then(() => scrollTo(0, 0));
       }),
     );
     if (cursor >= 0) choose(Math.min(cursor, rows.length - 1));
   }
 
-  function ofRun(found) {
-    const outcomes = outcomeBar(found.summary.outcomes, run.summary.outcomes, state, change);
-    return [h("div", null, summaryLine(found, run), outcomes), spread(found)];
+  function ofRun(page) {
+    const outcomes = outcomeBar(page.summary.outcomes, run.summary.outcomes, state, change);
+    return [h("div", null, summaryLine(page, run), outcomes), spread(page)];
   }
 
-  function byRun(found) {
+  function byRun(page) {
     const sum = {};
-    for (const each of found.runs) {
+    for (const each of page.runs) {
       for (const [name, n] of Object.entries(each.outcomes)) sum[name] = (sum[name] || 0) + n;
     }
     return h(
       "div",
       null,
-      h("p", { class: "summary" }, h("b", null, plural(found.total, "sample")), ` of ${found.runs.length} runs`),
-      found.runs.map((each) => h("p", { class: "small" }, h("b", null, each.model), " ", means(each))),
+      h("p", { class: "summary" }, h("b", null, plural(page.total, "sample")), ` of ${page.runs.length} runs`),
+      page.runs.map((each) => h("p", { class: "small" }, h("b", null, each.model), " ", means(each))),
       outcomeBar(sum, sum, state, change),
     );
   }
@@ -135,12 +135,12 @@ export async function pageSamples(root, route) {
     chosen.draw();
   }
 
-  function spread(found) {
+  function spread(page) {
     const what = (state.value || "score").replace("value:", "");
     return h(
       "div",
       { class: "spread" },
-      rangeBars(found.histogram, what, (low, high) => change({ low, high, offset: "" })),
+      rangeBars(page.histogram, what, (low, high) => change({ low, high, offset: "" })),
     );
   }
 
@@ -272,13 +272,13 @@ function there(each, other) {
   );
 }
 
-function summaryLine(found, run) {
-  const { summary } = found;
+function summaryLine(page, run) {
+  const { summary } = page;
   const total = run.summary.rows - (run.left_out || 0);
   const notes = copyNote(run) ? [copyNote(run)] : [];
-  if (found.search && found.search.reach < 1)
-    notes.push(`search reaches ${percent(found.search.reach)} of the run so far`);
-  if (found.search && !found.search.whole)
+  if (page.search && page.search.reach < 1)
+    notes.push(`search reaches ${percent(page.search.reach)} of the run so far`);
+  if (page.search && !page.search.whole)
     notes.push("the phrase was searched for in the first 5,000 samples that hold its words");
   return h(
     "p",
@@ -286,7 +286,7 @@ function summaryLine(found, run) {
     h(
       "b",
       null,
-      found.total < total ? `${count(found.total)} of ${plural(total, "sample")}` : plural(found.total, "sample"),
+      page.total < total ? `${count(page.total)} of ${plural(total, "sample")}` : plural(page.total, "sample"),
     ),
     " · ",
     means(summary),

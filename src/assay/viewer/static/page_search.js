@@ -8,13 +8,13 @@ import { searchRecords } from "./search_records.js";
 import { textDiff } from "./text_diff.js";
 import { count, number, plural, signed } from "./words.js";
 
-export function pageSearch(root, found, route) {
-  follow(root, found, () => (found.summary ? parts(found, route) : unfinished(found)));
+export function pageSearch(root, search, route) {
+  follow(root, search, () => (search.summary ? parts(search, route) : unfinished(search)));
 }
 
-function unfinished(found) {
-  const reason = h("p", { class: "note" }, found.reason);
-  return [h("h1", null, found.name), reason, found.so_far ? soFar(found.so_far) : null];
+function unfinished(search) {
+  const reason = h("p", { class: "note" }, search.reason);
+  return [h("h1", null, search.name), reason, search.so_far ? soFar(search.so_far) : null];
 }
 
 function soFar(search) {
@@ -77,17 +77,17 @@ function compared(summary) {
 }
 
 function sides(before, after, beforeName, afterName) {
-  const found = before === after ? null : textDiff(before, after);
+  const diff = before === after ? null : textDiff(before, after);
   const side = (label, text, without) =>
     h(
       "div",
       { class: "side-of" },
       h("h3", null, label),
-      found
+      diff
         ? h(
             "pre",
             { class: "prose", dir: "auto" },
-            found
+            diff
               .filter(([kind]) => kind !== without)
               .map(([kind, part]) => (kind === "same" ? part : h(kind === "removed" ? "del" : "ins", null, part))),
           )

@@ -1,5 +1,5 @@
 // The query language, as `assay/reports/query` has it: read, completed, and, in an exported copy, evaluated row by row.
-// What it means is written down as cases, in tests/viewer/query_cases.json; both engines are held to them.
+// Its meaning is specified by the cases in tests/viewer/query_cases.json; both engines are tested with them.
 
 const SIGNS = ["!=", "<=", ">=", ":", "=", "<", ">"];
 const ORDERING = ["<", "<=", ">", ">="];
@@ -23,9 +23,9 @@ export function parse(text) {
   if (text.length > LONGEST) throw new QueryError(`a query holds at most ${LONGEST} characters`, LONGEST);
   const reader = new Reader(text);
   if (reader.ended()) return null;
-  const found = reader.anyOf(0);
+  const tree = reader.anyOf(0);
   if (!reader.ended()) throw new QueryError("this `)` closes nothing; remove it, or open it with `(`", reader.at);
-  return found;
+  return tree;
 }
 
 class Reader {
@@ -102,8 +102,8 @@ class Reader {
   }
 
   word() {
-    const found = this.match(WORD);
-    if (found) return found[0];
+    const match = this.match(WORD);
+    if (match) return match[0];
     const rest = this.text[this.at];
     if (rest === ")") throw new QueryError(`expected ${WANTED} before this \`)\``, this.at);
     throw new QueryError(`expected a field before \`${rest}\`, as in score<1; texts go in quotes`, this.at);
@@ -113,15 +113,15 @@ class Reader {
     this.match(/\s*/y);
     const at = this.at;
     if (this.text[at] === '"') return { text: this.quoted(), quoted: true, at };
-    const found = this.match(VALUE);
-    if (!found) throw new QueryError(`expected a value after \`${sign}\``, at);
-    return { text: found[0], quoted: false, at };
+    const match = this.match(VALUE);
+    if (!match) throw new QueryError(`expected a value after \`${sign}\``, at);
+    return { text: match[0], quoted: false, at };
   }
 
   quoted() {
-    const found = this.match(QUOTED);
-    if (!found) throw new QueryError('this quote is never closed; add a `"`', this.at);
-    return found[1].replace(/\\(.)/gs, "$1");
+    const match = this.match(QUOTED);
+    if (!match) throw new QueryError('this quote is never closed; add a `"`', this.at);
+    return match[1].replace(/\\(.)/gs, "$1");
   }
 
   keyword(word) {
@@ -133,15 +133,15 @@ class Reader {
   sees(...words) {
     this.match(/[\s,]*/y);
     WORD.lastIndex = this.at;
-    const found = WORD.exec(this.text);
-    return found && words.includes(found[0].toLowerCase()) ? found[0] : null;
+    const match = WORD.exec(this.text);
+    return match && words.includes(match[0].toLowerCase()) ? match[0] : null;
   }
 
   match(pattern) {
     pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text);
-    if (found) this.at = pattern.lastIndex;
-    return found;
+    const match = pattern.exec(this.text);
+    if (match) this.at = pattern.lastIndex;
+    return match;
   }
 }
 
@@ -211,10 +211,10 @@ function ordered(query, field, schema) {
 // The field that stands on the right, where one does: judge!=rule.
 function otherOf(field, sign, value, schema) {
   if (sign === ":" || value.quoted || numberOf(value.text) !== null) return null;
-  const found = find(schema, value.text);
+  const other = find(schema, value.text);
   const asText = !ORDERING.includes(sign) && (field.kind === "choice" || field.kind === "any");
-  if (!found || found.kind === "choice" || (asText && !value.text.includes("."))) return null;
-  return found;
+  if (!other || other.kind === "choice" || (asText && !value.text.includes("."))) return null;
+  return other;
 }
 
 function equal(field, value) {
@@ -247,18 +247,18 @@ function same(field, other, value) {
 }
 
 function wantedNumber(field, value) {
-  const found = value.quoted ? null : numberOf(value.text);
-  if (found === null) {
+  const number = value.quoted ? null : numberOf(value.text);
+  if (number === null) {
     const wanted = "a number such as 0.5, or another field";
     throw new QueryError(`\`${field.name}\` is compared with ${wanted}, got \`${value.text}\``, value.at);
   }
-  return found;
+  return number;
 }
 
 function numberOf(text) {
   if (text === "true" || text === "false") return Number(text === "true");
-  const found = NUMBER.test(text) ? Number(text) : NaN;
-  return Number.isFinite(found) ? found : null;
+  const number = NUMBER.test(text) ? Number(text) : NaN;
+  return Number.isFinite(number) ? number : null;
 }
 
 // A value is a number, a text, several texts, or a number n that is also written as texts t.
@@ -283,9 +283,9 @@ function isLike(text, parts) {
   let at = head.length;
   if (at > end || !text.startsWith(head) || !text.endsWith(tail)) return false;
   for (const part of parts.slice(1, -1)) {
-    const found = text.slice(0, end).indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
+    const index = text.slice(0, end).indexOf(part, at);
+    if (index < 0) return false;
+    at = index + part.length;
   }
   return true;
 }
@@ -323,9 +323,9 @@ const inField = (field) =>
 const inValue = (text) => (/^[^\s()",*]+$/.test(text) ? text : inQuotes(text));
 export const inQuotes = (text) => `"${text.replace(/["\\]/g, "\\$&")}"`;
 
-// What begins as it was typed comes first.
-function options(from, to, typed, found) {
+// Options that begin with the typed text come first.
+function options(from, to, typed, offers) {
   const begins = (each) => Number(!each.text.toLowerCase().startsWith(typed.toLowerCase()));
-  const sorted = found.sort((one, other) => begins(one) - begins(other)).slice(0, 12);
+  const sorted = offers.sort((a, b) => begins(a) - begins(b)).slice(0, 12);
   return sorted.length ? { from, to, options: sorted } : null;
 }

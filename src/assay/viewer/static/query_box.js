@@ -5,7 +5,7 @@ import { compile, complete, parse, schemaOf } from "./query.js";
 
 let boxes = 0;
 
-// `onquery` gets every query that makes sense, a moment after it was typed.
+// `onquery` gets every valid query, a moment after it was typed.
 export function queryBox(fields, value, onquery) {
   const list = h("ul", { class: "options", role: "listbox", id: `options-${++boxes}`, hidden: true });
   const wrong = h("p", { class: "wrong", role: "alert", hidden: true });
@@ -27,13 +27,13 @@ export function queryBox(fields, value, onquery) {
   let active = -1;
   let waiting;
 
-  function show(found) {
-    offered = found;
+  function show(completion) {
+    offered = completion;
     active = -1;
-    list.hidden = !found;
-    input.setAttribute("aria-expanded", String(Boolean(found)));
+    list.hidden = !completion;
+    input.setAttribute("aria-expanded", String(Boolean(completion)));
     input.removeAttribute("aria-activedescendant");
-    fill(list, found ? found.options.map(option) : null);
+    fill(list, completion ? completion.options.map(option) : null);
   }
 
   function option({ text, about }, i) {
@@ -109,7 +109,7 @@ export function queryBox(fields, value, onquery) {
   return { element: h("div", { class: "query" }, input, list, wrong), input };
 }
 
-// What is wrong with a query; null where nothing is.
+// The error of a query; null where it is valid.
 /** @returns {any} */
 export function errorIn(text, fields) {
   try {

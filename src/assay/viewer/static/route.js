@@ -15,7 +15,7 @@ export function current() {
   return { page: "runs", params };
 }
 
-// The list of runs or a comparison is no page of a run, whatever the address says.
+// The list of runs and a comparison are not pages of a run, whatever the address says.
 function pageOfRun(view) {
   const known = ["overview", "samples", "sample", "marks", "provenance"];
   return view === undefined ? "overview" : known.includes(view) ? view : "unknown";
@@ -36,13 +36,13 @@ export const toProvenance = (run) => `${toRun(run)}/provenance`;
 export const toMarks = (run) => `${toRun(run)}/marks`;
 
 export function toSamples(run, params) {
-  const found = query(params);
-  return `${toRun(run)}/samples${found ? "?" + found : ""}`;
+  const search = query(params);
+  return `${toRun(run)}/samples${search ? "?" + search : ""}`;
 }
 
 export function toSample(run, key, params) {
-  const found = query(params);
-  return `${toRun(run)}/sample/${encodeURIComponent(key)}${found ? "?" + found : ""}`;
+  const search = query(params);
+  return `${toRun(run)}/sample/${encodeURIComponent(key)}${search ? "?" + search : ""}`;
 }
 
 export function toCompare(runs, params) {
@@ -60,7 +60,7 @@ export const rowNoted = () => history.state?.row;
 export const noteScroll = () => history.replaceState({ ...history.state, y: Math.round(scrollY) }, "");
 export const scrollNoted = () => history.state?.y || 0;
 
-// The sample of a run that was read last: a table that is come back to begins there.
+// The sample of a run that was read last: a table starts there when the reader returns to it.
 export const lastSeen = new Map();
 
 // Another state of the same page, to come back from.

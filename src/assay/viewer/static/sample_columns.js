@@ -46,7 +46,7 @@ export function shownValue(value) {
   return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
 }
 
-// The fence that every question about code begins with says nothing in a line.
+// The fence that every question about code begins with is useless in a single line.
 export function questionOf(row) {
   return oneLineOf(String(row.prompt ?? "").replace(/^\s*```\w*\n/, ""));
 }
@@ -82,7 +82,7 @@ export function cellOf(column, row, lines) {
   const content = column.cell(row);
   return h(
     "td",
-    // a phone has no heads: what is not plain by itself says there what it is
+    // a phone shows no column heads: cells that need a label carry one
     { class: `${column.kind} f-${column.name}`, "data-label": PLAINLY.has(column.name) ? null : column.label },
     lines > 1 ? h("div", { class: "lines" }, content) : content,
   );

@@ -24,20 +24,20 @@ export function json(value) {
 // Megabytes are laid out piece by piece as they come into view, so that the page stays quick.
 function pieces(text) {
   if (text.length <= 2 * PIECE) return text;
-  const found = [];
+  const spans = [];
   for (let start = 0; start < text.length;) {
     let end = Math.min(text.length, start + PIECE);
     // a piece ends with a line where there is one, and never inside a character
     const line = text.lastIndexOf("\n", end) + 1;
     if (end < text.length && line > start) end = line;
     else if (/[\ud800-\udbff]/.test(text[end - 1])) end += 1;
-    found.push(h("span", { class: "piece" }, text.slice(start, end)));
+    spans.push(h("span", { class: "piece" }, text.slice(start, end)));
     start = end;
   }
-  return found;
+  return spans;
 }
 
-// Built when opened: most are never looked at.
+// Built when opened: most never are.
 export function fold(title, ...children) {
   const box = h("details", null, h("summary", null, title));
   box.addEventListener("toggle", () => {
@@ -181,7 +181,7 @@ export function targetsCard(sample) {
     .filter((each) => each.kind === "span" && each.in !== "prediction");
   // code is judged by its checks, which stand with the score
   if (scores.some((score) => score.metadata && Array.isArray(score.metadata.checks))) return null;
-  // where a scorer says what it saw, marking where a text differs would say nothing
+  // where a scorer reports its evidence, a diff adds nothing
   const settled = marks.length || sample.outcome === "right" || scores.some((score) => evidenceOf(score).length);
   if (sample.outcome === "right" && !marks.length && targets.length === 1) return null; // both stand at the top already
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
@@ -213,11 +213,11 @@ export function targetsCard(sample) {
 }
 
 export function evidenceOf(score) {
-  const found = score.metadata && score.metadata.evidence;
-  return Array.isArray(found) ? found.filter((each) => each && typeof each === "object") : [];
+  const evidence = score.metadata && score.metadata.evidence;
+  return Array.isArray(evidence) ? evidence.filter((each) => each && typeof each === "object") : [];
 }
 
-// A text with places in it marked, as a scorer named them: what was found is good, unless it was forbidden.
+// A text with the spans that a scorer reported marked: a match is good, unless it was forbidden.
 export function withMarks(text, marks) {
   const characters = Array.from(text);
   const pieces = [];

@@ -16,7 +16,7 @@ export function sampleSides(run, sample, params, isBlind) {
   const [chooser, columns] = [h("div"), h("div")];
   const box = h("section", { class: "beside", hidden: true }, chooser, columns);
   let base = 0;
-  let found = [];
+  let entries = [];
   let runs = [];
 
   async function load() {
@@ -25,16 +25,16 @@ export function sampleSides(run, sample, params, isBlind) {
     const there = await Promise.all(
       names.map((name) => (others[name] ? get("sample", { run: name, key: others[name] }).catch(() => null) : null)),
     );
-    found = [{ name: run, sample }, ...names.map((name, i) => ({ name, sample: there[i] }))];
-    base = Math.min(base, found.length - 1);
+    entries = [{ name: run, sample }, ...names.map((name, i) => ({ name, sample: there[i] }))];
+    base = Math.min(base, entries.length - 1);
     draw();
   }
 
   function draw() {
     const reached = runs.filter((each) => each.kind === "run" && each.name !== run && each.tasks.includes(sample.task));
-    box.hidden = found.length < 2 && !reached.length;
+    box.hidden = entries.length < 2 && !reached.length;
     fill(chooser, choice(reached));
-    fill(columns, found.length > 1 ? sides() : null);
+    fill(columns, entries.length > 1 ? sides() : null);
   }
 
   function choice(reached) {
@@ -88,13 +88,13 @@ export function sampleSides(run, sample, params, isBlind) {
         "p",
         { class: "quiet small" },
         "Marked: differences from the answer of ",
-        h("b", null, nameOf(found[base].name)),
+        h("b", null, nameOf(entries[base].name)),
         ".",
       ),
       h(
         "div",
         { class: "sides-of-sample", tabindex: 0, role: "group", "aria-label": "The same sample in several runs" },
-        found.map((each, i) => column(each, i, blind)),
+        entries.map((each, i) => column(each, i, blind)),
       ),
     ];
   }
@@ -108,7 +108,7 @@ export function sampleSides(run, sample, params, isBlind) {
     );
     const props = { class: i === base ? "side-of base" : "side-of", "data-run": each.name };
     if (!each.sample) return h("div", props, head, h("p", { class: "quiet" }, "this run has no such sample"));
-    const first = found[base].sample;
+    const first = entries[base].sample;
     return h(
       "div",
       props,
@@ -139,13 +139,13 @@ export function sampleSides(run, sample, params, isBlind) {
   }
 
   function answerOf(there, i) {
-    const said = answer(there);
+    const text = answer(there);
     // of two, both sides are marked; of more, each against the one they are compared with
-    const other = i !== base ? found[base] : found.length === 2 ? found[1 - base] : null;
+    const other = i !== base ? entries[base] : entries.length === 2 ? entries[1 - base] : null;
     const before = other && other.sample && other.sample.record.trace ? answer(other.sample) : null;
-    if (i !== base && said === before) return [h("p", { class: "quiet small" }, "the same answer"), prose(said)];
-    const parts = before === null ? null : textDiff(before, said);
-    if (!parts) return prose(said);
+    if (i !== base && text === before) return [h("p", { class: "quiet small" }, "the same answer"), prose(text)];
+    const parts = before === null ? null : textDiff(before, text);
+    if (!parts) return prose(text);
     return h(
       "pre",
       { class: "prose", dir: "auto" },

@@ -17,11 +17,11 @@ export function searchRecords(summary, open, onopen) {
   let shown = "all";
   const box = h("div");
   const draw = () => {
-    const found = summary.records.filter(SHOWN[shown][1]);
+    const records = summary.records.filter(SHOWN[shown][1]);
     fill(
       box,
-      found.length
-        ? table("Records", head(), found.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
+      records.length
+        ? table("Records", head(), records.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
         : h("p", { class: "empty" }, "No record matches."),
     );
   };

@@ -1,4 +1,4 @@
-// Rows that were chosen: marked together, taken along as a file, or made a task of.
+// Selected rows: marked together, downloaded as a file, or made into a task.
 
 import { isStatic, messageOf, query, sendMark } from "./api.js";
 import { button, copy, fill, h, link, toast } from "./dom.js";
@@ -70,16 +70,16 @@ export function selection(source, onchange) {
 
   function downloadLink([format, label]) {
     const { runs, params } = source();
-    const asked = all ? params : { q: where(), against: params.against };
-    const address = `/api/download?${query({ run: runs, format, ...asked })}`;
+    const filters = all ? params : { q: where(), against: params.against };
+    const address = `/api/download?${query({ run: runs, format, ...filters })}`;
     return link(address, { class: "button", download: "", onclick: (event) => save(event, address) }, label);
   }
 
   function command() {
     const { runs } = source();
     const quoted = (text) => `'${text.replace(/'/g, `'\\''`)}'`;
-    const asked = where() ? ` --where ${quoted(where())}` : "";
-    return `assay export ${runs.map((run) => quoted(`runs/${run}`)).join(" ")}${asked} --output selection.csv`;
+    const whereFlag = where() ? ` --where ${quoted(where())}` : "";
+    return `assay export ${runs.map((run) => quoted(`runs/${run}`)).join(" ")}${whereFlag} --output selection.csv`;
   }
 
   async function markAll(verdict) {
@@ -117,7 +117,7 @@ export function selection(source, onchange) {
   };
 }
 
-// A file that cannot be made is answered with a sentence, which belongs on the page and not into a file.
+// Where a file cannot be made, the answer is an error message, which belongs on the page and not in a file.
 async function save(event, address) {
   event.preventDefault();
   const answer = await fetch(address);

@@ -6,18 +6,18 @@ import { OUTCOMES, count, interval, number } from "./words.js";
 // A point with its interval on a scale from 0 to 1.
 /** @typedef {import("./words.js").Interval} Interval */
 
-export function whisker(/** @type {number | null | undefined} */ value, /** @type {Interval} */ found) {
+export function whisker(/** @type {number | null | undefined} */ value, /** @type {Interval} */ ends) {
   if (value === null || value === undefined) return h("span", { class: "whisker none" });
   const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, x * 100)) + "%";
   const box = h("span", {
     class: "whisker",
     role: "img",
-    "aria-label": `${number(value)}, interval ${interval(found) || "none"}`,
+    "aria-label": `${number(value)}, interval ${interval(ends) || "none"}`,
   });
-  if (found && found.low !== null && found.low !== undefined) {
+  if (ends && ends.low !== null && ends.low !== undefined) {
     const span = h("span", {
       class: "span",
-      style: { left: at(found.low), width: `calc(${at(found.high ?? 1)} - ${at(found.low)})` },
+      style: { left: at(ends.low), width: `calc(${at(ends.high ?? 1)} - ${at(ends.low)})` },
     });
     box.append(span);
   }
@@ -28,7 +28,7 @@ export function whisker(/** @type {number | null | undefined} */ value, /** @typ
 // A difference with its interval on a scale around 0.
 export function differenceWhisker(
   /** @type {number | null | undefined} */ value,
-  /** @type {Interval} */ found,
+  /** @type {Interval} */ ends,
   /** @type {number} */ reach,
   /** @type {boolean} */ sure,
 ) {
@@ -37,13 +37,13 @@ export function differenceWhisker(
   const box = h("span", {
     class: "whisker centred",
     role: "img",
-    "aria-label": `difference ${number(value)}, interval ${interval(found) || "none"}`,
+    "aria-label": `difference ${number(value)}, interval ${interval(ends) || "none"}`,
   });
-  if (found && found.low !== null && found.low !== undefined) {
+  if (ends && ends.low !== null && ends.low !== undefined) {
     box.append(
       h("span", {
         class: "span",
-        style: { left: at(found.low), width: `calc(${at(found.high ?? 1)} - ${at(found.low)})` },
+        style: { left: at(ends.low), width: `calc(${at(ends.high ?? 1)} - ${at(ends.low)})` },
       }),
     );
   }
@@ -52,13 +52,13 @@ export function differenceWhisker(
   return box;
 }
 
-// What became of the attempts, as one bar; its legend is what can be chosen, in sizes that a finger can hit.
+// The outcomes of the attempts, as one bar; its legend is the filter, in sizes that a finger can hit.
 export function stack(/** @type {Record<string, number>} */ outcomes) {
   const total = Object.values(outcomes).reduce((a, b) => a + b, 0) || 1;
-  const said = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
-  const all = said.map((name) => `${count(outcomes[name])} ${OUTCOMES[name][1]}`).join(", ");
+  const present = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
+  const all = present.map((name) => `${count(outcomes[name])} ${OUTCOMES[name][1]}`).join(", ");
   const box = h("div", { class: "stack", role: "img", "aria-label": `outcomes: ${all || "none yet"}` });
-  for (const name of said) {
+  for (const name of present) {
     const style = { width: (outcomes[name] / total) * 100 + "%" };
     box.append(h("span", { class: `part o-${name}`, title: `${count(outcomes[name])} ${OUTCOMES[name][1]}`, style }));
   }

@@ -61,13 +61,13 @@ const FILTERS = ["task", "outcome", "failure", "meta", "low", "high", "q", "flip
 
 // The mean of exactly these rows, where the exporter wrote it: of all samples, of a task, of an outcome, of a label.
 function scoreOf(run, rows, params) {
-  const asked = FILTERS.flatMap((name) =>
+  const filters = FILTERS.flatMap((name) =>
     all(params[name])
       .filter((value) => value !== "")
       .map((value) => [name, value]),
   );
   if (rows.length === run.summary.rows) return { score: run.summary.score };
-  const slice = asked.length === 1 ? sliceOf(run.slices, ...asked[0]) : null;
+  const slice = filters.length === 1 ? sliceOf(run.slices, ...filters[0]) : null;
   if (slice && slice.rows === rows.length) return { score: slice.score };
   return { score: null, uncounted: "an exported copy has no mean for this selection; assay view computes it" };
 }
@@ -99,10 +99,10 @@ function bins(values, name) {
   const low = there.reduce((a, b) => Math.min(a, b), bounded ? 0 : Infinity);
   let high = there.reduce((a, b) => Math.max(a, b), bounded ? 1 : -Infinity);
   if (high <= low) high = low + 1;
-  const found = new Array(20).fill(0);
-  for (const value of there) found[Math.min(19, Math.floor(((value - low) / (high - low)) * 20))]++;
+  const binned = new Array(20).fill(0);
+  for (const value of there) binned[Math.min(19, Math.floor(((value - low) / (high - low)) * 20))]++;
   const edges = Array.from({ length: 21 }, (_, i) => Number((low + ((high - low) * i) / 20).toFixed(9)));
-  return { low, high, counts: found, edges, n: there.length };
+  return { low, high, counts: binned, edges, n: there.length };
 }
 
 const first = (value) => (Array.isArray(value) ? value[0] : value) ?? "";
@@ -138,14 +138,14 @@ async function charts(list, names) {
 }
 
 async function histories(params) {
-  const found = await load("history");
-  if (!["task", "model", "baseline"].some((name) => first(params[name]))) return found;
-  return { ...found, histories: [], reason: "an exported copy holds the histories of whole task sets only" };
+  const loaded = await load("history");
+  if (!["task", "model", "baseline"].some((name) => first(params[name]))) return loaded;
+  return { ...loaded, histories: [], reason: "an exported copy holds the histories of whole task sets only" };
 }
 
 async function compared(list, names) {
-  const found = await load(`${fileOf(list, names[0])}-compare`);
-  const pairs = names.slice(1).map((name) => found[name]);
+  const comparisons = await load(`${fileOf(list, names[0])}-compare`);
+  const pairs = names.slice(1).map((name) => comparisons[name]);
   if (pairs.includes(undefined)) throw new Error("this copy holds comparisons of its first eight runs only");
   return { runs: names, pairs, level: pairs[0].level };
 }
@@ -172,19 +172,19 @@ function neighbours(rows, key) {
 }
 
 async function chosen(list, file, params, names = []) {
-  // a field that one of several runs has may be asked for
+  // a query may name a field that only one of the runs has
   const fields = await Promise.all([file, ...names.map((name) => fileOf(list, name))].map(load));
   let rows = await load(`${file}-rows`);
   const others = await Promise.all(all(params.against).map((name) => load(`${fileOf(list, name)}-rows`)));
   if (others.length) rows = joined(rows, others);
   const query = queryOf(params);
-  const said = textsOf(query).length ? await saidIn(file, rows) : new Map();
+  const texts = textsOf(query).length ? await searchTexts(file, rows) : new Map();
   const schema = schemaOf([...fields.flatMap((run) => run.fields), ...chosenFields(params)]);
-  const kept = rows.filter(compile(query, schema, (row, text) => holdsWords(said.get(row.key), text)));
+  const kept = rows.filter(compile(query, schema, (row, text) => holdsWords(texts.get(row.key), text)));
   return sorted(kept, fieldOf(first(params.sort) || "order"), first(params.dir) === "desc");
 }
 
-// What was chosen and what was asked for, as one query: as the server has it.
+// The chosen filters and the typed query as one query, as on the server.
 export function queryOf(params) {
   const given = (name) => all(params[name]).filter((value) => value !== "");
   const value = (text) => ({ text, quoted: true, at: 0 });
@@ -204,8 +204,8 @@ export function queryOf(params) {
     const field = fieldOf(first(params.value) || "score");
     if (given(name).length) parts.push(compare(field, sign, [{ text: given(name)[0], quoted: false, at: 0 }]));
   }
-  const asked = parse(first(params.q));
-  if (asked) parts.push(asked);
+  const typed = parse(first(params.q));
+  if (typed) parts.push(typed);
   return parts.length ? { type: "and", parts } : null;
 }
 
@@ -220,13 +220,13 @@ function fieldOf(key, isMetadata = false) {
 const chosenFields = (params) =>
   all(params.meta).map((pair) => ({ name: fieldOf(pair.slice(0, pair.indexOf("=")), true), kind: "text" }));
 
-async function saidIn(file, rows) {
-  const found = new Map();
+async function searchTexts(file, rows) {
+  const texts = new Map();
   for (const chunk of new Set(rows.map((row) => row.chunk))) {
     for (const [key, sample] of Object.entries(await load(`${file}-s${chunk}`)))
-      found.set(key, searchableText(sample.record));
+      texts.set(key, searchableText(sample.record));
   }
-  return found;
+  return texts;
 }
 
 function joined(rows, others) {
@@ -249,10 +249,10 @@ function movedTo(row, other) {
 
 function flips(moved) {
   if (moved.every((each) => each === 0)) return ["same"];
-  const found = [];
-  if (moved.some((each) => each > 0)) found.push("better");
-  if (moved.some((each) => each < 0)) found.push("worse");
-  return found.length ? [...found, "flipped"] : [];
+  const directions = [];
+  if (moved.some((each) => each > 0)) directions.push("better");
+  if (moved.some((each) => each < 0)) directions.push("worse");
+  return directions.length ? [...directions, "flipped"] : [];
 }
 
 function valueOf(row, name) {

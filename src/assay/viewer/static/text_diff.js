@@ -1,4 +1,4 @@
-// Where two texts differ, word by word: letters that two words happen to share say nothing.
+// Where two texts differ, word by word: letters that two words happen to share mean nothing.
 
 const MOST = 1500;
 const LONG = 50000;
@@ -31,8 +31,8 @@ export function textDiff(/** @type {string} */ a, /** @type {string} */ b) {
   ]);
 }
 
-// What a text says otherwise than another, as parts [differs, text]: equal stretches are cut to what leads to a
-// difference and what follows it, so that the difference is on the first lines.
+// Where a text differs from another, as parts [differs, text]: equal stretches are cut to the context around a
+// difference, so that the difference is on the first lines.
 export function otherwise(/** @type {string} */ first, /** @type {string} */ other, around = 40) {
   const parts = (textDiff(first, other) || [["added", other]]).filter(([kind]) => kind !== "removed");
   return parts.map(([kind, text], i) => {
@@ -70,29 +70,29 @@ function between(/** @type {string[]} */ left, /** @type {string[]} */ right) {
     }
   }
   /** @type {Part[]} */
-  const found = [];
+  const parts = [];
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
     if (i < left.length && j < right.length && left[i] === right[j]) {
-      found.push(["same", left[i]]);
+      parts.push(["same", left[i]]);
       i++;
       j++;
     } else if (j >= right.length || (i < left.length && length[(i + 1) * width + j] >= length[i * width + j + 1]))
-      found.push(["removed", left[i++]]);
-    else found.push(["added", right[j++]]);
+      parts.push(["removed", left[i++]]);
+    else parts.push(["added", right[j++]]);
   }
-  return found;
+  return parts;
 }
 
 function joined(/** @type {Part[]} */ parts) {
   /** @type {Part[]} */
-  const found = [];
+  const merged = [];
   for (const [kind, text] of parts) {
-    const last = found[found.length - 1];
+    const last = merged[merged.length - 1];
     if (last && last[0] === kind) last[1] += text;
-    else found.push([kind, text]);
+    else merged.push([kind, text]);
   }
-  return found;
+  return merged;
 }
 
 // How much of two texts is the same, roughly: enough to pick the nearest target.

@@ -60,7 +60,7 @@ export function seconds(/** @type {number | null | undefined} */ value) {
   return (value / 3600).toFixed(1) + " h";
 }
 
-// From the start of a run to what was written last.
+// From the start of a run to its last record.
 export function lasted(/** @type {string} */ created, /** @type {number} */ changed) {
   const passed = changed - Date.parse(created) / 1000;
   return passed >= 0 ? seconds(passed) : null;
@@ -85,14 +85,14 @@ export function age(/** @type {number} */ epoch) {
 
 /** @typedef {{ low?: number | null, high?: number | null } | null | undefined} Interval */
 
-export function interval(/** @type {Interval} */ found, digits = 3) {
-  if (!found || found.low === null || found.low === undefined) return "";
-  return `${number(found.low, digits)} – ${number(found.high, digits)}`;
+export function interval(/** @type {Interval} */ ends, digits = 3) {
+  if (!ends || ends.low === null || ends.low === undefined) return "";
+  return `${number(ends.low, digits)} – ${number(ends.high, digits)}`;
 }
 
 /** @typedef {{ tasks: number, headline: boolean, left_out: string[] }} Mean */
 
-// What a mean over samples is the mean of: a score as the leaderboard has it, or something else that is named.
+// What a mean over samples is the mean of: the leaderboard's score, or another value, which is then named.
 export function meanOf(/** @type {Mean} */ score) {
   if (score.tasks > 1) return `mean of ${score.tasks} task means`;
   return score.headline ? "mean score" : "mean over samples";
@@ -138,7 +138,7 @@ function amount(/** @type {number | null} */ value, /** @type {string} */ curren
   return value === null ? "unknown" : `${currency} ${Number(value).toFixed(value === 0 ? 0 : value < 1 ? 4 : 2)}`;
 }
 
-// An exported copy may hold only the first samples of a run: said wherever they are counted or listed.
+// An exported copy may hold only the first samples of a run: noted wherever they are counted or listed.
 export function copyNote(/** @type {{ left_out?: number, summary: { rows: number } }} */ run) {
   if (!run.left_out) return null;
   const [held, all] = [run.summary.rows - run.left_out, run.summary.rows];
