@@ -1,7 +1,7 @@
 """An answer that satisfies a list of assertions, built from the assertions themselves.
 
-Nothing is claimed: a text is proposed for every assertion and for all of them together, and the first one that holds is
-taken. Where none does, there is no gold answer, and the caller can report that.
+Every assertion proposes a text, as do all of them together, and the first candidate that satisfies them is returned.
+Where none does, there is no gold answer, and the caller can report that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SOME_TEXT = "an answer"
 _JOINTS = (" ", "\n", "")
 MOST_ITEMS = 5
 MOST_LEVELS = 7
-"""Of the lists of an example: what a schema may demand beyond that has no end."""
+"""Limits for the lists and the nesting of an example: a schema may demand either without end."""
 
 
 class Wanted(NamedTuple):
@@ -46,8 +46,7 @@ def _candidates(wanted: Sequence[Wanted]) -> Iterator[str]:
         yield from (joint.join(parts) for joint in _JOINTS)
     counts = [each.data for each in wanted if each.kind == "word_count"]
     for words in sorted({number for count in counts for number in _near(count)}):
-        said = [*" ".join(parts).split(), *["word"] * words][: max(words, 0)]
-        yield " ".join(said)
+        yield " ".join([*" ".join(parts).split(), *["word"] * words][:words])
     yield from (SOME_TEXT, "", "{}")
 
 
@@ -100,7 +99,7 @@ _PROPOSALS: dict[str, Callable[[Any], str | None]] = {
 
 
 def example_of(schema: Any, level: int = 0) -> Any:
-    """A value as a simple schema demands; of another schema, one that may not conform."""
+    """A value that conforms to a simple schema; for any other schema it may not conform."""
     if not isinstance(schema, dict) or level >= MOST_LEVELS:
         return {}
     if "const" in schema:
@@ -110,7 +109,7 @@ def example_of(schema: Any, level: int = 0) -> Any:
             return schema[choices][0]
     for alternatives in ("anyOf", "oneOf"):
         if schema.get(alternatives):
-            rest = {word: said for word, said in schema.items() if word != alternatives}
+            rest = {keyword: value for keyword, value in schema.items() if keyword != alternatives}
             first = schema[alternatives][0]
             return example_of({**rest, **first}, level + 1) if isinstance(first, dict) else {}
     kind = schema.get("type", "array" if "items" in schema else "object")

@@ -243,7 +243,7 @@ def code_exec(
     scorer = CodeExec(
         key,
         rule=post_process,
-        shape=shape or next((found for name, found in _SHAPE_OF.items() if templates[name] is not None), None),
+        shape=shape or next((implied for name, implied in _SHAPE_OF.items() if templates[name] is not None), None),
         min_tier=str(min_tier or context.min_sandbox or DEFAULT_MIN_TIER).upper(),
         limits=_limits(cpu_seconds, memory_mb),
         unsplittable=unsplittable,
@@ -325,14 +325,14 @@ def _metadata(outcome: Outcome) -> dict[str, Any]:
         {"check": check.label, "outcome": check.outcome, **({"detail": check.detail} if check.detail else {})}
         for check in outcome.checks[:CHECKS_KEPT]
     ]
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "checks": checks,
         "cpu_ms": round(outcome.cpu_ms, 1),
         "grade": outcome.grade,
         "tier": outcome.tier,
     }
     if len(outcome.checks) > CHECKS_KEPT:
-        found["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
+        metadata["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
     if outcome.stderr:
-        found["stderr"] = outcome.stderr
-    return found
+        metadata["stderr"] = outcome.stderr
+    return metadata

@@ -46,8 +46,8 @@ def evaluator(
         raise UsageError(f"scorer `{key}`: an evaluator scores answers, and a dataset task has none")
     given = [name for name, value in (("command", command), ("url", url), ("model_key", model_key)) if value]
     if len(given) != 1:
-        found = f"got {' and '.join(given)}" if given else "got none of them"
-        raise UsageError(f"scorer `{key}`: an evaluator is one of `command`, `url` and `model_key`; {found}")
+        got = f"got {' and '.join(given)}" if given else "got none of them"
+        raise UsageError(f"scorer `{key}`: an evaluator is one of `command`, `url` and `model_key`; {got}")
     options: dict[str, Any] = {"task_model": task_model}
     made: Evaluator
     if model_key is not None:

@@ -23,17 +23,17 @@ class ExtractedMatch:
     capabilities = Capabilities(only_computes=True)
     """Pure computation: any process may run it."""
 
-    def __init__(self, name: str, how: Mapping[str, Any] | None = None) -> None:
-        """`how` applies to every sample; without it each sample has its own."""
+    def __init__(self, name: str, comparison: Mapping[str, Any] | None = None) -> None:
+        """`comparison` applies to every sample; without it each sample has its own."""
         self.name = name
-        self._how = how
+        self._comparison = comparison
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        how = self._compares(sample)
+        comparison = self._comparison_of(sample)
         try:
-            answer, extracted = read_out(trace.prediction, how.get("steps") or [])
-            said = treated(answer, how)
-            right = any(said == treated(target, how) for target in sample.targets)
+            answer, extracted = read_out(trace.prediction, comparison.get("steps") or [])
+            actual = treated(answer, comparison)
+            right = any(actual == treated(target, comparison) for target in sample.targets)
         except PatternTimeoutError as error:
             raise FailureError(Failure(stage="scorer", part=self.name, kind="timeout", message=str(error))) from error
         except (KeyError, TypeError, ValueError) as error:
@@ -41,23 +41,23 @@ class ExtractedMatch:
             raise FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message)) from error
         return Score(name=self.name, values={"score": float(right)}, answer=answer, extracted=extracted)
 
-    def _compares(self, sample: Sample) -> Mapping[str, Any]:
-        return (self._how if self._how is not None else sample.extras.get("compare")) or {}
+    def _comparison_of(self, sample: Sample) -> Mapping[str, Any]:
+        return (self._comparison if self._comparison is not None else sample.extras.get("compare")) or {}
 
     def gold(self, sample: Sample) -> Completion | None:
         """The first target, with the surrounding words that the patterns look for; None where those are not simple."""
         if not sample.targets:
             return None
-        how, target = self._compares(sample), sample.targets[0]
-        patterns = [str(step["pattern"]) for step in how.get("steps") or () if step["do"] == "regex"]
+        comparison, target = self._comparison_of(sample), sample.targets[0]
+        patterns = [str(step["pattern"]) for step in comparison.get("steps") or () if step["do"] == "regex"]
         if not patterns:
             return Completion(text=target)
         around = target
         for pattern in reversed(patterns):
             around = example_around(pattern, around)
         try:
-            read = {text: treated(read_out(text, how["steps"])[0], how) for text in (target, around)}
-            wanted = treated(target, how)
+            read = {text: treated(read_out(text, comparison["steps"])[0], comparison) for text in (target, around)}
+            wanted = treated(target, comparison)
         except PatternTimeoutError:
             return None  # scoring reports it
         return next((Completion(text=text) for text, answer in read.items() if answer == wanted), None)
@@ -76,22 +76,22 @@ def read_out(text: str, steps: Sequence[Mapping[str, Any]]) -> tuple[str, bool]:
     extracted = True
     for step in steps:
         if step["do"] == "regex":
-            found = selected_match(str(step["pattern"]), text, int(step.get("select", 0)))
-            extracted = extracted and found is not None
-            text = str(step.get("fallback", "")) if found is None else found
+            match = selected_match(str(step["pattern"]), text, int(step.get("select", 0)))
+            extracted = extracted and match is not None
+            text = str(step.get("fallback", "")) if match is None else match
         else:
             text = _PLAIN_STEPS[step["do"]](text)
     return text, extracted
 
 
-def treated(text: str, how: Mapping[str, Any]) -> str:
-    for pattern in how.get("regexes_to_ignore") or ():
+def treated(text: str, comparison: Mapping[str, Any]) -> str:
+    for pattern in comparison.get("regexes_to_ignore") or ():
         text = substitute(pattern, "", text)
-    if how.get("ignore_case"):
+    if comparison.get("ignore_case"):
         text = text.lower()
-    if how.get("ignore_punctuation"):
+    if comparison.get("ignore_punctuation"):
         text = text.translate(_PUNCTUATION)
-    return text.translate(_DIGITS) if how.get("ignore_numbers") else text
+    return text.translate(_DIGITS) if comparison.get("ignore_numbers") else text
 
 
 def extracted_match(
@@ -113,9 +113,9 @@ def extracted_match(
     A step is `strip`, `strip_start`, `lowercase`, `uppercase`, or `{regex: …, select: 0, fallback: …}`; "nothing found"
     has its own count. For samples that are rows, `ground_truth` or `ground_truths` is the template of the targets.
     """
-    how: dict[str, Any] | None = None
+    comparison: dict[str, Any] | None = None
     if ground_truth is not None or ground_truths is not None:
-        how = {
+        comparison = {
             "steps": [_step(each) for each in extract or ()],
             "ignore_case": ignore_case,
             "ignore_punctuation": ignore_punctuation,
@@ -123,7 +123,7 @@ def extracted_match(
             "regexes_to_ignore": list(regexes_to_ignore),
         }
     templates = {"target": ground_truth, "targets": ground_truths}
-    return over_row(ExtractedMatch(key, how), templates, context=context, value=value, has_solver=has_solver)
+    return over_row(ExtractedMatch(key, comparison), templates, context=context, value=value, has_solver=has_solver)
 
 
 def _step(written: str | Mapping[str, Any]) -> dict[str, Any]:

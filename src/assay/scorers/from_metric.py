@@ -52,13 +52,13 @@ class FromMetric:
         if value is None or not 0.0 <= value <= 1.0:
             message = f"the metric returned {repr(returned if value is None else value)[:200]}, which is not in [0, 1]"
             raise FailureError(Failure(stage="metric", part=self.name, kind="bad_output", message=message))
-        found = evidence_of(self._metric, prediction if answer is None else answer, sample.targets, extras, value)
+        evidence = evidence_of(self._metric, prediction if answer is None else answer, sample.targets, extras, value)
         return Score(
             name=self.name,
             values={"score": value},
             answer=answer,
             extracted=extracted,
-            metadata={"evidence": found} if found else None,
+            metadata={"evidence": evidence} if evidence else None,
         )
 
 
@@ -88,22 +88,24 @@ def from_metric(
     text compared. A custom scorer factory, that is a class or a function with a parameter `key`, is not a
     metric: the scorer it makes is used instead of this one.
     """
-    found = catalog.resolve("metric", metric, own_code=context.own_code)
-    if not _makes_scorers(found):
+    resolved = catalog.resolve("metric", metric, own_code=context.own_code)
+    if not _makes_scorers(resolved):
         if metric not in catalog.CATALOG["metric"]:
-            check_metric(metric, found)
-        scorer = FromMetric(key, found, post_process, options, only_here=is_here(metric))
+            check_metric(metric, resolved)
+        scorer = FromMetric(key, resolved, post_process, options, only_here=is_here(metric))
         templates = {"target": ground_truth, "targets": ground_truths}
         return over_row(scorer, templates, context=context, value=value, has_solver=has_solver)
     given = options if post_process == "none" else {**options, "post_process": post_process}
     offered = {"key": key, "context": context}
-    make: Any = found
-    made: Scorer = make(**catalog.arguments_for("scorer", metric, found, given, offered))
+    make: Any = resolved
+    made: Scorer = make(**catalog.arguments_for("scorer", metric, resolved, given, offered))
     return made
 
 
-def _makes_scorers(found: Any) -> bool:
-    return isinstance(found, type) or (inspect.isfunction(found) and "key" in inspect.signature(found).parameters)
+def _makes_scorers(resolved: Any) -> bool:
+    return isinstance(resolved, type) or (
+        inspect.isfunction(resolved) and "key" in inspect.signature(resolved).parameters
+    )
 
 
 def check_metric(name: str, function: Metric) -> None:

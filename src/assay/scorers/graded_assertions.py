@@ -106,7 +106,7 @@ class Graders:
         }
 
     async def grade(
-        self, kind: str, node: Mapping[str, Any], output: str, asked: str, vars_: Mapping[str, Any]
+        self, kind: str, node: Mapping[str, Any], output: str, prompt: str, vars_: Mapping[str, Any]
     ) -> Graded:
         """How the model behind the assertion's key grades an answer."""
         model = self._models[node["grader"]]
@@ -115,11 +115,11 @@ class Graders:
         if kind == "llm-rubric":
             return await self._rubric(model, node, output, vars_)
         if kind == "model-graded-closedqa":
-            given = {**vars_, "input": asked, "criteria": node.get("value"), "completion": output}
+            given = {**vars_, "input": prompt, "criteria": node.get("value"), "completion": output}
             return await self._verdict(model, node.get("rubric") or CLOSED_QA, given, _yes_or_no)
         if kind == "g-eval":
-            return await self._g_eval(model, node, output, asked)
-        given = {**vars_, "input": asked, "ideal": node.get("value"), "completion": output}
+            return await self._g_eval(model, node, output, prompt)
+        given = {**vars_, "input": prompt, "ideal": node.get("value"), "completion": output}
         weights = {_NAMES[name]: float(each) for name, each in (node.get("factuality") or {}).items()}
         scores = {letter: weights.get(letter, 0.0 if letter == "D" else 1.0) for letter in _OPTIONS}
         return await self._verdict(model, node.get("rubric") or FACTUALITY, given, lambda text: _category(text, scores))
@@ -130,36 +130,36 @@ class Graders:
         rubric = "" if rubric is None else rubric if isinstance(rubric, str) else json.dumps(rubric, ensure_ascii=False)
 
         def read(text: str) -> Graded:
-            said = json_object(text, ("pass", "score", "reason"))
-            if not said:
+            verdict = json_object(text, ("pass", "score", "reason"))
+            if not verdict:
                 raise ValueError("no JSON object with `pass`, `score` and `reason`")
-            passed = said.get("pass", True)
+            passed = verdict.get("pass", True)
             passed = passed if isinstance(passed, bool) else bool(_YES.fullmatch(str(passed)))
-            score = _number(said.get("score"))
+            score = _number(verdict.get("score"))
             score = float(passed) if score is None else score
             passed = passed and (threshold is None or score >= float(threshold))
-            return Graded(passed, score, str(said.get("reason") or ""))
+            return Graded(passed, score, str(verdict.get("reason") or ""))
 
         return await self._verdict(
             model, node.get("rubric") or RUBRIC, {**vars_, "output": output, "rubric": rubric}, read
         )
 
-    async def _g_eval(self, model: Model, node: Mapping[str, Any], output: str, asked: str) -> Graded:
+    async def _g_eval(self, model: Model, node: Mapping[str, Any], output: str, prompt: str) -> Graded:
         criteria = node.get("value")
-        found = []
+        grades = []
         for each in criteria if isinstance(criteria, list) else [criteria]:
             steps = await self._verdict(model, STEPS, {"criteria": each}, _steps)
             given = {
                 "criteria": each,
                 "steps": "\n- ".join(steps),
                 "maxScore": HIGHEST,
-                "input": asked,
+                "input": prompt,
                 "output": output,
             }
-            found.append(await self._verdict(model, G_EVAL, given, _out_of_ten))
-        score = math.fsum(each.score for each in found) / len(found)
-        wanted = 0.7 if node.get("threshold") is None else float(node["threshold"])
-        return Graded(score >= wanted, score, "\n\n".join(each.reason for each in found))
+            grades.append(await self._verdict(model, G_EVAL, given, _out_of_ten))
+        score = math.fsum(each.score for each in grades) / len(grades)
+        threshold = 0.7 if node.get("threshold") is None else float(node["threshold"])
+        return Graded(score >= threshold, score, "\n\n".join(each.reason for each in grades))
 
     async def _verdict(
         self, model: Model, template: Any, given: Mapping[str, Any], read: Callable[[str], Read]
@@ -185,19 +185,19 @@ class Graders:
     async def _similar(self, model: Model, kind: str, node: Mapping[str, Any], output: str) -> Graded:
         """The similarity to the nearest of the texts, by cosine, dot product or distance."""
         value = node["value"]
-        wanted = 0.75 if node.get("threshold") is None else float(node["threshold"])
-        found = []
+        threshold = 0.75 if node.get("threshold") is None else float(node["threshold"])
+        grades = []
         for each in value if isinstance(value, list) else [value]:
             try:
-                one, other = await embedding_of(model, str(each)), await embedding_of(model, output)
+                expected, actual = await embedding_of(model, str(each)), await embedding_of(model, output)
             except FailureError as error:
                 message = f"embedding model `{model.name}`: {error.failure.message}"
                 failure = msgspec.structs.replace(error.failure, stage="scorer", part=self._part, message=message)
                 raise FailureError(failure, error.retry_after_seconds) from error
-            if len(one) != len(other):
-                raise self._failure("bad_output", f"the embeddings have {len(one)} and {len(other)} numbers")
-            found.append(_likeness(kind, one, other, wanted))
-        return max(found, key=lambda each: (each.passed, each.score))
+            if len(expected) != len(actual):
+                raise self._failure("bad_output", f"the embeddings have {len(expected)} and {len(actual)} numbers")
+            grades.append(_likeness(kind, expected, actual, threshold))
+        return max(grades, key=lambda each: (each.passed, each.score))
 
     def _failure(self, kind: str, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self._part, kind=kind, message=message))
@@ -207,13 +207,13 @@ _NAMES = {name: letter for letter, name in _OPTIONS.items()}
 _EPSILON = 2.0**-52
 
 
-def _likeness(kind: str, one: tuple[float, ...], other: tuple[float, ...], wanted: float) -> Graded:
+def _likeness(kind: str, expected: tuple[float, ...], actual: tuple[float, ...], threshold: float) -> Graded:
     if kind.endswith("euclidean"):
-        distance = math.dist(one, other)
-        return Graded(distance <= wanted + _EPSILON, 1 / (1 + distance), f"distance {distance:.3f}")
+        distance = math.dist(expected, actual)
+        return Graded(distance <= threshold + _EPSILON, 1 / (1 + distance), f"distance {distance:.3f}")
     dot = kind.endswith("dot")
-    likeness = math.fsum(a * b for a, b in zip(one, other, strict=True)) if dot else cosine(one, other)
-    return Graded(likeness >= wanted - _EPSILON, likeness, f"{likeness:.3f}")
+    likeness = math.fsum(a * b for a, b in zip(expected, actual, strict=True)) if dot else cosine(expected, actual)
+    return Graded(likeness >= threshold - _EPSILON, likeness, f"{likeness:.3f}")
 
 
 def _yes_or_no(text: str) -> Graded:
@@ -224,13 +224,13 @@ def _yes_or_no(text: str) -> Graded:
 
 
 def _category(text: str, scores: Mapping[str, float]) -> Graded:
-    said = json_object(text, ("category",)) or {}
-    letter = str(said.get("category") or "").strip().upper()
-    if not letter and (found := re.search(r"\s*\(?([a-eA-E])\)", text)):
-        letter = found[1].upper()
+    verdict = json_object(text, ("category",)) or {}
+    letter = str(verdict.get("category") or "").strip().upper()
+    if not letter and (match := re.search(r"\s*\(?([a-eA-E])\)", text)):
+        letter = match[1].upper()
     if letter not in scores:
         raise ValueError("it must name a category from A to E")
-    return Graded(scores[letter] > 0, scores[letter], str(said.get("reason") or f"category {letter}"))
+    return Graded(scores[letter] > 0, scores[letter], str(verdict.get("reason") or f"category {letter}"))
 
 
 def _steps(text: str) -> list[str]:
@@ -241,16 +241,16 @@ def _steps(text: str) -> list[str]:
 
 
 def _out_of_ten(text: str) -> Graded:
-    said = json_object(text, ("score", "reason")) or {}
-    score = _number(said.get("score"))
+    verdict = json_object(text, ("score", "reason")) or {}
+    score = _number(verdict.get("score"))
     if score is None or not 0 <= score <= HIGHEST:
         raise ValueError(f"no score from 0 to {HIGHEST}")
-    return Graded(True, score / HIGHEST, str(said.get("reason") or ""))
+    return Graded(True, score / HIGHEST, str(verdict.get("reason") or ""))
 
 
 def _number(value: Any) -> float | None:
     try:
-        found = float(value) if not isinstance(value, bool) and value is not None and str(value).strip() else None
+        number = float(value) if not isinstance(value, bool) and value is not None and str(value).strip() else None
     except (TypeError, ValueError):
         return None
-    return found if found is not None and math.isfinite(found) else None
+    return number if number is not None and math.isfinite(number) else None

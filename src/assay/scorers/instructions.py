@@ -24,22 +24,22 @@ class Instructions:
         self.name = name
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        asked = sample.extras.get("instructions")
-        if not isinstance(asked, list) or not asked:
+        instructions = sample.extras.get("instructions")
+        if not isinstance(instructions, list) or not instructions:
             raise self._bad("extras.instructions must be a list of instructions, each with its `id`")
-        unknown = next((each.get("id") for each in asked if each.get("id") not in CHECKS), None)
+        unknown = next((each.get("id") for each in instructions if each.get("id") not in CHECKS), None)
         if unknown is not None:
             raise self._bad(f"`{unknown}` is not an instruction that can be checked")
         try:
             text, *variants = loose_variants(trace.prediction)
-            strict = [follows(text, each) for each in asked]
+            strict = [follows(text, each) for each in instructions]
             loose = [
                 followed or any(follows(variant, each) for variant in variants)
-                for each, followed in zip(asked, strict, strict=True)
+                for each, followed in zip(instructions, strict, strict=True)
             ]
         except (TypeError, ValueError) as error:
             raise self._bad(f"an instruction's options are wrong: {error}") from error
-        missed = [str(each["id"]) for each, followed in zip(asked, strict, strict=True) if not followed]
+        missed = [str(each["id"]) for each, followed in zip(instructions, strict, strict=True) if not followed]
         return Score(
             name=self.name,
             values={

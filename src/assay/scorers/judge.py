@@ -1,6 +1,6 @@
 """`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model labels or grades the answer.
 
-The judge is asked through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
+The judge is called through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
 the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is a failure.
 """
 
@@ -21,11 +21,11 @@ from assay.scorers.rehearsed import Verdict
 from assay.scorers.variables import answer_variables
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
-_SAID_FIELDS = ("reasoning", "confidence")
+_EXPLANATION_FIELDS = ("reasoning", "confidence")
 _COLUMN = re.compile(r"\bsample(?:\.(\w+)|\[['\"](\w+)['\"]\])")
 MOST_EXPECTED = 4000
 """Characters of what was expected that a score keeps."""
-# what servers answer to a schema they do not know
+# how servers reject a schema they do not support
 _NO_SCHEMAS = ("unsupported", "bad_request")
 
 
@@ -36,8 +36,8 @@ NOT_ASKED = "not_asked"
 """The failure kind of a judge where no model is called: the verdict that it gave in a run, if any, still stands."""
 
 
-class Hearing(NamedTuple):
-    """What a judge was asked, and what it said."""
+class Exchange(NamedTuple):
+    """The messages sent to a judge, and its answer."""
 
     messages: tuple[Message, ...]
     completion: Completion
@@ -46,7 +46,7 @@ class Hearing(NamedTuple):
 
 
 class Judge:
-    """Renders the two prompts, asks the model, and turns what went wrong into failures of the scorer."""
+    """Renders the two prompts, calls the model, and turns errors into failures of the scorer."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Judge:
 
     async def verdict(
         self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
-    ) -> tuple[Read, dict[str, Any], Hearing]:
+    ) -> tuple[Read, dict[str, Any], Exchange]:
         """What was read from the judge's answer, the whole verdict, and the exchange with the judge."""
         request = self._request(sample, trace)
 
@@ -91,7 +91,7 @@ class Judge:
                 raise self._unreadable(completion, error, sample) from error
 
         completion, (value, verdict) = await self._ask(request, readable)
-        return value, verdict, Hearing(request.messages or (), completion, self._expected(sample, trace))
+        return value, verdict, Exchange(request.messages or (), completion, self._expected(sample, trace))
 
     def _request(self, sample: Sample, trace: Trace) -> Request:
         variables: dict[str, Any] = {"sample": sample.row or {}}
@@ -123,23 +123,23 @@ class Judge:
         shown = completion.text if len(completion.text) <= 300 else completion.text[:300] + "…"
         return _failure(self.name, "bad_output", f"sample `{sample.id}`: unusable verdict: {error}; it said {shown!r}")
 
-    def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def metadata(self, exchange: Exchange, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What a reader needs to review the judge: its prompt, its answer, its cost."""
-        said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
-        prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
-        judge = {**usage(self._model, hearing.completion), "prompt": prompt, "said": hearing.completion.text}
-        expected = {"expected": hearing.expected} if hearing.expected else {}
-        return {**more, **said, **expected, "judge": judge}
+        explanation = {name: verdict[name] for name in _EXPLANATION_FIELDS if name in verdict}
+        prompt = [{"role": each.role, "content": each.content} for each in exchange.messages]
+        judge = {**usage(self._model, exchange.completion), "prompt": prompt, "said": exchange.completion.text}
+        expected = {"expected": exchange.expected} if exchange.expected else {}
+        return {**more, **explanation, **expected, "judge": judge}
 
     def _expected(self, sample: Sample, trace: Trace) -> dict[str, str]:
         """The columns that the judge was shown and the model was not: what the answer was compared with."""
-        named = {name for found in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in found}
-        asked = trace.prompt or "\n".join(
+        named = {name for groups in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in groups}
+        prompt = trace.prompt or "\n".join(
             str(each.content) for each in trace.messages or () if each.role != "assistant"
         )
         cells = ((name, cell) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
         texts = ((name, [str(each) for each in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
-        unseen = ((name, "\n".join(each for each in found if each not in asked)) for name, found in texts)
+        unseen = ((name, "\n".join(each for each in values if each not in prompt)) for name, values in texts)
         return {name: text[:MOST_EXPECTED] for name, text in unseen if text}
 
 
@@ -152,9 +152,10 @@ async def ask_judge(
     except FailureError as error:
         if error.failure.stage == "scorer":  # it was answered, and could not be read
             raise
-        what = f"judge `{model.name}`: {error.failure.message}"
+        message = f"judge `{model.name}`: {error.failure.message}"
         raise FailureError(
-            msgspec.structs.replace(error.failure, stage="scorer", part=part, message=what), error.retry_after_seconds
+            msgspec.structs.replace(error.failure, stage="scorer", part=part, message=message),
+            error.retry_after_seconds,
         ) from error
 
 
@@ -232,14 +233,14 @@ class Classifier(Judge):
         )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        label, verdict, hearing = await self.verdict(
+        label, verdict, exchange = await self.verdict(
             sample, trace, lambda text: read_label(text, self._labels, ("prediction", "label"))
         )
         return Score(
             name=self.name,
             values={"is_correct": label in self._correct},
             reason=_reason(verdict),
-            metadata=self.metadata(hearing, verdict, prediction=label),
+            metadata=self.metadata(exchange, verdict, prediction=label),
         )
 
     def verdicts(self) -> list[Verdict]:
@@ -292,12 +293,12 @@ class Rating(Judge):
         )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        raw, verdict, hearing = await self.verdict(sample, trace, lambda text: read_score(text, self._low, self._high))
+        raw, verdict, exchange = await self.verdict(sample, trace, lambda text: read_score(text, self._low, self._high))
         return Score(
             name=self.name,
             values={"score": (raw - self._low) / (self._high - self._low)},
             reason=_reason(verdict),
-            metadata=self.metadata(hearing, verdict, raw_score=raw),
+            metadata=self.metadata(exchange, verdict, raw_score=raw),
         )
 
     def verdicts(self) -> list[Verdict]:

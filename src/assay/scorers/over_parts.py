@@ -1,8 +1,8 @@
-"""A solver's `postprocessor`: the author's Python takes an answer apart, and every part is scored by itself.
+"""A solver's `postprocessor`: the author's Python splits an answer, and every part is scored separately.
 
-One request may hold several questions. `postprocess(sample, solver_output)` returns pairs of a sample and what was
-answered to it; a scorer sees each pair, and the sample's values are the means over its parts. The sample stays what is
-counted: parts of one answer are not independent measurements.
+One request may hold several questions. `postprocess(sample, solver_output)` returns pairs of a sample and the
+answer to it; a scorer sees each pair, and the sample's values are the means over its parts. The sample remains the
+unit of measurement: parts of one answer are not independent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEMBERED = 256
 
 
 class AnswerPart(NamedTuple):
-    """A sample of its own, and what was answered to it."""
+    """A sample of its own, and the answer to it."""
 
     sample: Sample
     trace: Trace
@@ -38,46 +38,46 @@ class Postprocessor:
 
     def __init__(self, source: str, context: BuildContext) -> None:
         self._snippet = Snippet(source, function="postprocess", stage="solver", part="postprocessor", context=context)
-        self._asked: dict[int, tuple[Trace, asyncio.Future[list[AnswerPart]]]] = {}
+        self._calls: dict[int, tuple[Trace, asyncio.Future[list[AnswerPart]]]] = {}
 
     async def parts(self, sample: Sample, trace: Trace) -> list[AnswerPart]:
-        known = self._asked.get(id(trace))
+        known = self._calls.get(id(trace))
         if known is None or known[0] is not trace:
-            while len(self._asked) >= _REMEMBERED:
-                del self._asked[next(iter(self._asked))]
-            known = self._asked[id(trace)] = trace, asyncio.ensure_future(self._take_apart(sample, trace))
+            while len(self._calls) >= _REMEMBERED:
+                del self._calls[next(iter(self._calls))]
+            known = self._calls[id(trace)] = trace, asyncio.ensure_future(self._split(sample, trace))
         return await known[1]
 
-    async def _take_apart(self, sample: Sample, trace: Trace) -> list[AnswerPart]:
+    async def _split(self, sample: Sample, trace: Trace) -> list[AnswerPart]:
         try:
-            found = await self._snippet.call({"value": sample.row or {}}, {"solver_output": payload_of(trace)})
+            pairs = await self._snippet.call({"value": sample.row or {}}, {"solver_output": payload_of(trace)})
         except FailureError as error:
             raise FailureError(msgspec.structs.replace(error.failure, field=FIELD)) from error
-        if not found:
+        if not pairs:
             message = f"sample `{sample.id}`: postprocess must return at least one pair of a sample and its output"
             raise FailureError(
                 Failure(stage="solver", part="postprocessor", kind="bad_output", field=FIELD, message=message)
             )
-        return [_part(sample, trace, each) for each in found]
+        return [_part(sample, trace, pair) for pair in pairs]
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
 
 
-def _part(sample: Sample, trace: Trace, found: dict[str, Any]) -> AnswerPart:
-    items, text = found["items"], found["text"]
+def _part(sample: Sample, trace: Trace, pair: dict[str, Any]) -> AnswerPart:
+    items, text = pair["items"], pair["text"]
     messages = chat_messages(SolverTrace(items).items)
-    outputs = [Completion(text=each["text"], raw=each["data"]) for each in found["outputs"]]
-    # what the whole answer took (seconds, tokens) stays with the whole: a part has only its text
-    answered = outputs[-1] if outputs else Completion(text=text)
+    outputs = [Completion(text=each["text"], raw=each["data"]) for each in pair["outputs"]]
+    # seconds and tokens belong to the whole answer: a part has only its text
+    completion = outputs[-1] if outputs else Completion(text=text)
     if trace.completions:
-        answered = msgspec.structs.replace(trace.completions[-1], text=answered.text, raw=answered.raw)
+        completion = msgspec.structs.replace(trace.completions[-1], text=completion.text, raw=completion.raw)
     return AnswerPart(
-        msgspec.structs.replace(sample, row=found["sample"]),
+        msgspec.structs.replace(sample, row=pair["sample"]),
         Trace(
             prediction=text,
             messages=tuple(Message(**each) for each in messages),
-            completions=(*trace.completions[:-1], answered),
+            completions=(*trace.completions[:-1], completion),
             items=items,
         ),
     )
@@ -116,7 +116,7 @@ class OverParts:
         numbers = [float(value) for value in values if isinstance(value, int | float)]
         if len(numbers) < len(values):
             message = (
-                f"`{name}` is a text, and those of {len(scores)} parts make no value of the sample; "
+                f"`{name}` is a text, and the texts of {len(scores)} parts cannot be averaged; "
                 "return one part, or numbers"
             )
             raise FailureError(Failure(stage="scorer", part=self.name, kind="unsupported", message=message))

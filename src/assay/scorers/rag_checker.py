@@ -67,16 +67,16 @@ class RagChecker:
         row = sample.row or {}
         query, target = (self._column(row, name, sample) for name in (self._query_column, self._target_column))
         chunks = self._chunks(trace, sample) if _ABOUT_CHUNKS & set(self._scores) else []
-        asked: list[Completion] = []
-        answer_claims = await self._claims(query, trace.prediction, asked, sample)
-        target_claims = await self._claims(query, target, asked, sample)
+        completions: list[Completion] = []
+        answer_claims = await self._claims(query, trace.prediction, completions, sample)
+        target_claims = await self._claims(query, target, completions, sample)
         checked = Checked(
-            answer_in_target=await self._entailed(answer_claims, target, asked, sample),
-            target_in_answer=await self._entailed(target_claims, trace.prediction, asked, sample),
+            answer_in_target=await self._entailed(answer_claims, target, completions, sample),
+            target_in_answer=await self._entailed(target_claims, trace.prediction, completions, sample),
         )
         for chunk in chunks:
-            checked.answer_in_chunks.append(await self._entailed(answer_claims, chunk, asked, sample))
-            checked.target_in_chunks.append(await self._entailed(target_claims, chunk, asked, sample))
+            checked.answer_in_chunks.append(await self._entailed(answer_claims, chunk, completions, sample))
+            checked.target_in_chunks.append(await self._entailed(target_claims, chunk, completions, sample))
         values = rag_scores(checked)
         return Score(
             name=self.name,
@@ -86,7 +86,7 @@ class RagChecker:
                 "target_claims": target_claims,
                 "chunks": len(chunks),
                 "expected": {self._target_column: target[:MOST_EXPECTED]},
-                "judge": usage(self._model, *asked),
+                "judge": usage(self._model, *completions),
             },
         )
 
@@ -95,22 +95,22 @@ class RagChecker:
         return [Verdict(_scripted(holds=holds), {}) for holds in (True, False)] + [NO_VERDICT]
 
     def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
-        found = references(trace)
-        if found is None:
+        chunks = references(trace)
+        if chunks is None:
             message = (
                 "the answer came without `references`, so nothing about retrieved passages can be scored. If "
                 "an OpenAI-compatible server sends them, add --model-arg keep_raw=true; for a model that retrieves "
                 "nothing, limit `scores_to_compute` to precision, recall and f1_score"
             )
             raise self._failure("bad_input", message, sample)
-        return found
+        return chunks
 
     def _column(self, row: dict[str, Any], name: str, sample: Sample) -> str:
         if name not in row:
             raise self._failure("bad_input", f"there is no column `{name}`; columns: {', '.join(row)}", sample)
         return str(row[name])
 
-    async def _claims(self, query: str, text: str, asked: list[Completion], sample: Sample) -> list[str]:
+    async def _claims(self, query: str, text: str, completions: list[Completion], sample: Sample) -> list[str]:
         if not text.strip():
             return []
 
@@ -119,9 +119,11 @@ class RagChecker:
                 raise self._failure("bad_output", "the judge's `claims` is not a list", sample)
             return [_claim(entry) for entry in verdict]
 
-        return await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", claims, asked, sample)
+        return await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", claims, completions, sample)
 
-    async def _entailed(self, claims: list[str], text: str, asked: list[Completion], sample: Sample) -> list[bool]:
+    async def _entailed(
+        self, claims: list[str], text: str, completions: list[Completion], sample: Sample
+    ) -> list[bool]:
         if not claims:
             return []
         numbered = "\n".join(f"{at}. {claim}" for at, claim in enumerate(claims, 1))
@@ -132,10 +134,18 @@ class RagChecker:
             message = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
             raise self._failure("bad_output", message, sample)
 
-        return await self._ask(_ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, asked, sample)
+        return await self._ask(
+            _ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, completions, sample
+        )
 
     async def _ask(
-        self, system: str, user: str, name: str, check: Callable[[Any], Read], asked: list[Completion], sample: Sample
+        self,
+        system: str,
+        user: str,
+        name: str,
+        check: Callable[[Any], Read],
+        completions: list[Completion],
+        sample: Sample,
     ) -> Read:
         def read(completion: Completion) -> Read:
             try:
@@ -148,9 +158,9 @@ class RagChecker:
             return check(verdict[name])
 
         messages = (Message(role="system", content=system), Message(role="user", content=user))
-        completion, found = await ask_judge(self._model, Request(messages=messages), self.name, read)
-        asked.append(completion)
-        return found
+        completion, result = await ask_judge(self._model, Request(messages=messages), self.name, read)
+        completions.append(completion)
+        return result
 
     def _failure(self, kind: str, message: str, sample: Sample) -> FailureError:
         return FailureError(
@@ -177,14 +187,14 @@ def rag_checker(
 
 
 def references(trace: Trace) -> list[str] | None:
-    """The retrieved chunks: `choices[0].references[].content` of the last answer; None when it does not say."""
+    """The retrieved chunks: `choices[0].references[].content` of the last answer; None when it has none."""
     raw = (trace.completions[-1].raw if trace.completions else None) or {}
     choices = raw.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else raw
-    found = first.get("references", raw.get("references")) if isinstance(first, dict) else None
-    if not isinstance(found, list):
+    chunks = first.get("references", raw.get("references")) if isinstance(first, dict) else None
+    if not isinstance(chunks, list):
         return None
-    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in found]
+    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in chunks]
 
 
 def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
@@ -197,8 +207,8 @@ def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
     in_relevant = _any_chunk([claims for is_relevant, claims in chunks if is_relevant], len(right))
     in_irrelevant = _any_chunk([claims for is_relevant, claims in chunks if not is_relevant], len(right))
     precision, recall = _share(right), _share(covered)
-    used = [said for said, found in zip(covered, target_in_any, strict=True) if found]
-    each = list(zip(right, in_any, in_relevant, in_irrelevant, strict=True))
+    used = [is_covered for is_covered, retrieved in zip(covered, target_in_any, strict=True) if retrieved]
+    answer_claims = list(zip(right, in_any, in_relevant, in_irrelevant, strict=True))
     return {
         "precision": precision,
         "recall": recall,
@@ -206,10 +216,10 @@ def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
         "claim_recall": _share(target_in_any),
         "context_precision": _share(relevant),
         "context_utilization": _share(used),
-        "noise_sensitivity_in_relevant": _share([not ok and rel for ok, _, rel, _ in each]),
-        "noise_sensitivity_in_irrelevant": _share([not ok and irr and not rel for ok, _, rel, irr in each]),
-        "hallucination": _share([not ok and not found for ok, found, _, _ in each]),
-        "self_knowledge": _share([ok and not found for ok, found, _, _ in each]),
+        "noise_sensitivity_in_relevant": _share([not ok and rel for ok, _, rel, _ in answer_claims]),
+        "noise_sensitivity_in_irrelevant": _share([not ok and irr and not rel for ok, _, rel, irr in answer_claims]),
+        "hallucination": _share([not ok and not retrieved for ok, retrieved, _, _ in answer_claims]),
+        "self_knowledge": _share([ok and not retrieved for ok, retrieved, _, _ in answer_claims]),
         "faithfulness": _share(in_any),
     }
 

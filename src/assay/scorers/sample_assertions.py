@@ -1,4 +1,4 @@
-"""The assertions of a test: a weighted tree of them that each sample brings along, in `extras.assertions`.
+"""The assertions of a test: each sample has its own weighted tree of them, in `extras.assertions`.
 
 Texts are checked with the same table as elsewhere (`assertion_list.py`); there are also graded ones, which give a
 share, those that another model decides, and the author's programs. `score` is 1.0 when the test passes: when every
@@ -31,8 +31,8 @@ NEGATION = "not-"
 MOST_SHOWN = 200
 
 
-class LookedAt(NamedTuple):
-    """What assertions look at: the answer, as a value and as a text, and how it came about."""
+class CheckedAnswer(NamedTuple):
+    """What assertions check: the answer as a value and as a text, its trace and its sample."""
 
     output: Any
     text: str
@@ -71,10 +71,10 @@ class SampleAssertions:
         if not asserted:
             return Score(name=self.name, values={"score": None}, reason="the test has no assertions")
         output = _output_of(trace)
-        answer = LookedAt(output, _as_text(output), trace, sample)
+        answer = CheckedAnswer(output, _as_text(output), trace, sample)
         if transform := sample.extras.get("transform"):
             answer = await self._transformed(transform, answer)
-        results = [await self._checked(node, answer) for node in asserted]
+        results = [await self._check(node, answer) for node in asserted]
         passed, mean = _summed(results, sample.extras.get("threshold"))
         metrics = _metrics(results)
         if scoring := sample.extras.get("scoring"):
@@ -107,8 +107,8 @@ class SampleAssertions:
         ]
 
         def holds(text: str) -> bool:
-            answer = LookedAt(text, text, Trace(prediction=text), sample)
-            results = [self._result(node, _negated(node, self._looked_up(node, answer))) for node in asserted]
+            answer = CheckedAnswer(text, text, Trace(prediction=text), sample)
+            results = [self._result(node, _negated(node, self._compute(node, answer))) for node in asserted]
             return _summed(results, sample.extras.get("threshold"))[0]
 
         try:
@@ -117,7 +117,7 @@ class SampleAssertions:
             return None  # scoring reports it
         return None if text is None else Completion(text=text)
 
-    async def _checked(self, node: Mapping[str, Any], answer: LookedAt) -> _Result:
+    async def _check(self, node: Mapping[str, Any], answer: CheckedAnswer) -> _Result:
         if node["type"] == SET:
             return await self._set(node, answer)
         if node.get("transform"):
@@ -126,27 +126,27 @@ class SampleAssertions:
         if node.get("program"):
             return self._result(node, _by_program(node, await self._run(node["program"], answer, node)))
         if "grader" in node:
-            asked = _asked_text(answer.trace)
-            found = await self._graders.grade(kind, node, answer.text, asked, answer.sample.row or {})
-            return self._result(node, _negated(node, found))
-        return self._result(node, _negated(node, self._looked_up(node, answer)))
+            prompt = _prompt_text(answer.trace)
+            graded = await self._graders.grade(kind, node, answer.text, prompt, answer.sample.row or {})
+            return self._result(node, _negated(node, graded))
+        return self._result(node, _negated(node, self._compute(node, answer)))
 
-    async def _set(self, node: Mapping[str, Any], answer: LookedAt) -> _Result:
-        inner = [await self._checked(each, answer) for each in node["assert"]]
-        passed, score = _summed(inner, node.get("threshold"))
-        found = self._result(node, Graded(passed, score))
-        for name, value, weight in (each for result in inner for each in result.metrics):
+    async def _set(self, node: Mapping[str, Any], answer: CheckedAnswer) -> _Result:
+        children = [await self._check(each, answer) for each in node["assert"]]
+        passed, score = _summed(children, node.get("threshold"))
+        result = self._result(node, Graded(passed, score))
+        for name, value, weight in (each for child in children for each in child.metrics):
             if name != node.get("metric"):
-                found.metrics.append((name, value, weight * found.weight))
-        return found._replace(evidence={**found.evidence, "assertions": [each.evidence for each in inner]})
+                result.metrics.append((name, value, weight * result.weight))
+        return result._replace(evidence={**result.evidence, "assertions": [each.evidence for each in children]})
 
-    def _result(self, node: Mapping[str, Any], found: Graded) -> _Result:
+    def _result(self, node: Mapping[str, Any], graded: Graded) -> _Result:
         weight = 1.0 if node.get("weight") is None else float(node["weight"])
-        passed = found.passed or weight == 0  # without a weight it only measures
-        metrics = [(str(node["metric"]), found.score, weight)] if node.get("metric") else []
-        return _Result(passed, found.score, weight, metrics, _evidence(node, found._replace(passed=passed), weight))
+        passed = graded.passed or weight == 0  # without a weight it only measures
+        metrics = [(str(node["metric"]), graded.score, weight)] if node.get("metric") else []
+        return _Result(passed, graded.score, weight, metrics, _evidence(node, graded._replace(passed=passed), weight))
 
-    async def _transformed(self, program: Mapping[str, Any], answer: LookedAt) -> LookedAt:
+    async def _transformed(self, program: Mapping[str, Any], answer: CheckedAnswer) -> CheckedAnswer:
         output = await self._run(program, answer, {})
         if output is None:
             raise self._failure("bad_output", "a transform returned nothing")
@@ -157,17 +157,17 @@ class SampleAssertions:
     ) -> Graded:
         """The result of the author's program over all assertions."""
         if self._programs is None:
-            raise self._failure("untrusted", "this task does not say that it runs programs")
+            raise self._failure("untrusted", "this task does not declare that it runs programs")
         parts = [{"pass": each.passed, "score": each.score, "reason": ""} for each in results]
         context = {"threshold": sample.extras.get("threshold"), "componentResults": parts}
         return _by_program({"type": "", "program": program}, await self._programs.run(program, metrics, context))
 
-    async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
+    async def _run(self, program: Mapping[str, Any], answer: CheckedAnswer, node: Mapping[str, Any]) -> Any:
         if self._programs is None:
-            raise self._failure("untrusted", "this task does not say that it runs programs")
+            raise self._failure("untrusted", "this task does not declare that it runs programs")
         variables = answer.sample.row or {}
         context = {
-            "prompt": _asked_text(answer.trace),
+            "prompt": _prompt_text(answer.trace),
             "vars": variables,
             "test": {"vars": variables, "metadata": answer.sample.metadata},
             "metadata": {},
@@ -176,7 +176,7 @@ class SampleAssertions:
         }
         return await self._programs.run(program, answer.output, context)
 
-    def _looked_up(self, node: Mapping[str, Any], answer: LookedAt) -> Graded:
+    def _compute(self, node: Mapping[str, Any], answer: CheckedAnswer) -> Graded:
         kind = str(node["type"]).removeprefix(NEGATION)
         try:
             if kind in ASSERTIONS:
@@ -233,21 +233,21 @@ def _metrics(results: Sequence[_Result]) -> dict[str, float]:
     return {name: total / weights if weights > 0 else 0.0 for name, (total, weights) in sums.items()}
 
 
-def _negated(node: Mapping[str, Any], found: Graded) -> Graded:
+def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
     if not str(node["type"]).startswith(NEGATION):
-        return found
-    score = 1.0 - found.score
+        return graded
+    score = 1.0 - graded.score
     if str(node["type"]).endswith("llm-rubric"):  # a grader may ignore the range in its prompt
         score = min(1.0, max(0.0, score))
-    return Graded(not found.passed, score, found.reason)
+    return Graded(not graded.passed, score, graded.reason)
 
 
 def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
-    """What a program returned: whether, how well, or both with a reason."""
+    """The grade in a program's return value: a boolean, a score, or an object with both and a reason."""
     negated, threshold = str(node["type"]).startswith(NEGATION), node.get("threshold")
     if isinstance(value, str) and node["program"]["language"] == "python":
-        value = _spoken(value)
+        value = _parsed(value)
     if isinstance(value, bool):
         return Graded(value is not negated, float(value is not negated))
     if isinstance(value, int | float):
@@ -267,7 +267,7 @@ def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
 _CAMELS = {"pass_": "pass"}
 
 
-def _spoken(text: str) -> Any:
+def _parsed(text: str) -> Any:
     """The result that a Python program returned as text: true, false, an object or a number."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -285,19 +285,19 @@ def _bad_return(value: Any) -> FailureError:
     return FailureError(Failure(stage="scorer", kind="bad_output", message=message))
 
 
-def _evidence(node: Mapping[str, Any], found: Graded, weight: float) -> dict[str, Any]:
+def _evidence(node: Mapping[str, Any], graded: Graded, weight: float) -> dict[str, Any]:
     value = node.get("value")
     shown = {} if value is None else {"value": shortened(value, MOST_SHOWN) if isinstance(value, str) else value}
-    said = {"found": shortened(found.reason, MOST_SHOWN)} if found.reason else {}
+    reason = {"found": shortened(graded.reason, MOST_SHOWN)} if graded.reason else {}
     metric = {"metric": node["metric"]} if node.get("metric") else {}
     return {
         "type": node["type"],
         **shown,
-        "passed": found.passed,
-        "score": found.score,
+        "passed": graded.passed,
+        "score": graded.score,
         "weight": weight,
         **metric,
-        **said,
+        **reason,
     }
 
 
@@ -313,8 +313,8 @@ def _output_of(trace: Trace) -> Any:
     return last.tool_calls if not last.text else {"content": last.text, "tool_calls": last.tool_calls}
 
 
-def _asked_text(trace: Trace) -> str:
-    """What was asked: the prompt, or the messages before the answer as JSON."""
+def _prompt_text(trace: Trace) -> str:
+    """The prompt, or the messages before the answer as JSON."""
     if trace.prompt is not None:
         return trace.prompt
     before = (trace.messages or ())[:-1]
@@ -329,7 +329,7 @@ def _as_text(output: Any) -> str:
     return json.dumps(output, ensure_ascii=False, separators=(",", ":"))
 
 
-# -- what is checked without another model --------------------------------------------------------------------------
+# -- checks that need no other model --------------------------------------------------------------------------------
 
 
 def _references(node: Mapping[str, Any]) -> list[str]:
@@ -337,39 +337,39 @@ def _references(node: Mapping[str, Any]) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [str(value)]
 
 
-def _share(score: float, node: Mapping[str, Any], usual: float) -> Graded:
-    wanted = usual if node.get("threshold") is None else float(node["threshold"])
-    return Graded(score >= wanted, score, f"{score:.3f}")
+def _share(score: float, node: Mapping[str, Any], default: float) -> Graded:
+    threshold = default if node.get("threshold") is None else float(node["threshold"])
+    return Graded(score >= threshold, score, f"{score:.3f}")
 
 
-def _levenshtein(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+def _levenshtein(answer: CheckedAnswer, node: Mapping[str, Any]) -> Graded:
     distance = edit_distance(answer.text, str(node["value"]))
     return _yes(distance <= (5 if node.get("threshold") is None else float(node["threshold"])), f"distance {distance}")
 
 
-def _word_count(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+def _word_count(answer: CheckedAnswer, node: Mapping[str, Any]) -> Graded:
     words, value = len(answer.text.split()), node["value"]
     if isinstance(value, dict):
         return _yes(value.get("min", words) <= words <= value.get("max", words), f"{words} words")
     return _yes(words == float(value), f"{words} words")
 
 
-def _latency(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+def _latency(answer: CheckedAnswer, node: Mapping[str, Any]) -> Graded:
     milliseconds = 1000 * sum(completion.seconds for completion in answer.trace.completions)
     return _yes(milliseconds <= float(node["threshold"]), f"{milliseconds:.0f} ms")
 
 
-def _finish_reason(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+def _finish_reason(answer: CheckedAnswer, node: Mapping[str, Any]) -> Graded:
     reason = answer.trace.completions[-1].finish_reason if answer.trace.completions else None
     return _yes(reason is not None and reason.lower() == str(node["value"]).lower(), str(reason))
 
 
-def _refusal(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+def _refusal(answer: CheckedAnswer, node: Mapping[str, Any]) -> Graded:
     del node
     return _yes(is_refusal(answer.text))
 
 
-_CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
+_CHECKS: dict[str, Callable[[CheckedAnswer, Mapping[str, Any]], Graded]] = {
     "levenshtein": _levenshtein,
     "word-count": _word_count,
     "bleu": lambda answer, node: _share(bleu(answer.text, _references(node)), node, 0.5),

@@ -1,4 +1,4 @@
-"""What a judge said, read strictly: the plain word or number, or one JSON object, bare, fenced or inside prose."""
+"""Reads a judge's verdict strictly: a plain word or number, or one JSON object, bare, fenced or inside prose."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class VerdictError(Exception):
 
 def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
     """The one JSON object with one of the needed fields; None when there is none, an error when several disagree."""
-    found = []
+    verdicts = []
     for candidate in _objects(text[:_MAX_CHARACTERS]):
-        if any(name in candidate for name in needed) and candidate not in found:
-            found.append(candidate)
-        if len(found) > 1:
+        if any(name in candidate for name in needed) and candidate not in verdicts:
+            verdicts.append(candidate)
+        if len(verdicts) > 1:
             raise VerdictError("different verdicts in one answer")
-    return found[0] if found else None
+    return verdicts[0] if verdicts else None
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def _fenced(text: str) -> Iterator[str]:
 def _embedded(text: str) -> list[dict[str, Any]]:
     """Objects inside prose, outermost first, each taken once."""
     decoder = json.JSONDecoder()
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     at = text.find("{")
     tries = read = 0
     while at >= 0 and tries < 200:
@@ -63,9 +63,9 @@ def _embedded(text: str) -> list[dict[str, Any]]:
                 raise VerdictError("too many objects that have no end") from error
         else:
             if isinstance(value, dict):
-                found.append(value)
+                objects.append(value)
         at = text.find("{", end)
-    return found
+    return objects
 
 
 def _decoded(text: str) -> dict[str, Any] | None:
@@ -81,24 +81,24 @@ def _decoded(text: str) -> dict[str, Any] | None:
 def read_label(text: str, labels: Sequence[str], fields: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The label and the object it came in (empty for a plain label); any label is legal when none are given."""
     verdict = json_object(text, fields) or {}
-    said = next((verdict[name] for name in fields if name in verdict), text if not verdict else None)
-    if isinstance(said, bool):
-        said = "true" if said else "false"
-    if not isinstance(said, (str, int, float)):
+    label = next((verdict[name] for name in fields if name in verdict), text if not verdict else None)
+    if isinstance(label, bool):
+        label = "true" if label else "false"
+    if not isinstance(label, (str, int, float)):
         raise VerdictError("the label is not text")
-    said = str(said)
-    if not said.strip():
+    label = str(label)
+    if not label.strip():
         raise VerdictError("the answer is empty")
     if not labels:
-        return said.strip(), verdict
-    return _matched(said, labels), verdict
+        return label.strip(), verdict
+    return _matched(label, labels), verdict
 
 
-def _matched(said: str, labels: Sequence[str]) -> str:
+def _matched(answer: str, labels: Sequence[str]) -> str:
     """Exactly one of the labels: as it is, else trimmed and without regard to case."""
-    if said in labels:
-        return said
-    bare = said.strip(_TRIMMED).casefold()
+    if answer in labels:
+        return answer
+    bare = answer.strip(_TRIMMED).casefold()
     same = [label for label in labels if label.strip(_TRIMMED).casefold() == bare]
     if len(same) == 1:
         return same[0]
@@ -108,16 +108,16 @@ def _matched(said: str, labels: Sequence[str]) -> str:
 def read_score(text: str, low: float, high: float) -> tuple[float, dict[str, Any]]:
     """The raw number, which must lie in the range, and the object it came in."""
     verdict = json_object(text, ("score",)) or {}
-    said = verdict.get("score", text if not verdict else None)
-    if isinstance(said, str):
-        bare = said.strip(" \t\r\n'\"`*")
+    score = verdict.get("score", text if not verdict else None)
+    if isinstance(score, str):
+        bare = score.strip(" \t\r\n'\"`*")
         if not bare:
             raise VerdictError("the answer is empty")
         if len(bare) > 40 or not _NUMBER.match(bare):
             raise VerdictError("not a number")
-        said = float(bare)
-    if isinstance(said, bool) or not isinstance(said, (int, float)) or not math.isfinite(said):
+        score = float(bare)
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
         raise VerdictError("the score is not a number")
-    if not low <= said <= high:
-        raise VerdictError(f"{said:g} is outside {low:g} to {high:g}")
-    return float(said), verdict
+    if not low <= score <= high:
+        raise VerdictError(f"{score:g} is outside {low:g} to {high:g}")
+    return float(score), verdict

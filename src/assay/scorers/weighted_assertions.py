@@ -41,7 +41,7 @@ NEGATION = "not_"
 
 
 class Held(NamedTuple):
-    """Whether an assertion holds, and what was found."""
+    """Whether an assertion holds, and the value that decided it."""
 
     holds: bool
     reason: str = ""
@@ -57,7 +57,7 @@ class _Assertion(NamedTuple):
     """What a value that is one `{{ … }}` may be apart from a text."""
 
 
-_ABOUT_IT = ("type", "weight", "embedding_model", "model")
+_NOT_DATA = ("type", "weight", "embedding_model", "model")
 """Fields that are not data of an assertion."""
 
 
@@ -82,18 +82,18 @@ class WeightedAssertions:
         if text is not None:
             self._text = FieldTemplate(text, field=f"{where}.text", stage="scorer", part=key, context=context)
         self._assertions = [
-            self._made(each, f"{where}.assertions[{at}]", context) for at, each in enumerate(assertions)
+            self._assertion(each, f"{where}.assertions[{at}]", context) for at, each in enumerate(assertions)
         ]
 
-    def _made(self, given: Mapping[str, Any], field: str, context: BuildContext) -> _Assertion:
+    def _assertion(self, given: Mapping[str, Any], field: str, context: BuildContext) -> _Assertion:
         kind = str(given["type"])
         negated = kind.startswith(NEGATION)
         kind = kind.removeprefix(NEGATION)
         if kind not in (*TEXT_ASSERTIONS, *OTHER_ASSERTIONS):
             raise UsageError(f"scorer `{self.name}`: unknown assertion `{given['type']}`")
-        data = {name: value for name, value in given.items() if name not in _ABOUT_IT and value is not None}
+        data = {name: value for name, value in given.items() if name not in _NOT_DATA and value is not None}
         schema = data.get("value")
-        rendered = isinstance(schema, str)  # into a schema, of every row its own
+        rendered = isinstance(schema, str)  # every row has a schema of its own
         if kind in OF_SCHEMAS and not rendered and (problem := schema and unsupported(schema)):
             raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not supported in a schema here")
         made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
@@ -119,12 +119,12 @@ class WeightedAssertions:
         for assertion in self._assertions:
             given = self._given(assertion, variables, sample)
             if assertion.embeds is None:
-                found = self._looked_up(assertion.kind, text, given, trace)
+                result = self._check(assertion.kind, text, given, trace)
             else:
-                found = await self._alike(assertion.embeds, text, given)
-            holds = found.holds is not assertion.negated
+                result = await self._alike(assertion.embeds, text, given)
+            holds = result.holds is not assertion.negated
             held.append(holds)
-            evidence.append(_evidence(assertion, given, holds, found.reason))
+            evidence.append(_evidence(assertion, given, holds, result.reason))
         broken = [str(each["type"]) for each in evidence if not each["passed"]]
         return Score(
             name=self.name,
@@ -181,7 +181,7 @@ class WeightedAssertions:
         if assertion.embeds is not None:
             return (text.strip() == str(wanted.data["value"]).strip()) is not wanted.negated
         try:
-            held = self._looked_up(wanted.kind, text, wanted.data, Trace(prediction=text)).holds
+            held = self._check(wanted.kind, text, wanted.data, Trace(prediction=text)).holds
         except FailureError:
             return False  # reported when it is scored
         return held is not wanted.negated
@@ -193,7 +193,7 @@ class WeightedAssertions:
         weights = [each.weight for each in self._assertions]
         return sum(weight for weight, holds in zip(weights, held, strict=True) if holds) / sum(weights)
 
-    def _looked_up(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:
+    def _check(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:
         try:
             if kind == "cost":
                 return self._cost(trace, float(given["max_cost"]))
@@ -235,8 +235,8 @@ def _beyond_a_rehearsal(wanted: Wanted) -> bool:
 def _evidence(assertion: _Assertion, given: Mapping[str, Any], holds: bool, reason: str) -> dict[str, Any]:
     kind = f"{NEGATION if assertion.negated else ''}{assertion.kind}"
     shown = {name: shortened(value, 200) if isinstance(value, str) else value for name, value in given.items()}
-    found = {"found": reason} if reason else {}
-    return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **found}
+    detail = {"found": reason} if reason else {}
+    return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **detail}
 
 
 def _similar(text: str, given: Mapping[str, Any]) -> Held:
