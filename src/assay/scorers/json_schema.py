@@ -16,18 +16,18 @@ JsonSchema = dict[str, Any] | bool
 
 
 def conforms(value: Any, schema: JsonSchema) -> bool:
-    """Whether a value is as the schema demands."""
+    """Whether a value conforms to the schema."""
     if isinstance(schema, bool):
         return schema
     return all(check(value, schema[keyword], schema) for keyword, check in _CHECKS.items() if keyword in schema)
 
 
 def unsupported(schema: Any) -> str | None:
-    """The first thing in a schema that is not checked here; None when everything is."""
+    """The first part of a schema that is not checked here, as a noun phrase; None when everything is."""
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
-        return f"a schema is an object, not {type(schema).__name__}"
+        return f"a schema that is not an object but {type(schema).__name__}"
     for keyword, value in schema.items():
         if keyword not in _CHECKS and keyword not in _ANNOTATIONS:
             return f"`{keyword}`"
@@ -147,23 +147,23 @@ _ANNOTATIONS = {"$schema", "$id", "$comment", "title", "description", "default",
 
 def _of_each(schemas: Any) -> str | None:
     if not isinstance(schemas, list):
-        return "a list of schemas is expected"
+        return "a combination that is not a list of schemas"
     return next(filter(None, map(unsupported, schemas)), None)
 
 
 def _of_values(schemas: Any) -> str | None:
     if not isinstance(schemas, dict):
-        return "an object of schemas is expected"
+        return "properties that are not an object of schemas"
     return next(filter(None, map(unsupported, schemas.values())), None)
 
 
 def _names(value: Any) -> str | None:
     good = isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return None if good else "`required` is not a list of names"
+    return None if good else "`required` that is not a list of names"
 
 
 def _bound(value: Any) -> str | None:
-    return None if _is_number(value) and math.isfinite(value) else f"{value!r} is no bound"
+    return None if _is_number(value) and math.isfinite(value) else f"the bound {value!r}"
 
 
 _KEYWORD_PROBLEMS: dict[str, Callable[[Any], str | None]] = {
@@ -172,9 +172,9 @@ _KEYWORD_PROBLEMS: dict[str, Callable[[Any], str | None]] = {
         if all(isinstance(each, str) and each in _TYPES for each in (value if isinstance(value, list) else [value]))
         else f"type {value!r}"
     ),
-    "enum": lambda value: None if isinstance(value, list) else "`enum` is not a list",
+    "enum": lambda value: None if isinstance(value, list) else "`enum` that is not a list",
     "required": _names,
-    "pattern": lambda value: None if isinstance(value, str) else "`pattern` is not a text",
+    "pattern": lambda value: None if isinstance(value, str) else "`pattern` that is not a text",
     "multipleOf": lambda value: _bound(value) or (None if value > 0 else f"multipleOf {value}"),
     **dict.fromkeys(("properties", "patternProperties"), _of_values),
     **dict.fromkeys(("additionalProperties", "propertyNames", "items", "contains", "not"), unsupported),
