@@ -193,7 +193,7 @@ CHOICES = {"question_id": 1, "question": "q", "options": ["a"], "answer": "A"}
         ("winogrande", "dev.jsonl", {**BLANK, "answer": "1", "sentence": "She ran."}, "no blank"),
         ("aime", "exam.jsonl", {"problem": "p", "answer": None}, "None is not a whole number"),
         ("mmlu-pro", "test.jsonl", {**CHOICES, "category": "/../../away"}, "not a valid task name"),
-        ("gpqa", "gpqa_diamond.csv", [], "no sample is in it"),
+        ("gpqa", "gpqa_diamond.csv", [], "it has no samples"),
     ],
 )
 def test_data_that_would_give_wrong_targets_or_files_elsewhere_is_refused(

@@ -72,10 +72,11 @@ def test_a_schema_is_checked_as_the_reference_implementation_checks_it(schema: d
     [
         ({"$ref": "#/x"}, "`$ref`"),
         ({"properties": {"a": {"format": "date"}}}, "`format`"),
-        ({"items": [{"type": "string"}]}, "a schema is an object, not list"),
+        ({"items": [{"type": "string"}]}, "a schema that is not an object but list"),
         ({"anyOf": [{"type": "text"}]}, "type 'text'"),
         ({"multipleOf": 0}, "multipleOf 0"),
-        ({"required": "a"}, "`required` is not a list of names"),
+        ({"minimum": "a"}, "the bound 'a'"),
+        ({"required": "a"}, "`required` that is not a list of names"),
     ],
 )
 def test_what_is_not_checked_is_named(schema: dict[str, Any], problem: str) -> None:

@@ -52,8 +52,8 @@ def test_it_agrees_with_the_reference_implementation(schema: dict[str, Any], val
         ({"format": "email"}, "`format`"),
         ({"properties": {"a": {"if": {}}}}, "`if`"),
         ({"items": {"anyOf": [{"dependentRequired": {}}]}}, "`dependentRequired`"),
-        ([], "a schema is an object, not list"),
-        ({"not": 3}, "a schema is an object, not int"),
+        ([], "a schema that is not an object but list"),
+        ({"not": 3}, "a schema that is not an object but int"),
     ],
 )
 def test_what_is_not_checked_is_named_however_deep(schema: Any, said: str) -> None:

@@ -99,7 +99,7 @@ def test_a_program_that_breaks_is_a_failure_and_no_zero(code: str, language: str
 
 
 def test_a_program_that_the_task_does_not_name_is_not_run() -> None:
-    with pytest.raises(FailureError, match="does not say that it runs programs"):
+    with pytest.raises(FailureError, match="does not declare that it runs programs"):
         scored("x", program("true"))
 
 

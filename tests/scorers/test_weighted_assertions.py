@@ -134,5 +134,5 @@ def test_a_template_may_give_the_list_the_object_or_the_schema_of_a_row(
 
 def test_a_template_that_gives_no_schema_is_a_failure() -> None:
     scorer = assertions("s", assertions=[{"type": "json_schema", "value": "{{ sample.cited }}"}])
-    with pytest.raises(FailureError, match=r"the schema '\[1\]': a schema is an object, not list"):
+    with pytest.raises(FailureError, match=r"the schema '\[1\]': a schema that is not an object but list"):
         asyncio.run(scorer(ROW, Trace(prediction="{}")))

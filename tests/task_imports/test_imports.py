@@ -78,7 +78,7 @@ def test_an_lm_eval_choice_task_is_scored_by_likelihood(tmp_path: Path) -> None:
     [
         ("- a\n", "mapping of fields"),
         ("output_type: loglikelihood\n", "cannot be carried over"),
-        ("task: t\ndataset_kwargs: {data_files: gone.jsonl}\n", "gone.jsonl is not there"),
+        ("task: t\ndataset_kwargs: {data_files: gone.jsonl}\n", "gone.jsonl does not exist"),
         ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: '{{x}}'\ndoc_to_target: a\n", "does not fit"),
         ("task: t\ndataset_kwargs: {data_files: d.jsonl}\ndoc_to_text: !function u.f\ndoc_to_target: a\n", "u.f"),
         ("task: [", "not valid YAML"),

@@ -17,7 +17,7 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
 
 
 def _rows(sources: Sources, name: str, *, several: bool) -> Iterator[Row]:
-    """Files of several exams may number their problems alike: each then says whose it is."""
+    """Files of several exams may use the same numbers: ids then begin with the name of the exam."""
     exam = Path(name).stem
     for number, given in enumerate(sources.records(name)):
         record = {key.lower(): value for key, value in given.items()}

@@ -15,16 +15,16 @@ THINK = "Let's think step by step."
 
 
 class Exemplars(NamedTuple):
-    """What stands before the question, and where in the file the questions that are asked begin."""
+    """The text before each question, and the index of the first example that is used as a question."""
 
     text: str
     published: bool
-    first_asked: int = 0
+    first_question: int = 0
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
     names = sources.names("*.json")
-    # the repository also holds what other models answered; its own folder `bbh` goes before
+    # the repository also holds the answers of other models; the folder `bbh` takes precedence
     tasks = [name for name in names if Path(name).parent.name == "bbh"] or names
     for name in tasks:
         stem = Path(name).stem
@@ -33,26 +33,26 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
 
 def _rows(sources: Sources, settings: RecipeSettings, name: str, stem: str) -> Iterator[Row]:
     examples = json.loads(sources.read(name))["examples"]
-    before = _exemplars(sources, settings, stem, examples)
-    think = f" {THINK}" if before.published and settings.variant == "cot" else ""
-    for number, each in enumerate(examples[before.first_asked :], start=before.first_asked):
+    exemplars = _exemplars(sources, settings, stem, examples)
+    think = f" {THINK}" if exemplars.published and settings.variant == "cot" else ""
+    for number, example in enumerate(examples[exemplars.first_question :], start=exemplars.first_question):
         yield {
             "id": f"{stem}-{number:03}",
-            "prompt": f"{before.text}Q: {each['input']}\nA:{think}",
-            "targets": [each["target"]],
+            "prompt": f"{exemplars.text}Q: {example['input']}\nA:{think}",
+            "targets": [example["target"]],
             "metric": "exact_match",
             "post_process": "extract_stated_answer",
             "extras": {"generation": {"stop": ["\nQ:"], "max_tokens": 1024 if settings.variant == "cot" else 256}},
             "metadata": {
                 "task": stem,
-                "exemplars": "published" if before.published else "first questions",
+                "exemplars": "published" if exemplars.published else "first questions",
                 "source_sha256": sources.sha256(name),
             },
         }
 
 
 def _exemplars(sources: Sources, settings: RecipeSettings, stem: str, examples: list[dict[str, str]]) -> Exemplars:
-    """The published ones where their file is, else the first questions of the task, which are then not asked."""
+    """The published ones if their file is present, else the first questions of the task, which are then left out."""
     file = sources.find(f"cot-prompts/{stem}.txt", required=False)
     if file is not None:
         description, worked = parse_exemplars(sources.read(file).decode("utf-8"), file)
@@ -63,7 +63,7 @@ def _exemplars(sources: Sources, settings: RecipeSettings, stem: str, examples: 
         "without reasoning, and are not asked"
     )
     shown = [f"Q: {each['input']}\nA: {_stated(settings, each['target'])}\n\n" for each in examples[: settings.shots]]
-    return Exemplars("".join(shown), published=False, first_asked=len(shown))
+    return Exemplars("".join(shown), published=False, first_question=len(shown))
 
 
 def parse_exemplars(text: str, name: str = "the file") -> tuple[str, list[tuple[str, str]]]:
@@ -74,14 +74,14 @@ def parse_exemplars(text: str, name: str = "the file") -> tuple[str, list[tuple[
     """
     body = re.split(r"(?m)^-{3,}[ \t]*$", text, maxsplit=1)[-1]
     description, *blocks = re.split(r"(?m)^Q:[ \t]*", body)
-    found = [tuple(part.strip() for part in re.split(r"(?m)^A:[ \t]*", block, maxsplit=1)) for block in blocks]
-    if not found or any(len(each) != 2 for each in found):
+    exemplars = [tuple(part.strip() for part in re.split(r"(?m)^A:[ \t]*", block, maxsplit=1)) for block in blocks]
+    if not exemplars or any(len(each) != 2 for each in exemplars):
         raise UsageError(f"{name}: not in the form of the published exemplars (a description, then `Q:` and `A:`)")
-    return description.strip(), [(each[0], each[1]) for each in found]
+    return description.strip(), [(each[0], each[1]) for each in exemplars]
 
 
 def _worked(settings: RecipeSettings, answer: str) -> str:
-    """The reasoning as it is published, or only what it comes to."""
+    """The published reasoning, or only its final answer."""
     if settings.variant == "cot":
         return answer
     return answer.rpartition("the answer is ")[2].removesuffix(".")

@@ -14,7 +14,7 @@ def lettered(choices: Sequence[str], form: str = "{letter}. {choice}") -> str:
 
 
 def letter_at(place: int, choices: Sequence[str]) -> str:
-    """The letter of a choice; a place that there is not, such as -1 for a label that is not public, is an error."""
+    """The letter of a choice; an index out of range, such as -1 for a label that is not public, is an error."""
     if not 0 <= place < len(choices):
         raise ValueError(f"the right choice is number {place}, counted from 0, of {len(choices)}")
     return ascii_uppercase[place]

@@ -19,7 +19,7 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("drop_dataset_dev.json", "validation.jsonl", "validation.parquet") or ""
-    before = _examples(sources, settings)
+    examples = _examples(sources, settings)
     for passage, question in _questions(sources, name):
         if not (answers := _answers(question)):
             sources.remark("questions without any answer are left out")
@@ -29,11 +29,13 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
             "targets": [", ".join(spans) for spans in answers],
             "metric": "drop",
             "metadata": {"answer_type": _kind(question["answer"]), "source_sha256": sources.sha256(name)},
-            **_request_fields(before, passage, str(question["question"]), answers, settings.variant),
+            **_request_fields(examples, passage, str(question["question"]), answers, settings.variant),
         }
 
 
-def _request_fields(before: str, passage: str, question: str, answers: list[list[str]], variant: str) -> dict[str, Any]:
+def _request_fields(
+    examples: str, passage: str, question: str, answers: list[list[str]], variant: str
+) -> dict[str, Any]:
     extras: dict[str, Any] = {"answers": answers}
     if variant == "chat":
         prompt = f"{CHAT}\n\nPassage: {passage}\nQuestion: {question}"
@@ -42,7 +44,7 @@ def _request_fields(before: str, passage: str, question: str, answers: list[list
         generation = {"stop": ["."], "max_tokens": 256}
         return {"prompt": f"{passage} {question}", "extras": {**extras, "generation": generation}}
     extras["generation"] = {"stop": ["\n"], "max_tokens": 256}
-    prompt = f"{before}Passage: {passage}\nQuestion: {question}\nAnswer:"
+    prompt = f"{examples}Passage: {passage}\nQuestion: {question}\nAnswer:"
     return {"prompt": prompt, "post_process": "extract_first_line", "extras": extras}
 
 
@@ -55,15 +57,15 @@ def _questions(sources: Sources, name: str) -> Iterator[tuple[str, dict[str, Any
 
 
 def _answers(question: dict[str, Any]) -> list[list[str]]:
-    """Every different answer, the first one first; answers of several annotators may be a list, or columns."""
-    others = question.get("validated_answers") or []
-    if isinstance(others, dict):
-        others = [dict(zip(others, each, strict=True)) for each in zip(*others.values(), strict=True)]
-    found: list[list[str]] = []
-    for answer in (_spans(each) for each in (question["answer"], *others)):
-        if answer and answer[0].strip() and answer not in found:
-            found.append(answer)
-    return found
+    """The distinct answers, the main one first; those of other annotators may be a list, or columns."""
+    validated = question.get("validated_answers") or []
+    if isinstance(validated, dict):
+        validated = [dict(zip(validated, each, strict=True)) for each in zip(*validated.values(), strict=True)]
+    answers: list[list[str]] = []
+    for answer in (_spans(each) for each in (question["answer"], *validated)):
+        if answer and answer[0].strip() and answer not in answers:
+            answers.append(answer)
+    return answers
 
 
 def _spans(answer: dict[str, Any]) -> list[str]:
@@ -91,8 +93,8 @@ def _examples(sources: Sources, settings: RecipeSettings) -> str:
         if passage in seen or not (answers := _answers(question)):
             continue
         seen.add(passage)
-        asked = f"Passage: {passage}\nQuestion: {question['question']}"
-        shown.append(f"{asked}\nAnswer: {', '.join(answers[0])}\n\n")
+        prompt = f"Passage: {passage}\nQuestion: {question['question']}"
+        shown.append(f"{prompt}\nAnswer: {', '.join(answers[0])}\n\n")
         if len(shown) == settings.shots:
             break
     return "".join(shown)

@@ -1,7 +1,7 @@
-"""The files of a benchmark, fetched from where they are published: bounded, checked, whole or not there.
+"""Downloads the published files of a benchmark: bounded in size, checked, and never left half-written.
 
-What was fetched is written down beside the files (`FETCHED`). Where the sha256 of the published file is known it must
-be that one; where it is not, what came the first time is what must come again.
+Downloads are recorded beside the files (`FETCHED`). A file must have the sha256 of the published one where that is
+known, and otherwise that of the first download.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 
 from assay.core.errors import UsageError
 from assay.core.run_file import writing_whole
-from assay.recipes.fetched import FETCHED, fetched_files, write_down
+from assay.recipes.fetched import FETCHED, fetched_files, record_fetched
 from assay.recipes.recipe import PublishedFile, Recipe
 from assay.transport.download import download
 
@@ -36,26 +36,28 @@ class Planned(NamedTuple):
     file: PublishedFile
     url: str
     sha256: str | None
-    """What it must have; None where it is not known yet."""
+    """The expected one; None where it is not known yet."""
     pinned: bool
-    """Whether that is the published one, not only the one that came before."""
+    """Whether that is the published one, not only that of an earlier download."""
     here: bool
 
 
 def plan(recipe: Recipe, folder: Path, *, base: str | None = None) -> list[Planned]:
-    """What there is to fetch, and from where; `base` is an address below which all of it lies instead."""
+    """The files to fetch, and from where; `base` replaces the published addresses."""
     if not recipe.downloads:
         raise UsageError(
             f"the files of {recipe.title} cannot be downloaded directly; get them yourself: {recipe.source}"
         )
-    before = fetched_files(folder)
-    return [_planned(recipe, each, folder, before, base) for each in recipe.downloads]
+    fetched = fetched_files(folder)
+    return [_planned(recipe, each, folder, fetched, base) for each in recipe.downloads]
 
 
-def _planned(recipe: Recipe, file: PublishedFile, folder: Path, before: dict[str, Any], base: str | None) -> Planned:
+def _planned(recipe: Recipe, file: PublishedFile, folder: Path, fetched: dict[str, Any], base: str | None) -> Planned:
     published = recipe.sha256.get(file.name)
-    wanted = published or before.get(file.name, {}).get("sha256")
-    return Planned(file, _address(file, base), wanted, published is not None, _is_here(file, folder, wanted, before))
+    expected = published or fetched.get(file.name, {}).get("sha256")
+    return Planned(
+        file, _address(file, base), expected, published is not None, _is_here(file, folder, expected, fetched)
+    )
 
 
 def _address(file: PublishedFile, base: str | None) -> str:
@@ -65,12 +67,12 @@ def _address(file: PublishedFile, base: str | None) -> str:
     return f"{hub.rstrip('/')}/{file.url.removeprefix(HUB)}" if hub and file.url.startswith(HUB) else file.url
 
 
-def _is_here(file: PublishedFile, folder: Path, wanted: str | None, before: dict[str, Any]) -> bool:
-    """Whether the file, or everything that was unpacked from it, is on the disk as it came."""
-    if wanted is None or before.get(file.name, {}).get("sha256") != wanted:
+def _is_here(file: PublishedFile, folder: Path, expected: str | None, fetched: dict[str, Any]) -> bool:
+    """Whether the file, or everything unpacked from it, is on disk unchanged."""
+    if expected is None or fetched.get(file.name, {}).get("sha256") != expected:
         return False
-    names = [name for name, known in before.items() if known.get("archive") == file.name] or [file.name]
-    return all(_sha256(folder / name) == before[name]["sha256"] for name in names)
+    names = [name for name, known in fetched.items() if known.get("archive") == file.name] or [file.name]
+    return all(_sha256(folder / name) == fetched[name]["sha256"] for name in names)
 
 
 def _sha256(path: Path) -> str | None:
@@ -81,7 +83,7 @@ def _sha256(path: Path) -> str | None:
 
 
 def fetch(planned: Planned, folder: Path, *, on_bytes: Callable[[int], object] = lambda size: None) -> list[str]:
-    """Fetch one file (and unpack it, if it is an archive); the names of what is now there.
+    """Fetch one file (and unpack it, if it is an archive); the names of the files written.
 
     `on_bytes` is called with the size of each piece.
     """
@@ -94,18 +96,18 @@ def fetch(planned: Planned, folder: Path, *, on_bytes: Callable[[int], object] =
             raise UsageError(f"{planned.url}: its sha256 is {sha256}, not {planned.sha256}, {known}; nothing was kept")
         entry = {"sha256": sha256, "url": planned.url, "published": planned.pinned}
         if file.members:
-            found = _unpacked(arrived, file, folder, published=planned.pinned)
+            members = _unpacked(arrived, file, folder, published=planned.pinned)
         else:
             arrived.replace(folder / file.name)
-            found = {}
+            members = {}
     except BaseException:
         arrived.unlink(missing_ok=True)
-        with suppress(OSError):  # what was not there before and is still empty
+        with suppress(OSError):  # a folder that holds other files stays
             folder.rmdir()
         raise
     arrived.unlink(missing_ok=True)
-    write_down(folder, {file.name: entry, **found})
-    return list(found) or [file.name]
+    record_fetched(folder, {file.name: entry, **members})
+    return list(members) or [file.name]
 
 
 def _downloaded(planned: Planned, arrived: Path, on_bytes: Callable[[int], object]) -> str:
@@ -116,8 +118,8 @@ def _downloaded(planned: Planned, arrived: Path, on_bytes: Callable[[int], objec
 
 
 def _unpacked(archive: Path, file: PublishedFile, folder: Path, *, published: bool) -> dict[str, Any]:
-    """The members that the recipe reads, each under its bare name: no path of an archive is ever followed."""
-    found: dict[str, Any] = {}
+    """The members that the recipe reads, each under its bare name: paths inside an archive are ignored."""
+    members: dict[str, Any] = {}
     try:
         for name, content in _members(archive, file):
             digest, size = hashlib.sha256(), 0
@@ -128,12 +130,12 @@ def _unpacked(archive: Path, file: PublishedFile, folder: Path, *, published: bo
                         raise UsageError(f"{file.name}: {name} is larger than {MAX_MEMBER_BYTES >> 20} MiB unpacked")
                     digest.update(piece)
                     target.write(piece)
-            found[name] = {"sha256": digest.hexdigest(), "archive": file.name, "published": published}
+            members[name] = {"sha256": digest.hexdigest(), "archive": file.name, "published": published}
     except _BROKEN as error:
-        raise UsageError(f"{file.name}: is not an archive that can be read: {error}") from error
-    if not found:
+        raise UsageError(f"{file.name}: cannot be read as an archive: {error}") from error
+    if not members:
         raise UsageError(f"{file.name}: holds none of {', '.join(file.members)}")
-    return found
+    return members
 
 
 def _members(archive: Path, file: PublishedFile) -> Iterator[tuple[str, IO[bytes]]]:
@@ -154,12 +156,12 @@ def _members(archive: Path, file: PublishedFile) -> Iterator[tuple[str, IO[bytes
 def _wanted(path: str, file: PublishedFile) -> str | None:
     """The bare name of a member that the recipe reads; the copies that macOS adds begin with a dot."""
     name = PurePosixPath(path.replace("\\", "/")).name
-    wanted = any(fnmatch.fnmatchcase(name, pattern) for pattern in file.members)
-    return name if wanted and not name.startswith(".") and name != FETCHED else None
+    matches = any(fnmatch.fnmatchcase(name, pattern) for pattern in file.members)
+    return name if matches and not name.startswith(".") and name != FETCHED else None
 
 
 def needs(files: list[Planned]) -> str | None:
-    """What has to be installed to read what is fetched; None where nothing has to."""
+    """What must be installed to read these files; None if nothing."""
     if any(each.file.name.endswith(".parquet") for each in files) and find_spec("pyarrow") is None:
         return "reading a Parquet file needs pyarrow: pip install 'assay-eval[parquet]'"
     return None

@@ -1,6 +1,6 @@
-"""What `assay recipe fetch` wrote down beside the files it brought: from where, with which sha256, by whom.
+"""The record that `assay recipe fetch` keeps beside the files it downloads: their URLs and sha256.
 
-Sealed with the user's own secret: a folder that came from somebody else cannot claim to hold published files.
+It is sealed with the user's own secret: a folder from somebody else cannot claim to hold published files.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from assay.core.run_file import write_text
 from assay.user.folder import user_secret
 
 FETCHED = "FETCHED"
-"""Its name. Without an ending, for recipes look for files by theirs."""
+"""The name of the record. It has no suffix, because recipes find their files by suffix."""
 
 Entries = dict[str, dict[str, Any]]
 
 
 def fetched_files(folder: Path) -> Entries:
-    """The files by name: `sha256`, `url` or `archive`, and whether that is the `published` one; nothing where none."""
+    """The files by name: `sha256`, `url` or `archive`, and whether it is the `published` one; {} without a record."""
     return _read(folder)[0]
 
 
 def own_fetched_files(folder: Path) -> Entries:
-    """The same, where this user fetched them."""
+    """The same, if this user fetched them; otherwise empty."""
     entries, seal = _read(folder)
     return entries if entries and hmac.compare_digest(seal, _seal(entries)) else {}
 
 
-def write_down(folder: Path, entries: Entries) -> None:
-    """Add to what is written there."""
-    every = {**fetched_files(folder), **entries}
-    write_text(folder / FETCHED, json.dumps({"files": every, "seal": _seal(every)}, indent=1) + "\n")
+def record_fetched(folder: Path, entries: Entries) -> None:
+    """Add these files to the record in the folder."""
+    merged = {**fetched_files(folder), **entries}
+    write_text(folder / FETCHED, json.dumps({"files": merged, "seal": _seal(merged)}, indent=1) + "\n")
 
 
 def _read(folder: Path) -> tuple[Entries, str]:
@@ -43,9 +43,9 @@ def _read(folder: Path) -> tuple[Entries, str]:
     if not path.exists():
         return {}, ""
     try:
-        found = json.loads(read_regular(path))
-        entries = {str(name): {**entry, "sha256": str(entry["sha256"])} for name, entry in found["files"].items()}
-        return entries, str(found.get("seal", ""))
+        record = json.loads(read_regular(path))
+        entries = {str(name): {**entry, "sha256": str(entry["sha256"])} for name, entry in record["files"].items()}
+        return entries, str(record.get("seal", ""))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path}: is not what `assay recipe fetch` writes; remove it and fetch again") from error
 

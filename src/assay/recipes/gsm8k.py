@@ -10,7 +10,7 @@ from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sou
 INSTRUCTION = "Solve the problem step by step. End with a line that holds `#### ` and the final number alone."
 
 CONTINUED = {"generation": {"stop": ["\nQuestion:"], "max_tokens": 1024}}
-"""A model that only continues a text would go on to the end of its context."""
+"""Without these a base model would continue to the end of its context."""
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:

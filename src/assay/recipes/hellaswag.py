@@ -44,7 +44,7 @@ def _context(record: dict[str, Any]) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the marks that the WikiHow half of the data was scraped with."""
+    """The text without the markup left in the WikiHow half of the data."""
     return _BRACKETED.sub("", text.strip().replace(" [title]", ". ")).replace("  ", " ")
 
 

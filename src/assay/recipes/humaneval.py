@@ -32,7 +32,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
                 "tests": f"{record['test']}\ncheck({record['entry_point']})\n",
                 "entry_point": record["entry_point"],
                 "solution": record["canonical_solution"],
-                "imports": "any",  # as published: the prompts say nothing of a rule
+                "imports": "any",  # as published: the prompts mention no limit
                 **(CONTINUED if settings.variant == "complete" else {}),
             },
             "metadata": {"source_sha256": sources.sha256(name)},

@@ -12,6 +12,7 @@ import json
 import pickletools
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
@@ -54,12 +55,7 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
     for task, functional in kinds.items():
         rows = (row for name in names for row in _rows(sources, name, settings, functional=functional))
         if (first := next(rows, None)) is not None:
-            yield task, _chained(first, rows)
-
-
-def _chained(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rows
+            yield task, chain([first], rows)
 
 
 def _rows(sources: Sources, name: str, settings: RecipeSettings, *, functional: bool) -> Iterator[Row]:
@@ -116,7 +112,7 @@ def _printed(prompt: str, tests: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _called(record: dict[str, Any], prompt: str, tests: list[dict[str, str]]) -> dict[str, Any]:
-    """One argument a line, each in JSON, and so is the result."""
+    """Each line of the input is one argument in JSON; the result is JSON too."""
     pairs = [[[json.loads(line) for line in test["input"].split("\n")], json.loads(test["output"])] for test in tests]
     function = json.loads(record["metadata"])["func_name"]
     extras = {"io_pairs": pairs, "function": function, "star": True, "class_name": "Solution"}

@@ -36,10 +36,10 @@ def _rows(sources: Sources, settings: RecipeSettings, wanted: str) -> Iterator[R
             "metric": "code_exec",
             "post_process": "extract_program",
             "extras": {
-                # what sets the tests up may use names of the solution, so it stands after it
+                # the setup of the tests may use names of the solution, so it comes after it
                 "tests": [*_setup(record), *record["test_list"]],
                 "solution": _code(record),
-                "imports": "any",  # as published: the prompts say nothing of a rule
+                "imports": "any",  # as published: the prompts mention no limit
                 "cpu_seconds": 10,  # the published solution of task 123 needs five
                 "generation": {"stop": ["[DONE]"], "max_tokens": 1024},
             },
@@ -48,10 +48,10 @@ def _rows(sources: Sources, settings: RecipeSettings, wanted: str) -> Iterator[R
 
 
 def _question(record: dict[str, Any]) -> str:
-    asked = record.get("text") or record["prompt"]
+    text = record.get("text") or record["prompt"]
     tests = "\n".join(record["test_list"])
     opening = "You are an expert Python programmer, and here is your task:"
-    return f"{opening} {asked} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
+    return f"{opening} {text} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
 
 
 def _code(record: dict[str, Any]) -> str:

@@ -14,9 +14,9 @@ def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Ite
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("NQ-open.dev.jsonl", "NQ-open.efficientqa.dev.1.1.jsonl") or ""
     records = sources.lines(name)
-    shown, asked = records[: settings.shots], records[settings.shots :]
+    shown, remaining = records[: settings.shots], records[settings.shots :]
     before = "".join(f"Q: {_question(each['question'])}\nA: {each['answer'][0]}\n\n" for each in shown)
-    for number, record in enumerate(asked, start=len(shown)):
+    for number, record in enumerate(remaining, start=len(shown)):
         yield {
             "id": f"nq-{number:04}",
             "prompt": f"{before}Q: {_question(record['question'])}\nA:",

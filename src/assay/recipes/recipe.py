@@ -58,12 +58,12 @@ class PublishedFile(NamedTuple):
 
     @property
     def most_bytes(self) -> int:
-        """More than this is another file."""
+        """The most to download: a larger file is not this one."""
         return self.size + self.size // 4 + (1 << 20)
 
 
 class RecipeSettings(Struct, frozen=True, kw_only=True):
-    """What the caller chose."""
+    """The variant and number of few-shot examples that the caller chose."""
 
     variant: str
     shots: int
@@ -71,7 +71,7 @@ class RecipeSettings(Struct, frozen=True, kw_only=True):
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """A benchmark: where it comes from, what is done with it, and where that departs from the publication."""
+    """A benchmark: its source, how its tasks are made, and where they depart from the publication."""
 
     name: str
     title: str
@@ -86,7 +86,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     sha256: dict[str, str]
     """File name -> the sha256 of the published file."""
     downloads: tuple[PublishedFile, ...] = ()
-    """What `assay recipe fetch` brings; an archive's own sha256 stands in `sha256` under its name."""
+    """What `assay recipe fetch` downloads; the sha256 of an archive is in `sha256` under its name."""
     notes: tuple[str, ...] = ()
     """Where it departs from the publication, and other notes."""
     scales: bool = field(default=True)
@@ -102,7 +102,7 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Sources:
-    """The files below a folder (or one file), read whole and checked as they are asked for."""
+    """The files below a folder (or one file), read whole and checked at every read."""
 
     def __init__(self, data: Path, known: dict[str, str], *, accept_unknown: bool = False) -> None:
         if not data.exists():
@@ -115,22 +115,22 @@ class Sources:
         self._accept_unknown = accept_unknown
         self.used: dict[str, Source] = {}
         self.of_task: dict[str, Source] = {}
-        """Those that were read for the current task."""
+        """The files read for the current task."""
         self.remarks: list[str] = []
 
-    def remark(self, sentence: str) -> None:
-        """Notes about these files for the user who makes the task; reported once."""
-        if sentence not in self.remarks:
-            self.remarks.append(sentence)
+    def remark(self, message: str) -> None:
+        """Add a note about these files for the user; each is reported once."""
+        if message not in self.remarks:
+            self.remarks.append(message)
 
     def names(self, pattern: str) -> list[str]:
-        """The files below the folder whose path ends like this, by name."""
+        """The files below the folder that match the pattern, sorted by path."""
         if self._data.is_file():
             return [self._data.name]
         return sorted(path.relative_to(self._data).as_posix() for path in self._data.rglob(pattern) if path.is_file())
 
     def find(self, *names: str, required: bool = True) -> str | None:
-        """The first of these files that is there."""
+        """The first of these files that exists."""
         for name in names:
             if self._path(name) is not None:
                 return name
@@ -155,8 +155,8 @@ class Sources:
         if name.endswith(".parquet"):
             return _parquet(self.read(name))
         if name.endswith(".json"):
-            found = json.loads(self.read(name))
-            return found if isinstance(found, list) else list(found.values())
+            content = json.loads(self.read(name))
+            return content if isinstance(content, list) else list(content.values())
         return self.lines(name)
 
     def sha256(self, name: str) -> str:
@@ -168,19 +168,19 @@ class Sources:
         direct = self._data / name
         if direct.is_file():
             return direct
-        found = sorted(self._data.rglob(Path(name).name))
-        return found[0] if found else None
+        paths = sorted(self._data.rglob(Path(name).name))
+        return paths[0] if paths else None
 
-    def _check(self, path: Path, found: str) -> None:
+    def _check(self, path: Path, sha256: str) -> None:
         expected = self._known.get(path.name)
-        known = found == expected or found in self._known.values()
-        if not known and found not in self._fetched and not self._accept_unknown:
-            wanted = f"not {expected}" if expected else "which this recipe does not know"
+        known = sha256 == expected or sha256 in self._known.values()
+        if not known and sha256 not in self._fetched and not self._accept_unknown:
+            mismatch = f"not {expected}" if expected else "which this recipe does not know"
             raise UsageError(
-                f"{path}: its sha256 is {found}, {wanted}. If it is the file you mean to use, add "
+                f"{path}: its sha256 is {sha256}, {mismatch}. If it is the file you mean to use, add "
                 "--accept-other-source: it is then used as it is, and recipe.json records that it differs"
             )
-        self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=found, known=known)
+        self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=sha256, known=known)
 
 
 def _parquet(content: bytes) -> list[Any]:
@@ -192,12 +192,12 @@ def _parquet(content: bytes) -> list[Any]:
     return rows
 
 
-# what reading goes wrong with in a file that has another content than the published one
+# the errors of reading a file whose content is not in the published format
 NOT_IN_SHAPE = (LookupError, TypeError, ValueError, AttributeError, RecursionError, EOFError, csv.Error, zlib.error)
 
 
 _TASK_NAME = re.compile(r"\w[\w.-]*")
-"""A file is named after the task, and some tasks after what stands in the data: never a path."""
+"""A file is named after its task, and some tasks after a value in the data: it must not be a path."""
 
 
 def find_recipe(name: str) -> Recipe:
@@ -215,16 +215,16 @@ def write_tasks(
     variant: str | None,
     shots: int | None,
     accept_unknown: bool = False,
-    say: Callable[[str], object] = lambda sentence: None,
+    say: Callable[[str], object] = lambda message: None,
 ) -> dict[str, int]:
-    """The task folder of a benchmark; how many samples each task has. Nothing is left half-written.
+    """Write the task folder of a benchmark; the number of samples of each task. Nothing is left half-written.
 
-    `say` is called with what departs from the publication because of these files.
+    `say` is called with every note about these files.
     """
-    chosen = variant or next(iter(recipe.variants))
-    if chosen not in recipe.variants:
-        raise UsageError(unknown_name(f"variant of {recipe.name}", chosen, recipe.variants))
-    settings = RecipeSettings(variant=chosen, shots=recipe.default_shots if shots is None else shots)
+    variant_name = variant or next(iter(recipe.variants))
+    if variant_name not in recipe.variants:
+        raise UsageError(unknown_name(f"variant of {recipe.name}", variant_name, recipe.variants))
+    settings = RecipeSettings(variant=variant_name, shots=recipe.default_shots if shots is None else shots)
     if settings.shots < 0:
         raise UsageError(f"--num-fewshot must be 0 or more, got {settings.shots}")
     sources = Sources(data, recipe.sha256, accept_unknown=accept_unknown)
@@ -234,23 +234,23 @@ def write_tasks(
         for task, rows in recipe.make(sources, settings):
             lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
             if not lines or not _TASK_NAME.fullmatch(task):
-                raise ValueError("no sample is in it" if not lines else f"{task!r} is not a valid task name")
+                raise ValueError("it has no samples" if not lines else f"{task!r} is not a valid task name")
             counts[task] = len(lines)
             used = ", ".join(map(_named, sources.of_task.values()))
-            head = f"# {recipe.title}, variant {chosen}, {settings.shots} few-shot examples; from {used}"
+            head = f"# {recipe.title}, variant {variant_name}, {settings.shots} few-shot examples; from {used}"
             texts[task] = "\n".join([head, *lines]) + "\n"
             sources.of_task.clear()
     except NOT_IN_SHAPE as error:
         last = next(reversed(sources.used), str(data))
         raise UsageError(
-            f"{last}: is not in the format of the files of {recipe.title} have: {type(error).__name__}: {error}"
+            f"{last}: is not in the format of {recipe.title}'s files: {type(error).__name__}: {error}"
         ) from error
     if not counts:
         raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")
-    if others := sum(not each.known for each in sources.used.values()):
+    if unpublished := sum(not each.known for each in sources.used.values()):
         sources.remark(
-            f"{others} of {len(sources.used)} files are not among the published ones known here; taken as they are, "
-            "which recipe.json, the task files and every sample's metadata say"
+            f"{unpublished} of {len(sources.used)} files are not among the published ones known here; they are used "
+            "as they are, and recipe.json, the task files and every sample's metadata record that"
         )
     for remark in sources.remarks:
         say(remark)
@@ -261,7 +261,7 @@ def write_tasks(
 
 
 def _marked(row: Row, sources: Sources) -> Row:
-    """A sample of another source than the published one says so, in the journal too."""
+    """Mark a sample whose source is not the published file, in the journal too."""
     if all(each.known for each in sources.of_task.values()):
         return row
     return {**row, "metadata": {**row.get("metadata", {}), "source_published": False}}

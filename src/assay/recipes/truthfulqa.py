@@ -21,7 +21,7 @@ def _rows(sources: Sources, settings: RecipeSettings, kind: str) -> Iterator[Row
     name = sources.find("mc_task.json") or ""
     before = _primer(sources, settings)
     for number, record in enumerate(json.loads(sources.read(name))):
-        # some questions of 2025 have an empty answer, which nobody can say
+        # some questions of 2025 have an empty answer, which has no likelihood
         choices = {choice: label for choice, label in record[f"{kind}_targets"].items() if choice.strip()}
         yield {
             "id": f"truthfulqa-{number:03}",

@@ -82,7 +82,7 @@ def holds(text: str, assertion: dict[str, Any]) -> bool:
 
 
 def _is_json(text: str, schema: Any) -> bool:
-    """Whether the whole text is JSON, and as the schema demands where there is one."""
+    """Whether the whole text is JSON, and conforms to the schema if there is one."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -95,7 +95,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _contains_json(text: str, schema: Any) -> bool:
-    """Whether an object stands in the text, and one of them is as the schema demands where there is one."""
+    """Whether the text contains a JSON object, one that conforms to the schema if there is one."""
     return any(not schema or conforms(each, schema) for each in _objects(text))
 
 

@@ -243,7 +243,7 @@ def code_exec(
     scorer = CodeExec(
         key,
         rule=post_process,
-        shape=shape or next((found for name, found in _SHAPE_OF.items() if templates[name] is not None), None),
+        shape=shape or next((implied for name, implied in _SHAPE_OF.items() if templates[name] is not None), None),
         min_tier=str(min_tier or context.min_sandbox or DEFAULT_MIN_TIER).upper(),
         limits=_limits(cpu_seconds, memory_mb),
         unsplittable=unsplittable,

@@ -51,24 +51,24 @@ class FunctionCallCoverage:
         required = self._wanted(sample)
         trace_seen = solver_output(trace).trace
         made = [(str(call.get("name")), _arguments(call)) for call in trace_seen.function_calls]
-        matched = matches(required, made)
-        found = [call for call, at in zip(required, matched, strict=True) if at is not None]
-        missing = [call for call, at in zip(required, matched, strict=True) if at is None]
+        places = matches(required, made)
+        matched = [call for call, at in zip(required, places, strict=True) if at is not None]
+        missing = [call for call, at in zip(required, places, strict=True) if at is None]
         complete = not missing and (not self._in_order or is_subsequence(required, made))
         return Score(
             name=self.name,
             values={
                 "all_required_calls_made": complete,
-                "required_calls_coverage": len(found) / len(required) if required else 1.0,
-                "num_required_calls_made": len(found),
+                "required_calls_coverage": len(matched) / len(required) if required else 1.0,
+                "num_required_calls_made": len(matched),
                 "num_required_calls_not_made": len(missing),
-                "num_unrequired_calls": len(made) - len(found),
+                "num_unrequired_calls": len(made) - len(matched),
                 "num_required_calls_total": len(required),
             },
             metadata={
                 "required": [_shown(call) for call in required],
                 "called": [_shown(call) for call in made],
-                "matched": [_shown(call) for call in found],
+                "matched": [_shown(call) for call in matched],
                 "unmatched": [_shown(call) for call in missing],
             },
         )

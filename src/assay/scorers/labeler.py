@@ -43,10 +43,10 @@ class Labeler(Judge):
         )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        label, verdict, hearing = await self.verdict(
+        label, verdict, exchange = await self.verdict(
             sample, trace, lambda text: read_label(text, self._labels, ("label", "prediction"))
         )
-        return Score(name=self.name, values={"label": label}, metadata=self.metadata(hearing, verdict))
+        return Score(name=self.name, values={"label": label}, metadata=self.metadata(exchange, verdict))
 
     def verdicts(self) -> list[Verdict]:
         """Every label, or some label where any is valid."""

@@ -16,31 +16,31 @@ _DOCTYPE_WITH_RULES = re.compile(r"<!DOCTYPE[^>\[]*\[", re.IGNORECASE)
 Paths = set[tuple[str, ...]]
 
 
-def is_xml(text: str, wanted: Any = None) -> bool:
+def is_xml(text: str, required: Any = None) -> bool:
     """Whether the whole text is one well-formed document that has every required element (`a.b` is b in a)."""
     paths = _element_paths(text)
-    return paths is not None and _has_all(paths, _elements(wanted))
+    return paths is not None and _has_all(paths, _elements(required))
 
 
-def contains_xml(text: str, wanted: Any = None) -> bool:
+def contains_xml(text: str, required: Any = None) -> bool:
     """Whether the text contains an element that has everything required."""
     return any(
         (paths := _element_paths(_BARE_AMPERSAND.sub("&amp;", candidate))) is not None
-        and _has_all(paths, _elements(wanted))
+        and _has_all(paths, _elements(required))
         for candidate in _candidates(text)
     )
 
 
-def _elements(wanted: Any) -> list[str]:
-    if isinstance(wanted, dict):
-        wanted = wanted.get("requiredElements")
-    if isinstance(wanted, str):
-        return [each.strip() for each in wanted.split(",")]
-    return [str(each) for each in wanted or ()]
+def _elements(required: Any) -> list[str]:
+    if isinstance(required, dict):
+        required = required.get("requiredElements")
+    if isinstance(required, str):
+        return [each.strip() for each in required.split(",")]
+    return [str(each) for each in required or ()]
 
 
-def _has_all(paths: Paths, wanted: Sequence[str]) -> bool:
-    return all(tuple(each.split(".")) in paths for each in wanted)
+def _has_all(paths: Paths, required: Sequence[str]) -> bool:
+    return all(tuple(each.split(".")) in paths for each in required)
 
 
 def _element_paths(text: str) -> Paths | None:
@@ -73,10 +73,10 @@ def _candidates(text: str) -> Iterator[str]:
             yield tag[0]
             continue
         depth = 0
-        for other in re.finditer(rf"<(/?){re.escape(tag[1])}(?:\s[^<>]*)?(/?)>", text[tag.start() :]):
-            depth += 0 if other[2] else -1 if other[1] else 1
+        for match in re.finditer(rf"<(/?){re.escape(tag[1])}(?:\s[^<>]*)?(/?)>", text[tag.start() :]):
+            depth += 0 if match[2] else -1 if match[1] else 1
             if depth == 0:
-                yield text[tag.start() : tag.start() + other.end()]
+                yield text[tag.start() : tag.start() + match.end()]
                 break
 
 

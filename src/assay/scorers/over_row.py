@@ -1,4 +1,4 @@
-"""Lets a scorer of samples with targets and extras score rows: templates say what of a row is which."""
+"""Lets a scorer of samples with targets and extras score rows: templates map columns to targets and extras."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def over_row(
 ) -> Scorer:
     """The scorer as it is where no template is given: the sample then has targets and extras of its own.
 
-    `templates` are by what they fill, `lists` those that render to a list; `solution` renders an answer that is right.
+    `templates` are keyed by the field they fill, and `lists` names those that render to a list; `solution` renders a
+    right answer.
     """
     given = {fills: source for fills, source in templates.items() if source is not None}
     if not given and value is None:

@@ -23,14 +23,14 @@ def bleu(candidate: str, references: Sequence[str]) -> float:
     """BLEU of words in lower case with equal weights for the orders that the candidate is long enough for."""
     if not candidate.strip():
         return 0.0
-    words, others = _words(candidate), [_words(each) for each in references]
+    words, reference_words = _words(candidate), [_words(each) for each in references]
     logs = []
     for order in ORDERS:
         own = _grams(words, order)
         if own:
-            best = max((own & _grams(other, order)).total() for other in others)
+            best = max((own & _grams(reference, order)).total() for reference in reference_words)
             logs.append(math.log(best / own.total() or SMALLEST))
-    nearest = min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+    nearest = min((abs(len(reference) - len(words)), len(reference)) for reference in reference_words)[1]
     brevity = 1.0 if len(words) > nearest else math.exp(1 - nearest / len(words))
     return brevity * math.exp(math.fsum(logs) / len(logs))
 
@@ -43,10 +43,10 @@ def gleu(candidate: str, references: Sequence[str]) -> float:
     return max(_gleu(words, _without_full_stops(each)) for each in references)
 
 
-def _gleu(words: list[str], other: list[str]) -> float:
-    if words == other:
+def _gleu(words: list[str], reference: list[str]) -> float:
+    if words == reference:
         return 1.0
-    pairs = [(_grams(words, order), _grams(other, order)) for order in ORDERS]
+    pairs = [(_grams(words, order), _grams(reference, order)) for order in ORDERS]
     own, theirs = (sum(pair[at].total() for pair in pairs) for at in (0, 1))
     matched = sum((one & two).total() for one, two in pairs)
     return min(matched / own, matched / theirs) if own and theirs else 0.0
@@ -62,9 +62,9 @@ def rouge_1(candidate: str, reference: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def edit_distance(one: str, other: str) -> int:
+def edit_distance(candidate: str, reference: str) -> int:
     """Insertions, deletions and substitutions of UTF-16 units, as JavaScript counts letters."""
-    return Levenshtein.distance(_units(one), _units(other))
+    return Levenshtein.distance(_units(candidate), _units(reference))
 
 
 def _units(text: str) -> list[int]:

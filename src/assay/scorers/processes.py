@@ -1,8 +1,9 @@
-"""Scorers that need much CPU are moved to processes of their own, once they have shown that they do.
+"""Moves scorers that need much CPU to worker processes.
 
-The first scores are made here and timed. A scorer that takes more than a millisecond would hold up every answer that
-comes in meanwhile, and uses one core of many; from then on lists of samples go to processes that build the same scorer
-from its name and options. Scores and failures are the same either way, and a process that dies only costs time.
+The first scores are computed in this process and timed. A scorer that takes more than a millisecond would delay every
+answer that arrives meanwhile, and would use only one core; from then on batches of samples go to processes that build
+the same scorer from its name and options. Scores and failures are the same either way, and a process that dies only
+costs time.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from assay.scorers.worker_process import Answer, Order, ScoreRequest
 WORTH_IT_SECONDS = 0.001
 """CPU time for one score. Below this, handing it over costs more than it saves."""
 TIMED = 32
-"""Scores made here before that is decided."""
-LONGEST_LIST = 64
+"""Scores computed in this process before that is decided."""
+LARGEST_BATCH = 64
 LAST_RESORT_SECONDS = 60.0
 MOST_DEATHS = 2
 """A sample that on its own has crashed this many processes will crash the next one too."""
@@ -38,25 +39,25 @@ MOST_DEATHS = 2
 
 def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seconds: float | None = None) -> Scorer:
     """The scorer, moved to processes if it only computes and turns out to be slow. None: as many as there are CPUs."""
-    places = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = (places if places > 1 else 0) if workers is None else workers
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = (cpus if cpus > 1 else 0) if workers is None else workers
     if not count or not capabilities_of(scorer).only_computes:
         return scorer
-    # a number set by the user is used as it is; otherwise it has to be worth it
+    # a number set by the user is always used; otherwise moving has to be worth it
     worth_it = WORTH_IT_SECONDS if workers is None else 0.0
     return MayMove(scorer, part, count, worth_it_seconds=worth_it, limit_seconds=limit_seconds or LIMIT_SECONDS)
 
 
 class CannotMoveError(Exception):
-    """The scorer cannot be built in another process: what it is made of is found only in this one."""
+    """The scorer cannot be built in another process: its code exists only in this one."""
 
 
 class CannotSendError(Exception):
-    """What there is to score cannot be encoded as JSON, such as a lone surrogate in an answer."""
+    """The sample or its trace cannot be encoded as JSON, such as a lone surrogate in an answer."""
 
 
 class MayMove:
-    """A scorer that is timed, and then stays or moves."""
+    """Times a scorer, then keeps it in this process or moves it to others."""
 
     def __init__(
         self,
@@ -106,11 +107,11 @@ class _Waiting(NamedTuple):
     request: msgspec.Raw
     answer: asyncio.Future[Score]
     deaths: int = 0
-    """Processes that ended while they had this one."""
+    """Processes that died while scoring this request."""
 
 
 class ScorePool:
-    """Processes that build one scorer each; a list of what waits goes to whichever is free."""
+    """Processes that each build the scorer; a batch of waiting requests goes to whichever is free."""
 
     def __init__(self, part: PartSpec, workers: int, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._part = part
@@ -142,42 +143,42 @@ class ScorePool:
             await process.service.aclose()
 
     async def _serve(self, process: _ScoreProcess) -> None:
-        """One list after the other."""
+        """Score one batch after another."""
         while True:
-            while not (taken := self._take()):
+            while not (batch := self._take()):
                 self._news.clear()
                 await self._news.wait()
             try:
-                _deliver(taken, await process.score([waiting.request for waiting in taken]))
+                _deliver(batch, await process.score([waiting.request for waiting in batch]))
             except EndedError as error:
-                self._died(taken, how_it_ended(error.child.status or 0))
+                self._died(batch, how_it_ended(error.child.status or 0))
             except TimeoutError:
-                self._died(taken, "answered nothing and was killed")
+                self._died(batch, "answered nothing and was killed")
             except OSError as error:
-                self._died(taken, f"cannot be started: {error.strerror}")
+                self._died(batch, f"cannot be started: {error.strerror}")
             except Exception as error:  # no caller may wait for ever, whatever went wrong
-                for waiting in taken:
+                for waiting in batch:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(error)
 
     def _take(self) -> list[_Waiting]:
         """An even share of the queue; a sample that may have crashed a process goes alone."""
-        taken: list[_Waiting] = []
-        most = min(LONGEST_LIST, -(-len(self._waiting) // len(self.processes)))
-        while self._waiting and len(taken) < most:
-            if self._waiting[0].deaths and taken:
+        batch: list[_Waiting] = []
+        most = min(LARGEST_BATCH, -(-len(self._waiting) // len(self.processes)))
+        while self._waiting and len(batch) < most:
+            if self._waiting[0].deaths and batch:
                 break
             waiting = self._waiting.popleft()
             if not waiting.answer.done():
-                taken.append(waiting)
+                batch.append(waiting)
             if waiting.deaths:
                 break
-        return taken
+        return batch
 
-    def _died(self, taken: list[_Waiting], how: str) -> None:
+    def _died(self, batch: list[_Waiting], how: str) -> None:
         """The process's samples are scored again, one by one; the one that crashes every process fails."""
-        for waiting in reversed([each for each in taken if not each.answer.done()]):
-            if len(taken) == 1 and waiting.deaths >= MOST_DEATHS:
+        for waiting in reversed([each for each in batch if not each.answer.done()]):
+            if len(batch) == 1 and waiting.deaths >= MOST_DEATHS:
                 message = f"scoring this sample crashes the scoring process, which {how}"
                 failure = Failure(stage="scorer", part=self._part.key, kind="crashed", message=message)
                 waiting.answer.set_exception(FailureError(failure))
@@ -187,7 +188,7 @@ class ScorePool:
 
 
 class _ScoreProcess:
-    """A process that builds the scorer, and then takes one list after the other."""
+    """A process that builds the scorer, then scores one batch after another."""
 
     def __init__(self, part: PartSpec, limit_seconds: float) -> None:
         self._order = Order(part, limit_seconds)
@@ -209,8 +210,8 @@ class _ScoreProcess:
             raise CannotMoveError from error
 
 
-def _deliver(taken: list[_Waiting], answers: list[Answer]) -> None:
-    for waiting, answer in zip(taken, answers, strict=True):
+def _deliver(batch: list[_Waiting], answers: list[Answer]) -> None:
+    for waiting, answer in zip(batch, answers, strict=True):
         if waiting.answer.done():
             continue
         if answer.failure is not None:

@@ -1,4 +1,4 @@
-"""`recorded`: a score that another program gave, kept in the run that was made of its log."""
+"""`recorded`: a score that another program gave, kept in the run imported from its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scorer may offer for trying it without a model: a right answer, and what its judge may say."""
+"""How a scorer can be tried without a model: a right answer, and replies its judge may give."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class KnowsGold(Protocol):
 
 
 class Verdict(NamedTuple):
-    """What a judge may say, and the score values that it comes to."""
+    """A reply that a judge may give, and the score values it leads to."""
 
     says: Callable[[Request], str]
     gives: Mapping[str, Any] | None
-    """None for an answer that is not a verdict, and must fail."""
+    """None for a reply that is not a verdict, and must fail."""
 
 
 @runtime_checkable
 class Judged(Protocol):
-    """A scorer that asks another model."""
+    """A scorer that calls another model."""
 
     def verdicts(self) -> Sequence[Verdict]:
-        """What that may say: one verdict of each kind."""
+        """One verdict of each kind that the model may give."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A scorer of samples with targets and extras, for samples that are rows: templates say what of a row is which."""
+"""Runs a scorer of samples with targets and extras on rows: templates map columns to targets and extras."""
 
 from __future__ import annotations
 

@@ -114,12 +114,12 @@ class MultipleChoice:
     def _listed(self, row: dict[str, Any], sample: Sample) -> list[str]:
         text = self._choices.render(row, sample)
         try:
-            found = parse_list(text)
+            choices = parse_list(text)
         except ValueError as error:
             raise self._choices.failure(
                 "bad_input", f"expected a list of choices, got {text[:100]!r}", sample
             ) from error
-        return [str(choice) for choice in found]
+        return [str(choice) for choice in choices]
 
 
 def _validity(predicted: str, choices: list[str]) -> str:

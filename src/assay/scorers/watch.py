@@ -29,11 +29,11 @@ from assay.core.run import Stop
 LIMIT_SECONDS = 600.0
 """For the scorers of one attempt, unless set otherwise."""
 TICK_SECONDS, LONGEST_STEP_SECONDS = 0.25, 1.0
-"""How often to look, and what a look adds at most: a process that was stopped for an hour has not computed for one."""
+"""How often to look, and the most that one look adds: a process suspended for an hour has not computed for one."""
 GRACE_SECONDS = 1.0
-"""How long scoring may continue after the run was asked to stop; asked twice, not at all."""
+"""How long scoring may continue after a request to stop the run; after a second request it ends at once."""
 STUBBORN_SECONDS = 5.0
-"""Code that swallows every exception for this long ends with its process; asked twice, after a fifth of it."""
+"""Code that swallows every exception for this long ends its process; after a second stop request, a fifth of it."""
 
 
 class Watch:
@@ -104,10 +104,10 @@ class Watch:
             self._seconds = self._ending_seconds = self._stubborn_seconds = step = 0.0
         if scoring is not None:
             self._loop.call_soon_threadsafe(self._forget)
-        asked = self._stop_requests()
+        stop_requests = self._stop_requests()
         self._seconds += step
-        self._ending_seconds += step if asked else 0.0
-        if self._ending_seconds >= GRACE_SECONDS or (asked > 1 and self._ending_seconds):
+        self._ending_seconds += step if stop_requests else 0.0
+        if self._ending_seconds >= GRACE_SECONDS or (stop_requests > 1 and self._ending_seconds):
             return OutOfTimeError("interrupted", "cancelled: the run was asked to stop")
         if self._seconds >= self._limit:
             return OutOfTimeError("timeout", f"took more than {self._limit:g} s to score (--timeout)")

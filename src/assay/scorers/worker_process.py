@@ -1,8 +1,8 @@
-"""One process that scores: reads a scorer's description, then lists of samples with their traces; answers with scores.
+"""A scoring process: reads a scorer's description, then batches of samples with their traces; answers with scores.
 
     python -m assay.scorers.worker_process
 
-Every message is a line of JSON, a number and what it is about; nothing is unpickled. The process ends when its input
+Every message is a line of JSON: a number and a payload. Nothing is unpickled. The process ends when its input
 does, so it never outlives the process that started it.
 """
 
@@ -24,14 +24,14 @@ from assay.scorers.watch import Watch
 
 
 class ScoreRequest(Struct, frozen=True):
-    """What one scorer is to score."""
+    """A sample and the trace to score."""
 
     sample: Sample
     trace: Trace
 
 
 class Order(Struct, frozen=True):
-    """What the process is to build, and how long it may take for one score."""
+    """The scorer to build, and the time limit for one score."""
 
     part: PartSpec
     limit_seconds: float
@@ -63,7 +63,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
 
 
 def main() -> None:
-    # whatever a metric prints must not be mixed with the answers
+    # what a metric prints must not mix with the answers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     number, order = msgspec.json.decode(sys.stdin.buffer.readline(), type=tuple[int, Order])
@@ -75,13 +75,13 @@ def main() -> None:
     decode = msgspec.json.Decoder(tuple[int, list[ScoreRequest]]).decode
     with asyncio.Runner() as runner:
         for line in sys.stdin.buffer:
-            number, questions = decode(line)
-            _answer(answers, number, runner.run(_score(scorer, questions, order.limit_seconds)))
+            number, requests = decode(line)
+            _answer(answers, number, runner.run(_score(scorer, requests, order.limit_seconds)))
 
 
-async def _score(scorer: Scorer, questions: list[ScoreRequest], limit_seconds: float) -> list[Answer]:
+async def _score(scorer: Scorer, requests: list[ScoreRequest], limit_seconds: float) -> list[Answer]:
     with Watch(limit_seconds, scoring=_answer_to.__code__):
-        return [await _answer_to(scorer, question.sample, question.trace) for question in questions]
+        return [await _answer_to(scorer, request.sample, request.trace) for request in requests]
 
 
 async def _answer_to(scorer: Scorer, sample: Sample, trace: Trace) -> Answer:

@@ -1,7 +1,7 @@
-"""What an import makes: task files, and what it could not carry over. Nothing is dropped in silence.
+"""The result of an import: task files, and what could not be carried over. Nothing is dropped silently.
 
-An import that would ask or score otherwise than the program it comes from is refused, unless the caller takes what
-remains: that has another name, says at its head what is missing, and says so on every leaderboard.
+An import that would prompt or score differently from the original program is refused, unless the caller accepts a
+partial one: it has another name, lists what is missing at its head, and is marked on every leaderboard.
 """
 
 from __future__ import annotations
@@ -32,57 +32,57 @@ MAX_DATA_BYTES = 1 << 30
 
 
 class Imported(Struct, kw_only=True):
-    """Task name -> its rows, and one sentence per thing that is otherwise than in the file they come from."""
+    """Task name -> its rows, and one message for every difference from the original file."""
 
     tasks: dict[str, list[Row]] = field(default_factory=dict)
     losses: list[str] = field(default_factory=list)
     """Documents, prompts and scoring that could not be carried over: the tasks would measure something else."""
     left_behind: list[str] = field(default_factory=list)
-    """What has no part in the scores of these tasks: further metrics, tags."""
+    """What does not affect the scores of these tasks: further metrics, tags."""
     remarks: list[str] = field(default_factory=list)
     """What is carried over but means something slightly different here."""
 
-    def lose(self, what: Literal["documents", "prompt", "scoring"], sentence: str) -> None:
-        _once(self.losses, f"{what}: {sentence}")
+    def lose(self, category: Literal["documents", "prompt", "scoring"], message: str) -> None:
+        _once(self.losses, f"{category}: {message}")
 
-    def leave(self, sentence: str) -> None:
-        _once(self.left_behind, sentence)
+    def leave(self, message: str) -> None:
+        _once(self.left_behind, message)
 
-    def remark(self, sentence: str) -> None:
-        _once(self.remarks, sentence)
-
-
-def _once(sentences: list[str], sentence: str) -> None:
-    if sentence not in sentences:
-        sentences.append(sentence)
+    def remark(self, message: str) -> None:
+        _once(self.remarks, message)
 
 
-def write_imported(found: Imported, source: Path, out: Path, *, partial: bool = False) -> None:
-    """The task files, and `import.json` with where they come from and what is missing; all of it or nothing.
+def _once(messages: list[str], message: str) -> None:
+    if message not in messages:
+        messages.append(message)
 
-    With losses only what `partial` allows is written, under a name that ends in `-partial`.
+
+def write_imported(imported: Imported, source: Path, out: Path, *, partial: bool = False) -> None:
+    """Write the task files, and `import.json` with their source and what is missing; all of it or nothing.
+
+    With losses, nothing is written unless `partial` is set; the names of the tasks then end in `-partial`.
     """
-    if not any(found.tasks.values()):
-        missing = "; ".join([*found.losses, *found.left_behind])
+    if not any(imported.tasks.values()):
+        missing = "; ".join([*imported.losses, *imported.left_behind])
         raise UsageError(f"{source}: nothing in it could be carried over: {missing or 'empty'}")
-    if found.losses and not partial:
+    if imported.losses and not partial:
         raise UsageError(
-            f"{source}: nothing was written: the imported task would measure something else, for this could not be "
-            f"carried over:\n{_listed(found.losses)}\nAdd --partial to write what remains, named `…-partial` and "
-            "marked as such on every leaderboard"
+            f"{source}: nothing was written: the imported task would measure something else, because this could "
+            f"not be carried over:\n{_listed(imported.losses)}\nAdd --partial to write what remains, named `…-partial` "
+            "and marked as such on every leaderboard"
         )
-    tasks = {f"{name}-partial": rows for name, rows in found.tasks.items()} if found.losses else found.tasks
-    head = [f"# imported from {source.name}", *(f"{NOT_CARRIED_OVER}{one_line(loss)}" for loss in found.losses)]
+    tasks = {f"{name}-partial": rows for name, rows in imported.tasks.items()} if imported.losses else imported.tasks
+    head = [f"# imported from {source.name}", *(f"{NOT_CARRIED_OVER}{one_line(loss)}" for loss in imported.losses)]
     texts = {task: "\n".join([*head, *_lines(rows, source)]) + "\n" for task, rows in tasks.items() if rows}
     for task, text in texts.items():
         write_text(out / f"{task}.jsonl", text)
     record = {
         "source": source.name,
-        "partial": bool(found.losses),
+        "partial": bool(imported.losses),
         "tasks": {task: len(rows) for task, rows in tasks.items()},
-        "losses": found.losses,
-        "left_behind": found.left_behind,
-        "remarks": found.remarks,
+        "losses": imported.losses,
+        "left_behind": imported.left_behind,
+        "remarks": imported.remarks,
     }
     write_text(out / "import.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
@@ -103,7 +103,7 @@ def _lines(rows: list[Row], source: Path) -> list[str]:
             line = json.dumps(row, ensure_ascii=False)
             content = line.encode()
             check_line(Line(number, content, too_long=len(content) > MAX_LINE_BYTES))
-        except (TypeError, ValueError, RecursionError) as error:  # a day, say, which YAML has and JSON has not
+        except (TypeError, ValueError, RecursionError) as error:  # a date, for example, which YAML has and JSON has not
             raise UsageError(f"{source}: a value in it cannot be written as JSON: {error}") from error
         except LineError as error:
             raise UsageError(f"{source}: sample {row['id']}: {error.field}: {error.detail}") from error
@@ -112,7 +112,7 @@ def _lines(rows: list[Row], source: Path) -> list[str]:
 
 
 def inside(path: Path, named: Path) -> Path:
-    """A file that an imported file names: of its project or of the current one, for what it holds becomes a prompt."""
+    """A file named by an imported file; it must be in that project or the current one, since it becomes a prompt."""
     root, target = root_of(path), named.resolve()
     if not is_of_this_project(named) and (not target.is_relative_to(root) or is_hidden(target, root)):
         raise UsageError(f"{path}: names `{named}`, which lies outside its project ({root}); copy it there")
@@ -120,7 +120,7 @@ def inside(path: Path, named: Path) -> Path:
 
 
 def task_name(text: str) -> str:
-    """A name that is also a file's."""
+    """The text as a name that is also valid for a file."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in text).strip("-.") or "task"
 
 
@@ -131,12 +131,12 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         if path.suffix in (".csv", ".tsv"):
             return _table(text, "\t" if path.suffix == ".tsv" else ",")
         if path.suffix == ".json":
-            whole = json.loads(text)
-            if isinstance(whole, dict):
-                whole = next((value for value in whole.values() if isinstance(value, list)), [whole])
-            records = whole if isinstance(whole, list) else [whole]
+            content = json.loads(text)
+            if isinstance(content, dict):
+                content = next((value for value in content.values() if isinstance(value, list)), [content])
+            records = content if isinstance(content, list) else [content]
         else:
-            # not `splitlines`: a JSON text may hold U+2028 and other ends of lines that are none of a file's
+            # not `splitlines`: a JSON string may hold U+2028 and other characters that would split it
             records = [json.loads(line) for line in text.split("\n") if line.strip()]
     except csv.Error as error:
         raise UsageError(f"{path}: is not a table: {error}") from error
@@ -149,7 +149,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 
 def _table(text: str, delimiter: str) -> list[dict[str, Any]]:
-    """The rows by the names of the first one; a column of nothing but numbers holds numbers, as it does in pandas."""
+    """The rows, keyed by the header; a column that holds only numbers becomes numbers, as in pandas."""
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
     header, rows = rows[0] if rows else [], rows[1:]
     for number, row in enumerate(rows, 2):
@@ -181,7 +181,7 @@ def read_text(path: Path, most: int = MAX_YAML_BYTES) -> str:
 
 
 def shaped(value: Any, shape: Any, where: str) -> Any:
-    """A value as the record it should be; a `UsageError` says which field is something else."""
+    """The value converted to `shape`; a `UsageError` names the field that does not fit."""
     try:
         return msgspec.convert(value, shape)
     except (msgspec.ValidationError, RecursionError) as error:

@@ -1,7 +1,7 @@
 """lm-evaluation-harness task files: `generate_until` and `multiple_choice` tasks on local data files.
 
-Prompts are rendered here, once, so that the task folder holds exactly what will be asked. What is Python (`!function`)
-and what has no counterpart is a loss. Everything is read as that program reads it, version 0.4.13.
+Prompts are rendered here, once, so that the task folder holds exactly what is sent. Python (`!function`) and fields
+without a counterpart are losses. Everything is read as lm-evaluation-harness 0.4.13 reads it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WITHOUT_PART_IN_SCORES = {
     "unsafe_code",
 }  # fmt: skip
 _LOST = {"process_docs": "documents", "custom_dataset": "documents", "process_results": "scoring"}
-"""Everything else that has no counterpart changes the prompt, as far as anybody knows."""
+"""What a field without a counterpart affects; any other field is assumed to change the prompt."""
 
 MAX_INCLUDES = 20
 
@@ -52,7 +52,7 @@ class _Generation(Struct):
 
 
 class _Shape(Struct):
-    """The fields of a task whose shape is relied upon."""
+    """The fields of a task whose types are checked."""
 
     dataset_kwargs: dict[str, Any] | None = None
     test_split: str | None = None
@@ -83,8 +83,8 @@ def import_lm_eval(
 ) -> Imported:
     """The task of a YAML file.
 
-    `data` is its test file where the YAML names none, or a dataset on a hub; `shots_data` that of its few-shot
-    examples, and `shots` how many there are, where not as many as the task says.
+    `data` is the test file, needed where the YAML names no local one; `shots_data` is the file of the
+    few-shot examples, and `shots` replaces their number in the task.
     """
     config = _read(path)
     if "task" in config and isinstance(config["task"], list):
@@ -95,56 +95,56 @@ def import_lm_eval(
     kind = config.get("output_type", "generate_until")
     if kind not in ("generate_until", "multiple_choice"):
         raise UsageError(f"{path}: output_type `{kind}` cannot be carried over; generate_until and multiple_choice can")
-    found = Imported()
-    _note_what_is_not_read(config, found)
-    documents = documents_of(path, config, data, shots_data, found)
+    imported = Imported()
+    _note_unread_fields(config, imported)
+    documents = documents_of(path, config, data, shots_data, imported)
     fields = Fields(path, config)
     prompts = Prompts(fields, documents)
-    rows = (_choice_rows if kind == "multiple_choice" else _generation_rows)(fields, prompts, documents, found)
-    found.tasks[task_name(str(config.get("task", path.stem)))] = rows
-    return found
+    rows = (_choice_rows if kind == "multiple_choice" else _generation_rows)(fields, prompts, documents, imported)
+    imported.tasks[task_name(str(config.get("task", path.stem)))] = rows
+    return imported
 
 
-def _note_what_is_not_read(config: dict[str, Any], found: Imported) -> None:
+def _note_unread_fields(config: dict[str, Any], imported: Imported) -> None:
     for name, value in config.items():
-        if name in _READ or value is None:
+        if name in _READ or name in _WITHOUT_PART_IN_SCORES or value is None:
             continue
         if isinstance(value, Function):
             reason = f"{name}: !function {value}: Python of the task's own is not run"
         else:
             reason = f"{name}: a field without a counterpart here"
-        if name in _WITHOUT_PART_IN_SCORES:
-            continue
-        found.lose(_LOST.get(name, "prompt"), reason)  # type: ignore[arg-type]  # the values of _LOST are literals
+        imported.lose(_LOST.get(name, "prompt"), reason)  # type: ignore[arg-type]  # the values of _LOST are literals
     if isinstance(repeats := config.get("repeats"), int) and repeats > 1:
-        found.lose("scoring", f"repeats: there each question is asked {repeats} times; --repeat {repeats} asks so here")
+        imported.lose(
+            "scoring", f"repeats: there each question is asked {repeats} times; --repeat {repeats} asks so here"
+        )
 
 
-def _read(path: Path, above: int = 0) -> dict[str, Any]:
+def _read(path: Path, depth: int = 0) -> dict[str, Any]:
     config = load_yaml(read_text(path), str(path), _Loader)
     if not isinstance(config, dict):
         raise UsageError(f"{path}: is not a task: a mapping of fields is expected")
     config = {str(name): value for name, value in config.items()}
     if isinstance(include := config.pop("include", None), str):
-        if above == MAX_INCLUDES:
+        if depth == MAX_INCLUDES:
             raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
-        return {**_read(inside(path, path.parent / include), above + 1), **config}
+        return {**_read(inside(path, path.parent / include), depth + 1), **config}
     if include is not None:
-        return {**_included(path, shaped(include, list[str], f"{path}: include"), above), **config}
+        return {**_included(path, shaped(include, list[str], f"{path}: include"), depth), **config}
     return config
 
 
-def _included(path: Path, names: list[str], above: int) -> dict[str, Any]:
-    """What several files say; the last one that says something is right."""
-    # as deep as if they stood one above the other: files that include each other twice over are soon refused
-    above += len(names)
-    if above > MAX_INCLUDES:
+def _included(path: Path, names: list[str], depth: int) -> dict[str, Any]:
+    """The fields of several files; the last file that sets a field wins."""
+    # counted as if each included the next, so that files that include each other twice are soon refused
+    depth += len(names)
+    if depth > MAX_INCLUDES:
         raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
-    return dict(pair for name in names for pair in _read(inside(path, path.parent / name), above).items())
+    return dict(pair for name in names for pair in _read(inside(path, path.parent / name), depth).items())
 
 
-def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, found: Imported) -> list[Row]:
-    metric = choice_metric(fields.config, found)
+def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, imported: Imported) -> list[Row]:
+    metric = choice_metric(fields.config, imported)
     rows: list[Row] = []
     doubled = unanswerable = 0
     for number, doc in enumerate(documents.test):
@@ -165,15 +165,18 @@ def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, found: 
             }
         )
     if unanswerable:
-        found.lose("documents", f"doc_to_target is none of the choices in {unanswerable} of {len(documents.test)}")
+        imported.lose("documents", f"doc_to_target is none of the choices in {unanswerable} of {len(documents.test)}")
     if doubled:
-        found.remark(f"in {doubled} questions the right choice is there twice: here either is right, there only one")
+        imported.remark(
+            f"in {doubled} questions the right choice occurs twice: here both are right, in lm-evaluation-harness only "
+            "one"
+        )
     return rows
 
 
-def _generation_rows(fields: Fields, prompts: Prompts, documents: Documents, found: Imported) -> list[Row]:
-    generation = generation_of(fields.config, found)
-    comparison = comparison_of(fields.config, f"{fields.path}: ", found)
+def _generation_rows(fields: Fields, prompts: Prompts, documents: Documents, imported: Imported) -> list[Row]:
+    generation = generation_of(fields.config, imported)
+    comparison = comparison_of(fields.config, f"{fields.path}: ", imported)
     several = fields.has_several_targets(documents.test)
     return [
         {

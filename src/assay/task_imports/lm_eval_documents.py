@@ -1,4 +1,4 @@
-"""The documents of an lm-evaluation-harness task: those to ask about, and those to draw few-shot examples from."""
+"""The documents of an lm-evaluation-harness task: the test set, and the pool of few-shot examples."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _DATASET_KWARGS = {"data_files", "trust_remote_code"}
 
 
 class Documents(Struct, frozen=True, kw_only=True):
-    """What is asked about, and how few-shot examples are drawn."""
+    """The test set, and how few-shot examples are drawn."""
 
     test: list[Document]
     pool: list[Document]
     shots: int
     in_order: bool
-    """The first ones for every question; else a draw for each."""
+    """Every question gets the first ones; otherwise each gets its own draw."""
     from_test: bool
-    """Drawn from the documents that are asked about: no question is its own example."""
+    """The pool is the test set: no question is its own example."""
 
 
 def documents_of(
-    path: Path, config: dict[str, Any], data: Path | None, shots_data: Path | None, found: Imported
+    path: Path, config: dict[str, Any], data: Path | None, shots_data: Path | None, imported: Imported
 ) -> Documents:
-    """Read the local files of a task; what is not in one is a loss, or an error when it is the test set."""
+    """Read the local files of a task; other files are a loss, or an error when it is the test set."""
     kwargs = config.get("dataset_kwargs") or {}
-    by_split = _by_split(kwargs.get("data_files"), config)
+    by_split = _by_split(kwargs.get("data_files"))
     split = config.get("test_split") or config.get("validation_split") or "test"
     if data is None and (named := by_split.get(split) or by_split.get("test")):
         for name in kwargs.keys() - _DATASET_KWARGS:
-            found.lose("documents", f"dataset_kwargs.{name}: has no counterpart here")
+            imported.lose("documents", f"dataset_kwargs.{name}: has no counterpart here")
         test = _local(path, named)
     else:
         test = read_records(data) if data else None
@@ -45,7 +45,7 @@ def documents_of(
     count = int(config.get("num_fewshot") or 0)
     if count < 0:
         raise UsageError(f"{path}: num_fewshot must be 0 or more, got {count}")
-    pool, from_test = _pool(path, config, by_split, test, shots_data, found) if count else ([], False)
+    pool, from_test = _pool(path, config, by_split, test, shots_data, imported) if count else ([], False)
     return Documents(
         test=test,
         pool=pool,
@@ -55,8 +55,8 @@ def documents_of(
     )
 
 
-def _by_split(files: Any, config: dict[str, Any]) -> dict[str, Any]:
-    """Split -> its files. Files without the name of a split are all there is."""
+def _by_split(files: Any) -> dict[str, Any]:
+    """Split -> its files. Files without a split are the test set."""
     if isinstance(files, dict):
         return {str(split): named for split, named in files.items()}
     return {"test": files} if files else {}
@@ -68,37 +68,37 @@ def _pool(
     by_split: dict[str, Any],
     test: list[Document],
     shots_data: Path | None,
-    found: Imported,
+    imported: Imported,
 ) -> tuple[list[Document], bool]:
     """Where few-shot examples come from: the split of that name, a list in the file, else the training, validation or
     test split, in this order."""
     settings = config.get("fewshot_config") or {}
-    if lost := _unreadable(settings):
-        found.lose("prompt", f"fewshot_config.{lost}")
+    if problem := _unreadable(settings):
+        imported.lose("prompt", f"fewshot_config.{problem}")
         return [], False
-    tested = config.get("test_split")
+    test_split = config.get("test_split")
     split = settings.get("split") or config.get("fewshot_split")
     samples = settings.get("samples") if split is None else None
     if shots_data is not None:
-        if samples is not None:  # lm_eval shows its own whatever splits there are
+        if samples is not None:  # lm_eval uses these whatever splits there are
             raise UsageError(
                 f"{path}: has few-shot examples of its own (fewshot_config.samples): leave --fewshot-data out"
             )
-        return read_records(shots_data), split == tested
+        return read_records(shots_data), split == test_split
     if samples is not None:
-        return shaped(samples, list[Document], f"{path}: fewshot_config.samples"), tested is None
-    drawn = split or config.get("training_split") or config.get("validation_split") or tested
-    if drawn == (tested or config.get("validation_split")):
-        return test, split == tested
-    pool = _local(path, by_split.get(str(drawn)))
+        return shaped(samples, list[Document], f"{path}: fewshot_config.samples"), test_split is None
+    pool_split = split or config.get("training_split") or config.get("validation_split") or test_split
+    if pool_split == (test_split or config.get("validation_split")):
+        return test, split == test_split
+    pool = _local(path, by_split.get(str(pool_split)))
     if pool is None:
-        shots = f"{config.get('num_fewshot')} few-shot examples out of the split `{drawn}`"
-        found.lose("prompt", f"{shots}; give its file with --fewshot-data FILE")
-    return pool or [], split == tested
+        shots = f"{config.get('num_fewshot')} few-shot examples out of the split `{pool_split}`"
+        imported.lose("prompt", f"{shots}; give its file with --fewshot-data FILE")
+    return pool or [], split == test_split
 
 
 def _unreadable(settings: dict[str, Any]) -> str | None:
-    """What says where few-shot examples come from and cannot be read."""
+    """The first few-shot setting that cannot be carried over."""
     if (sampler := settings.get("sampler", "default")) not in ("default", "first_n"):
         return f"sampler: {sampler}: has no counterpart here"
     for name in ("process_docs", "samples"):
@@ -119,4 +119,4 @@ def _file(path: Path, name: str) -> Path:
     for place in (path.parent / name, Path(name)):
         if place.is_file():
             return inside(path, place)
-    raise UsageError(f"{path}: its data file {name} is not there")
+    raise UsageError(f"{path}: its data file {name} does not exist")

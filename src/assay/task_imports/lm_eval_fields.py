@@ -15,33 +15,33 @@ Document = dict[str, Any]
 
 
 class Function(str):
-    """A `!function module.name`: Python of the task's own, which is not run here."""
+    """A `!function module.name`: the task's own Python, which is not run here."""
 
     __slots__ = ()
 
 
 class Fields:
-    """What each field gives for a document, as that program reads it."""
+    """The value of each field for a document, as lm-evaluation-harness reads it."""
 
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
         self.path = path
         self.config = config
         self.target_delimiter = str(config.get("target_delimiter", " "))
 
-    def text(self, doc: Document, given: Any = None) -> str:
-        text = self._value("doc_to_text", doc, given)
-        if not isinstance(text, str) or (text.isdigit() and self._has_choices() and not self._is_column(doc, given)):
+    def text(self, doc: Document, override: Any = None) -> str:
+        text = self._value("doc_to_text", doc, override)
+        if not isinstance(text, str) or (text.isdigit() and self._has_choices() and not self._is_column(doc, override)):
             raise UsageError(
                 f"{self.path}: doc_to_text gives {text!r}, the place of a choice: tasks with several inputs cannot be "
                 "carried over"
             )
         return text
 
-    def target(self, doc: Document, given: Any = None) -> Any:
+    def target(self, doc: Document, override: Any = None) -> Any:
         """A text, a place among the choices, or a list of either."""
-        wanted = self.config.get("doc_to_target") if given is None else given
-        target = self._value("doc_to_target", doc, given)
-        if not isinstance(wanted, str) or wanted in doc or not isinstance(target, str):
+        setting = self.config.get("doc_to_target") if override is None else override
+        target = self._value("doc_to_target", doc, override)
+        if not isinstance(setting, str) or setting in doc or not isinstance(target, str):
             return target
         if target.isdigit() and self._has_choices():
             return int(target)
@@ -50,15 +50,15 @@ class Fields:
             return target if value is None else value
         return target
 
-    def choices(self, doc: Document, given: Any = None) -> list[str]:
-        wanted = self.config.get("doc_to_choice") if given is None else given
-        choices = list(wanted.values()) if isinstance(wanted, dict) else self._value("doc_to_choice", doc, given)
-        if isinstance(choices, str) and wanted not in doc:
+    def choices(self, doc: Document, override: Any = None) -> list[str]:
+        setting = self.config.get("doc_to_choice") if override is None else override
+        choices = list(setting.values()) if isinstance(setting, dict) else self._value("doc_to_choice", doc, override)
+        if isinstance(choices, str) and setting not in doc:
             choices = _literal(choices)
         if not isinstance(choices, list) or len(choices) < 2:
             raise UsageError(f"{self.path}: doc_to_choice gives no list of choices{self._hint()}")
         for choice in choices:
-            if not isinstance(choice, str):  # `no` and `1` of a YAML file, which that program does not take either
+            if not isinstance(choice, str):  # `no` and `1` in YAML, which lm-evaluation-harness rejects too
                 raise UsageError(
                     f"{self.path}: doc_to_choice gives {choice!r}, which is not a text; write it in quotes"
                 )
@@ -71,11 +71,11 @@ class Fields:
         return [place for place in places if place is not None] if None not in places else []
 
     def has_several_targets(self, documents: list[Document]) -> bool:
-        """Whether the first document has a list of targets: then every one has."""
+        """Whether the first document has a list of targets: then all are taken to have one."""
         return bool(documents) and isinstance(self.target(documents[0]), list)
 
     def texts(self, doc: Document, *, several: bool) -> list[str]:
-        """The right answers of a task that is written out."""
+        """The right answers of a generation task."""
         target = self.target(doc)
         if self._has_choices():
             choices = self.choices(doc)
@@ -87,64 +87,66 @@ class Fields:
             return [str(each) for each in target]
         return [str(target)]
 
-    def answer(self, doc: Document, target_given: Any, choices_given: Any) -> str:
-        """What a few-shot example shows as its answer."""
-        target = self.target(doc, target_given)
-        if isinstance(target, int) and (choices_given is not None or self._has_choices()):
-            choices = self.choices(doc, choices_given)
+    def answer(self, doc: Document, target_override: Any, choices_override: Any) -> str:
+        """The answer of a few-shot example."""
+        target = self.target(doc, target_override)
+        if isinstance(target, int) and (choices_override is not None or self._has_choices()):
+            choices = self.choices(doc, choices_override)
             if not -len(choices) <= target < len(choices):
                 raise UsageError(f"{self.path}: doc_to_target gives {target}, none of the {len(choices)} choices")
             return choices[target]
         return str(target[0] if isinstance(target, list) and target else target)
 
-    def resolved(self, field: str, given: Any, doc: Document) -> str:
+    def resolved(self, field: str, setting: Any, doc: Document) -> str:
         """A column's name or a template; "" where there is neither."""
-        if given is None or given == "":
+        if setting is None or setting == "":
             return ""
-        return str(self._value(field, doc, given))
+        return str(self._value(field, doc, setting))
 
     def _has_choices(self) -> bool:
         return self.config.get("doc_to_choice") is not None
 
-    def _is_column(self, doc: Document, given: Any) -> bool:
-        return (self.config.get("doc_to_text") if given is None else given) in doc
+    def _is_column(self, doc: Document, override: Any) -> bool:
+        return (self.config.get("doc_to_text") if override is None else override) in doc
 
     @staticmethod
     def _place(target: Any, choices: list[str]) -> int | None:
-        """A number is a place, a text is a choice's: never the other way round."""
+        """The index of the right choice: a number is an index, a text is a choice."""
         if isinstance(target, int):
             return int(target) if 0 <= target < len(choices) else None
         return choices.index(target) if target in choices else None
 
-    def _value(self, field: str, doc: Document, given: Any) -> Any:
+    def _value(self, field: str, doc: Document, override: Any) -> Any:
         """A field is a column's name, a template, or a value."""
-        wanted = self.config.get(field) if given is None else given
-        if isinstance(wanted, Function):
-            raise UsageError(f"{self.path}: {field} is Python (`!function {wanted}`), which an import does not run")
-        if wanted is None:
+        setting = self.config.get(field) if override is None else override
+        if isinstance(setting, Function):
+            raise UsageError(f"{self.path}: {field} is Python (`!function {setting}`), which an import does not run")
+        if setting is None:
             raise UsageError(f"{self.path}: {field} is missing")
-        if not isinstance(wanted, str):
-            return wanted
-        if wanted in doc:
-            return doc[wanted]
+        if not isinstance(setting, str):
+            return setting
+        if setting in doc:
+            return doc[setting]
         try:
-            # Jinja drops one line break at the end of a template, that program keeps it
-            return Template(wanted + "\n", where=f"{self.path}: a template").render(doc)
+            # Jinja drops one line break at the end of a template, lm-evaluation-harness keeps it
+            return Template(setting + "\n", where=f"{self.path}: a template").render(doc)
         except RenderError as error:
-            message = f"{self.path}: the template {wanted!r} does not fit the data: {error}{self._hint()}"
+            message = f"{self.path}: the template {setting!r} does not fit the data: {error}{self._hint()}"
             raise UsageError(message) from error
 
     def _hint(self) -> str:
-        """Columns that are missing may be made by Python of the task's own."""
-        made = self.config.get("process_docs")
-        return f"; process_docs (`!function {made}`), which is not run, may make it" if made is not None else ""
+        """Missing columns may be made by the task's own Python."""
+        process_docs = self.config.get("process_docs")
+        if process_docs is None:
+            return ""
+        return f"; process_docs (`!function {process_docs}`), which is not run, may make it"
 
 
 def _literal(text: str) -> Any:
-    """The value of a Python literal; None when the text is none."""
+    """The value of a Python literal; None when the text is not one."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a backslash that escapes nothing is kept, as there
+            warnings.simplefilter("ignore")  # an invalid escape is kept, as in lm-evaluation-harness
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""The prompts of an lm-evaluation-harness task: description, few-shot examples, the question, and a begun answer."""
+"""The prompts of an lm-evaluation-harness task: description, few-shot examples, question and answer prefix."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from assay.task_imports.lm_eval_documents import Documents
 from assay.task_imports.lm_eval_fields import Document, Fields
 
 SEED = 1234
-"""That program's default seed for drawing few-shot examples."""
+"""The default seed of lm-evaluation-harness for drawing few-shot examples."""
 
 
 class Prompts:
-    """One prompt per document, in the order of the documents: the draws follow one another."""
+    """One prompt per document; call it in their order, since all draws share one random generator."""
 
     def __init__(self, fields: Fields, documents: Documents) -> None:
         self._fields = fields
@@ -32,9 +32,9 @@ class Prompts:
     def of(self, doc: Document) -> str:
         description = self._fields.resolved("description", self._config.get("description"), doc)
         question = self._fields.text(doc)
-        begun = self._fields.resolved("gen_prefix", self._config.get("gen_prefix"), doc)
-        delimiter = self._fields.target_delimiter if begun and _touch(question, begun) else ""
-        return description + "".join(map(self._example, self._drawn(doc))) + question + delimiter + begun
+        prefix = self._fields.resolved("gen_prefix", self._config.get("gen_prefix"), doc)
+        delimiter = self._fields.target_delimiter if prefix and _touch(question, prefix) else ""
+        return description + "".join(map(self._example, self._drawn(doc))) + question + delimiter + prefix
 
     def _drawn(self, doc: Document) -> list[Document]:
         documents, count = self._documents, self._documents.shots
@@ -46,20 +46,20 @@ class Prompts:
         if not documents.from_test:
             return self._random.sample(documents.pool, count)
         drawn = [each for each in self._random.sample(documents.pool, count + 1) if each != doc][:count]
-        if len(drawn) < count:  # the question is there more than once
+        if len(drawn) < count:  # the question occurs more than once
             drawn = self._random.sample([each for each in documents.pool if each != doc], count)
         return drawn
 
     def _example(self, doc: Document) -> str:
         question = self._fields.text(doc, self._shots.get("doc_to_text"))
         answer = self._fields.answer(doc, self._shots.get("doc_to_target"), self._shots.get("doc_to_choice"))
-        begun = self._fields.resolved("gen_prefix", self._setting("gen_prefix", None), doc)
+        prefix = self._fields.resolved("gen_prefix", self._setting("gen_prefix", None), doc)
         delimiter = str(self._setting("target_delimiter", " "))
         if answer == "":
-            return question + (delimiter if begun and _touch(question, begun) else "") + begun
-        if begun:
-            question += delimiter if _touch(question, begun) else ""
-            return question + begun + (" " if _touch(begun, answer) else "") + answer + self._between()
+            return question + (delimiter if prefix and _touch(question, prefix) else "") + prefix
+        if prefix:
+            question += delimiter if _touch(question, prefix) else ""
+            return question + prefix + (" " if _touch(prefix, answer) else "") + answer + self._between()
         return question + delimiter + answer + self._between()
 
     def _between(self) -> str:
@@ -72,5 +72,5 @@ class Prompts:
 
 
 def _touch(before: str, after: str) -> bool:
-    """Whether two texts would run into one another."""
+    """Whether two texts would join without whitespace."""
     return before != "" and not (before[-1].isspace() or after[0].isspace())

@@ -15,34 +15,34 @@ CHOICE_METRICS = {
 }
 DEFAULT_MAX_TOKENS = 256
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""Names of the limit; the first one that is there counts."""
+"""Names of the limit; the first one present is used."""
 _ABOUT_A_METRIC = ("metric", "aggregation", "higher_is_better", "hf_evaluate")
 _COMPARISON_FLAGS = ("ignore_case", "ignore_punctuation", "ignore_numbers", "regexes_to_ignore")
 
 
-def choice_metric(config: dict[str, Any], found: Imported) -> str:
-    """The first metric that is known here; further ones have no part in the score."""
+def choice_metric(config: dict[str, Any], imported: Imported) -> str:
+    """The first supported metric; further ones do not affect the score."""
     metrics = config.get("metric_list") or [{"metric": "acc"}]
     known = [each for each in metrics if each.get("metric") in CHOICE_METRICS]
     headline = known[0] if known else {"metric": "acc"}
     if not known or metrics[0] is not headline:
-        found.lose("scoring", f"metric {metrics[0].get('metric')}: has no counterpart for multiple choice")
-    for other in metrics:
-        if other is not headline and other.get("metric") != metrics[0].get("metric"):
-            found.leave(f"metric {other.get('metric')}: a task file has one metric; the first is kept")
-    _check_aggregation(headline, found)
+        imported.lose("scoring", f"metric {metrics[0].get('metric')}: has no counterpart for multiple choice")
+    for metric in metrics:
+        if metric is not headline and metric.get("metric") != metrics[0].get("metric"):
+            imported.leave(f"metric {metric.get('metric')}: a task file has one metric; the first is kept")
+    _check_aggregation(headline, imported)
     return CHOICE_METRICS[str(headline["metric"])]
 
 
-def generation_of(config: dict[str, Any], found: Imported) -> dict[str, Any]:
-    """How long and wild an answer may be, and what ends it."""
-    given = dict(config.get("generation_kwargs") or {})
-    until = given.pop("until", [str(config.get("fewshot_delimiter", "\n\n"))])
-    limits = [given.pop(name, None) for name in _LIMITS]
+def generation_of(config: dict[str, Any], imported: Imported) -> dict[str, Any]:
+    """The token limit, temperature and stop sequences."""
+    kwargs = dict(config.get("generation_kwargs") or {})
+    until = kwargs.pop("until", [str(config.get("fewshot_delimiter", "\n\n"))])
+    limits = [kwargs.pop(name, None) for name in _LIMITS]
     limit = next((each for each in limits if each is not None), DEFAULT_MAX_TOKENS)
-    sampled, temperature = given.pop("do_sample", None), float(given.pop("temperature", None) or 0.0)
-    for name in given:
-        found.lose("prompt", f"generation_kwargs.{name}: has no counterpart here")
+    sampled, temperature = kwargs.pop("do_sample", None), float(kwargs.pop("temperature", None) or 0.0)
+    for name in kwargs:
+        imported.lose("prompt", f"generation_kwargs.{name}: has no counterpart here")
     return {
         "stop": [] if until is None else [until] if isinstance(until, str) else list(until),
         "max_tokens": int(limit),
@@ -50,35 +50,35 @@ def generation_of(config: dict[str, Any], found: Imported) -> dict[str, Any]:
     }
 
 
-def comparison_of(config: dict[str, Any], where: str, found: Imported) -> dict[str, Any]:
+def comparison_of(config: dict[str, Any], where: str, imported: Imported) -> dict[str, Any]:
     """How an answer is read out and compared: the first filter pipeline, the first metric."""
     pipelines = config.get("filter_list") or []
     for extra in pipelines[1:]:
-        found.leave(f"filter {extra.get('name')}: a task reads answers out in one way; the first is kept")
+        imported.leave(f"filter {extra.get('name')}: a task reads answers out in one way; the first is kept")
     first = pipelines[0].get("filter") or [] if pipelines else []
-    steps = [made for step in first for made in _step(step, where, found)]
+    steps = [made for step in first for made in _step(step, where, imported)]
     metrics = config.get("metric_list") or [{"metric": "exact_match"}]
     headline = metrics[0]
     if headline.get("metric") != "exact_match":
-        found.lose("scoring", f"metric {headline.get('metric')}: scored by exact_match instead")
-    for other in metrics[1:]:
-        found.leave(f"metric {other.get('metric')}: a task file has one metric; the first is kept")
-    _check_aggregation(headline, found)
+        imported.lose("scoring", f"metric {headline.get('metric')}: scored by exact_match instead")
+    for metric in metrics[1:]:
+        imported.leave(f"metric {metric.get('metric')}: a task file has one metric; the first is kept")
+    _check_aggregation(headline, imported)
     for name in headline.keys() - {*_ABOUT_A_METRIC, *_COMPARISON_FLAGS}:
-        found.lose("scoring", f"metric {headline.get('metric')}: {name}: has no counterpart here")
+        imported.lose("scoring", f"metric {headline.get('metric')}: {name}: has no counterpart here")
     return {"steps": steps, **{name: headline[name] for name in _COMPARISON_FLAGS if headline.get(name)}}
 
 
-def _check_aggregation(metric: dict[str, Any], found: Imported) -> None:
+def _check_aggregation(metric: dict[str, Any], imported: Imported) -> None:
     if (aggregation := metric.get("aggregation", "mean")) != "mean":
         name = f"!function {aggregation}" if isinstance(aggregation, Function) else aggregation
-        found.lose("scoring", f"metric {metric.get('metric')}: aggregation {name}: the mean is taken instead")
+        imported.lose("scoring", f"metric {metric.get('metric')}: aggregation {name}: the mean is taken instead")
 
 
-def _step(step: dict[str, Any], where: str, found: Imported) -> list[dict[str, Any]]:
+def _step(step: dict[str, Any], where: str, imported: Imported) -> list[dict[str, Any]]:
     function = step.get("function")
     if function in _STEPS:
-        return [{"do": made} for made in _STEPS[function]]
+        return [{"do": action} for action in _STEPS[function]]
     if function == "regex":
         return [
             {
@@ -88,7 +88,7 @@ def _step(step: dict[str, Any], where: str, found: Imported) -> list[dict[str, A
                 "fallback": step.get("fallback", "[invalid]"),
             }
         ]
-    found.lose("scoring", f"filter function {function}: has no counterpart here")
+    imported.lose("scoring", f"filter function {function}: has no counterpart here")
     return []
 
 

@@ -140,7 +140,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"type": "rouge_l", **GOLD, "metrics": [{"type": "mean", "field": "rouge"}]}, "gives no value `rouge`"),
     ({"type": "metric", "metric": "exact_mach", **GOLD}, "unknown metric `exact_mach`. Did you mean `exact_match`?"),
     ({"type": "not_contains_any", "value": []}, "value: the list is empty: no text is looked for"),
-    ({"type": "json_schema", "value": "an object"}, "a schema is an object, not str"),
+    ({"type": "json_schema", "value": "an object"}, "a schema that is not an object but str"),
     (
         {**LABELER, "metrics": [{"type": "frequency", "field": "label", "label": "refussal"}]},
         "metrics[0].label: `refussal` is not among `valid_labels`. Did you mean `refusal`?",
