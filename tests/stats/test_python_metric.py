@@ -15,27 +15,27 @@ from assay.stats.score_table import ScoreTable
 MEAN = "def compute_metrics(scores):\n    return {'mine': sum(s.values['x'] for s in scores) / len(scores)}\n"
 
 
-def found_for(source: str, values: list[float], clusters: list[Any] | None = None) -> dict[str, Any]:
+def output_of(source: str, values: list[float], clusters: list[Any] | None = None) -> dict[str, Any]:
     scores = [{"values": {"x": value}, "metadata": {}} for value in values]
     return asyncio.run(compute_metrics(source, scores, part="mine", clusters=clusters))
 
 
 def test_the_interval_of_a_mean_is_about_the_one_in_closed_form() -> None:
     values = [(n * 37 % 100) / 100 for n in range(80)]
-    found = found_for(MEAN, values)
-    assert len(found["draws"]["mine"]) == RESAMPLES
-    [summary] = python_metric(ScoreTable(), compute_metrics_snippet=MEAN, found=found)
+    output = output_of(MEAN, values)
+    assert len(output["draws"]["mine"]) == RESAMPLES
+    [summary] = python_metric(ScoreTable(), compute_metrics_snippet=MEAN, output=output)
     exact = mean_interval(values)
     assert summary.signature == f"python|bootstrap|n={RESAMPLES}|seed=0|level=0.95"
     assert summary.low == pytest.approx(exact.low, abs=0.02)
     assert summary.high == pytest.approx(exact.high, abs=0.02)
-    assert found_for(MEAN, values) == found
+    assert output_of(MEAN, values) == output
 
 
 def test_clusters_are_drawn_whole() -> None:
     values = [float(n // 10 % 2) for n in range(80)]
     alone, clustered = (
-        python_metric(ScoreTable(), compute_metrics_snippet=MEAN, found=found_for(MEAN, values, clusters))[0]
+        python_metric(ScoreTable(), compute_metrics_snippet=MEAN, output=output_of(MEAN, values, clusters))[0]
         for clusters in (None, [n // 10 for n in range(80)])
     )
     widths = [(each.high or 0.0) - (each.low or 0.0) for each in (alone, clustered)]
@@ -49,14 +49,14 @@ def test_a_number_that_most_resamples_lack_has_no_interval() -> None:
         "        raise ValueError('a class is missing')\n"
         "    return {'mine': 1.0}\n"
     )
-    found = found_for(source, [float(n) for n in range(12)])
-    [summary] = python_metric(ScoreTable(), compute_metrics_snippet=source, found=found)
+    output = output_of(source, [float(n) for n in range(12)])
+    [summary] = python_metric(ScoreTable(), compute_metrics_snippet=source, output=output)
     assert (summary.value, summary.low) == (1.0, None)
     assert "undefined" in str((summary.details or {})["no_interval"])
 
 
 def test_a_mistake_is_told_and_has_no_value() -> None:
-    found = found_for("def compute_metrics(scores):\n    return 3\n", [1.0, 2.0])
-    [summary] = python_metric(ScoreTable(), compute_metrics_snippet="", found=found)
+    output = output_of("def compute_metrics(scores):\n    return 3\n", [1.0, 2.0])
+    [summary] = python_metric(ScoreTable(), compute_metrics_snippet="", output=output)
     assert summary.value is None
     assert "must return a mapping" in (summary.reason or "")

@@ -114,7 +114,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         options.tasks or ["starter"],
         config,
         models=models_by_key(options.model_for),
-        asked=options.model,
+        measured=options.model,
         dataset=options.dataset_key,
         allow_outside=options.allow_outside,
         generative=options.generative,

@@ -229,8 +229,8 @@ def wrap_alone(
 ) -> Model:
     """Wrap a model for use outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
 
-    `say` is called when a server is down; nothing waits for it once `stop` was asked. Closing the wrapped model closes
-    everything.
+    `say` is called when a server is down; nothing waits for the server after a `stop`. Closing the wrapped model
+    closes everything.
     """
     config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience_seconds)
     pool = ModelPool(config)

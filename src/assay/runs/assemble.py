@@ -124,17 +124,17 @@ async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -
     script.answer = Completion(text="‹the model's answer›")
     previews: list[Preview] = []
     for sample in samples:
-        script.asked = []
+        script.requests = []
         try:
             if isinstance(solver, Previewable):
                 previews.append((sample, [solver.request(sample)]))
                 continue
             await solver(sample, script.measured)
         except FailureError as error:
-            if not script.asked:
+            if not script.requests:
                 previews.append((sample, error))
                 continue
-        previews.append((sample, script.asked))
+        previews.append((sample, script.requests))
     return previews
 
 

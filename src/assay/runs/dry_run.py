@@ -108,9 +108,9 @@ async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
         currency=quote.currency if quote is not None else "USD",
         exact=len(task.dataset) <= TRIED,
         judges=[
-            _judge(judge.name, (judge.requests - asked) * scale, (judge.tokens_in - tokens) * scale, quotes)
-            for judge, (asked, tokens) in zip(judges, before, strict=True)
-            if judge.requests > asked
+            _judge(judge.name, (judge.requests - earlier) * scale, (judge.tokens_in - tokens) * scale, quotes)
+            for judge, (earlier, tokens) in zip(judges, before, strict=True)
+            if judge.requests > earlier
         ],
         not_rendered=len(faults),
         first_fault=next(iter(faults.values()), None),

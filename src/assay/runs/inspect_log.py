@@ -116,18 +116,18 @@ def _convert(path: Path, sha256: str, folder: Path) -> None:
 
 def _records(path: Path, task: str, header: LogHeader, samples: dict[str, tuple[int, Sample]]) -> Iterator[Record]:
     for sample in log_samples(path):
-        index, asked = samples[str(sample.id)]
-        yield record_of(task, header.eval.model, sample, asked, index)
+        index, dataset_sample = samples[str(sample.id)]
+        yield record_of(task, header.eval.model, sample, dataset_sample, index)
 
 
 def _definition(
     path: Path, name: str, header: LogHeader, dataset: DatasetSpec, columns: dict[str, dict[str, None]]
 ) -> TaskDefinition:
-    """The task: a mean for every value of every scorer, the one that heads Inspect's own results first."""
+    """The task: a mean for every value of every scorer, the headline of Inspect's own results first."""
     headline = (header.results.headline if header.results else None) or {}
     first = headline.get("scorer"), headline.get("score")
     values = [
-        (scorer, value) for scorer, found in columns.items() for value in found if (value != "value" or len(found) == 1)
+        (scorer, value) for scorer, names in columns.items() for value in names if (value != "value" or len(names) == 1)
     ]
     values.sort(key=lambda each: (each[0] != first[0], each[1] not in ("score", first[1])))
     means = [(scorer, value, scorer if value == "score" else f"{scorer}/{value}") for scorer, value in values]
@@ -148,7 +148,7 @@ def _definition(
 
 
 def _kept(header: LogHeader) -> dict[str, Any]:
-    """What else the log holds: how the task was asked, and Inspect's own results."""
+    """What else the log holds: the task's solvers and arguments, and Inspect's own results."""
     results = [
         {"name": each.name, "reducer": each.reducer, "metric": name, "value": metric.get("value")}
         for each in (header.results.scores if header.results else ())

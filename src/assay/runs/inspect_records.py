@@ -1,4 +1,4 @@
-"""One sample of a log of Inspect as the record of an attempt: what was said, what it used, what broke, the scores."""
+"""One sample of an Inspect log as the record of an attempt: conversation, usage, failure, scores."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from assay.datasets.traces import conversation_columns
 from assay.tracebacks import LONGEST_TRACEBACK, without_keys
 
 MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect's metrics count a score as that is a word: correct, incorrect, partial, no answer."""
+"""The numbers that Inspect's metrics use for scores that are words: correct, incorrect, partial, no answer."""
 _TIME_LIMITS = ("time", "working")
 _FINISHED = {"max_tokens": "length", "model_length": "length"}
 
 
-def record_of(task: str, model: str, sample: LogSample, asked: Sample, index: int) -> Record:
-    """The attempt at `asked` that the log calls an epoch. What ended in an error or at a limit has no score."""
+def record_of(task: str, model: str, sample: LogSample, dataset_sample: Sample, index: int) -> Record:
+    """An epoch of the log as an attempt at `dataset_sample`. One that ended in an error or at a limit has no score."""
     failure = failure_of(sample)
     trace = _trace(sample, model)
     scores = tuple(score_of(name, each, sample) for name, each in (sample.scores or {}).items())
     return Record(
-        key=attempt_key(task, asked, sample.epoch),
+        key=attempt_key(task, dataset_sample, sample.epoch),
         task=task,
-        sample_id=asked.id,
+        sample_id=dataset_sample.id,
         index=index,
         attempt=sample.epoch,
-        targets=asked.targets,
-        metadata=asked.slices(),
+        targets=dataset_sample.targets,
+        metadata=dataset_sample.slices(),
         trace=trace,
-        asked=asked.prompt if trace is None and asked.prompt else None,
+        asked=dataset_sample.prompt if trace is None and dataset_sample.prompt else None,
         scores=scores if failure is None else (),
         failures=() if failure is None else (failure,),
         seconds=sample.working_time if sample.working_time is not None else sample.total_time or 0.0,

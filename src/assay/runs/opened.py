@@ -45,8 +45,8 @@ def open_run(folder: Path | str, *, level: float | None = None, by: str | Sequen
     """A run folder, finished or not, also while it is being written: read, never executed or changed. A log of Inspect
     (`.eval`, `.json`) becomes a run folder first, in `.assay/inspect`.
 
-    `level` is the confidence level of the intervals and `by` the metadata keys to slice by, when they are not to be
-    those that the run was asked for with. Attempts are read from the journal when they are asked for.
+    `level` is the confidence level of the intervals and `by` the metadata keys to slice by; both default to those of
+    the run. Attempts are read from the journal when they are needed.
 
     >>> made = evaluate_tasks("starter", "toy", limit=2, folder="runs/toy")
     >>> run = open_run("runs/toy")

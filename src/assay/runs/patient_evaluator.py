@@ -32,7 +32,7 @@ class PatientEvaluator:
     ) -> None:
         self.name = evaluator.name
         self.made = 0
-        """How often the evaluator was asked, with every retry."""
+        """How often the evaluator was called, including retries."""
         self._evaluator = evaluator
         self._waiting = None
         if isinstance(evaluator, HttpEvaluator):

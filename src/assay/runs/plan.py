@@ -150,7 +150,7 @@ def read_tasks(
     config: RunConfig,
     *,
     models: Mapping[str, str] | None = None,
-    asked: Sequence[object] | None = None,
+    measured: Sequence[object] | None = None,
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
@@ -160,10 +160,10 @@ def read_tasks(
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
-    `models` gives the model behind a key of declarative tasks, `asked` are the models that are measured, `dataset` is
-    what a dataset task is about; `generative` lets the model write the letter where a task asks for likelihoods;
-    `may_ask` is whether models may be asked already, to write datasets; `lm_eval` sets up tasks of lm_eval, `registry`
-    is the folder of OpenAI's evals.
+    `models` maps keys of declarative tasks to models, `measured` are the models to measure, `dataset` is the subject of
+    a dataset task; `generative` lets the model write the letter where a task needs likelihoods; `may_ask` is whether
+    models may already be called, to write datasets; `lm_eval` sets up tasks of lm_eval, `registry` is the folder of
+    OpenAI's evals.
     """
     if config.system and any(source.startswith(LM_EVAL) for source in sources):
         lm_eval = _with_system(lm_eval, config.system)
@@ -173,7 +173,7 @@ def read_tasks(
         config=config.task_config,
         trust=config.trust,
         models=dict(models or {}),
-        asked=[name for name in asked or () if isinstance(name, str)],
+        measured=[name for name in measured or () if isinstance(name, str)],
         dataset=dataset,
         allow_outside=allow_outside,
         may_ask=may_ask,

@@ -54,7 +54,7 @@ class PythonMetrics:
             self._lines[line.task].append(line)
 
     async def write(self, folder: Path, tables: Mapping[str, TaskTable]) -> None:
-        """Run every metric over the scores and keep what it found, with the digest of what it was found in."""
+        """Run every metric over the scores and keep the results, with the digest of those scores."""
         level = read_run_file(folder).config.level
         kept: KeptMetrics = {}
         for task, parts in self._wanted.items():

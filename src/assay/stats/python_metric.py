@@ -22,7 +22,7 @@ def python_metric(
     table: ScoreTable,
     *,
     compute_metrics_snippet: str = "",
-    found: MetricOutput | None = None,
+    output: MetricOutput | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
@@ -32,16 +32,16 @@ def python_metric(
     """
     del compute_metrics_snippet
     # the table holds numbers only, and a corpus-level metric may be computed from other values
-    scored = found["scored"] if found is not None and "scored" in found else len(table)
+    scored = output["scored"] if output is not None and "scored" in output else len(table)
     counts: dict[str, Any] = {"scored": scored, "failed": table.failed, "timeouts": table.timeouts}
-    if found is None:
+    if output is None:
         reason = "its Python has not been run over these scores; `assay run` does that when a run ends"
         return [Summary(name="python", value=None, reason=reason, signature="python", **counts)]
-    if "error" in found:
-        return [Summary(name="python", value=None, reason=str(found["error"]), signature="python", **counts)]
-    if "summaries" in found:
-        return [_at_level(msgspec.convert(each, Summary), found["level"], level) for each in found["summaries"]]
-    return [_summary(name, float(value), found, level, counts) for name, value in found["values"].items()]
+    if "error" in output:
+        return [Summary(name="python", value=None, reason=str(output["error"]), signature="python", **counts)]
+    if "summaries" in output:
+        return [_at_level(msgspec.convert(each, Summary), output["level"], level) for each in output["summaries"]]
+    return [_summary(name, float(value), output, level, counts) for name, value in output["values"].items()]
 
 
 def _at_level(summary: Summary, computed: float, level: float) -> Summary:

@@ -42,7 +42,7 @@ class ReadingKeywords(TypedDict, total=False):
     trust: bool
     models: Mapping[str, str]
     """The model behind a key."""
-    asked: Sequence[str]
+    measured: Sequence[str]
     """The models that are measured, which may be keys of model files."""
     dataset: str | None
     """The dataset that a dataset task evaluates."""

@@ -72,7 +72,7 @@ class MediaFiles:
         return ReadsMedia(model, self)
 
     def filled(self, trace: Trace) -> Trace:
-        """The trace with the content in the place of names, as the model was asked."""
+        """The trace with the content in place of names, as it was sent to the model."""
         try:
             messages = self.messages(trace.messages)
         except UsageError:  # of a message that was never sent: custom solvers may keep what they like

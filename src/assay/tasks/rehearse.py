@@ -111,7 +111,7 @@ class _Tried(NamedTuple):
     answer: Completion | None
     """None where the answer is a recorded one, or there is none."""
     made_up: bool = False
-    """Whether there is no trace because nothing could be asked: then only what the sample itself lacks is known."""
+    """Whether the trace is made up because no request could be built: only what the sample itself lacks is known."""
 
 
 def _unasked(answer: Completion) -> _Tried:
@@ -169,7 +169,7 @@ class _Rehearsing:
                 self._remark(sample, golds)
             if answer in answers:
                 seen |= {score.name for score in scores if marks_of(score) and all(map(is_full, marks_of(score)))}
-        if all(request.continuation is not None for request in self._script.asked):
+        if all(request.continuation is not None for request in self._script.requests):
             return  # likelihoods are asked for, and no answer
         for scorer in self._task.scorers_for(sample):
             if scorer.name not in seen and not isinstance(scorer, Judged):
@@ -196,7 +196,7 @@ class _Rehearsing:
             if key and not gold.text.strip() and self._parts[key].options.get("ground_truth") is not None:
                 message = "the expected text is empty: so must the answer be"
                 self._add("empty_gold", f"scorers.{key}.ground_truth", sample, message, error=False)
-        if any("None" in request.text() for request in self._script.asked):
+        if any("None" in request.text() for request in self._script.requests):
             for name in self._columns_asked:
                 if (sample.row or {}).get(name, "") is None:
                     message = f"the column `{name}` is null, and is asked as `None`"
@@ -230,7 +230,7 @@ class _Rehearsing:
         if "solver" in self._hangs:
             return None
         endings = _endings(solver.options)
-        script.asked.clear()
+        script.requests.clear()
         trace: Trace | None = None
         for ending in ("", "\n".join(endings)) if endings else ("",):
             # a conversation is rehearsed twice: to its maximum, and to its first ending
@@ -247,8 +247,8 @@ class _Rehearsing:
                 self._add_failure("cannot_be_asked", failure, sample, own=self._is_own_fault(failure))
                 return None
         if trace is None:
-            trace = Trace(prediction=answer.text, messages=script.asked[-1].messages if script.asked else None)
-        if not script.asked:
+            trace = Trace(prediction=answer.text, messages=script.requests[-1].messages if script.requests else None)
+        if not script.requests:
             return _Tried(trace, None)
         if solver.use == "multi_turn_solver":
             trace = msgspec.structs.replace(trace, prediction=answer.text)
@@ -256,7 +256,7 @@ class _Rehearsing:
 
     def _is_own_fault(self, failure: Failure) -> bool:
         """Not for what the author's Python raised about an answer that no model gave."""
-        if failure.kind not in ("exception", "bad_output") or not self._script.asked:
+        if failure.kind not in ("exception", "bad_output") or not self._script.requests:
             return True
         return any(bug in failure.message for bug in _BUGS)
 
@@ -277,7 +277,7 @@ class _Rehearsing:
                 continue
             if isinstance(scorer, Judged):
                 score = await self._judge(sample, tried, scorer, every=first and self._tried == 1)
-                judged[key] = list(self._script.others_asked)
+                judged[key] = list(self._script.other_requests)
             else:
                 score = await self._score_one(sample, tried, scorer)
             if score is None:
@@ -296,7 +296,7 @@ class _Rehearsing:
         if self._first_sample is None and not tried.made_up:
             self._first_sample = SampleRehearsal(
                 sample=sample.id,
-                requests=list(self._script.asked),
+                requests=list(self._script.requests),
                 answer=tried.trace.prediction,
                 judged=judged,
                 scores=scores,
@@ -318,7 +318,7 @@ class _Rehearsing:
         assert isinstance(scorer, Judged)  # noqa: S101 - its caller has looked
         score: Score | None = None
         for verdict in scorer.verdicts() if every else scorer.verdicts()[:1]:
-            self._script.others_asked.clear()
+            self._script.other_requests.clear()
             self._script.others_say = verdict.says
             try:
                 given = await scorer(sample, tried.trace)
@@ -337,7 +337,7 @@ class _Rehearsing:
         return score
 
     def _judge_reply(self) -> str:
-        return repr(shortened(self._script.others_say(self._script.others_asked[-1])))
+        return repr(shortened(self._script.others_say(self._script.other_requests[-1])))
 
     def _compare(self, sample: Sample, tried: _Tried, score: Score, gold: Completion | None) -> None:
         """Full marks for the gold answer, none for the empty one."""

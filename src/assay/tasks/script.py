@@ -22,8 +22,8 @@ class Script:
         """Of the measured model."""
         self.others_say: Callable[[Request], str] = lambda _: ""
         """Of judges and simulated users."""
-        self.asked: list[Request] = []
-        self.others_asked: list[Request] = []
+        self.requests: list[Request] = []
+        self.other_requests: list[Request] = []
 
     @property
     def measured(self) -> Model:
@@ -42,7 +42,7 @@ class _Measured:
         self._script = script
 
     async def generate(self, request: Request) -> Completion:
-        self._script.asked.append(request)
+        self._script.requests.append(request)
         if request.continuation is not None:
             return Completion(text="", logprob=-1.0, tokens_out=1)
         answer = self._script.answer
@@ -57,7 +57,7 @@ class _Other:
         self._script = script
 
     async def generate(self, request: Request) -> Completion:
-        self._script.others_asked.append(request)
+        self._script.other_requests.append(request)
         if request.embed:
             return Completion(text="", embedding=toy.embedding(request.text()))
         return Completion(text=self._script.others_say(request))

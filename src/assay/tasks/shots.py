@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 
 
 class Shots(Struct, frozen=True):
-    """What was asked for; a task that has no few-shot examples cannot be given any."""
+    """The caller's settings; a task without few-shot examples cannot use them."""
 
     count: int | None = None
     as_turns: bool = False

@@ -1,4 +1,4 @@
-"""The user's own folder: what assay remembers for this user on this machine, out of reach of every project's files.
+"""The user's own folder: what assay stores for this user on this machine, out of reach of every project's files.
 
 `$ASSAY_HOME` where that is set, else `$XDG_CONFIG_HOME/assay`, else `~/.config/assay`. It holds the user's secret, by
 which assay distinguishes what it wrote itself (cached answers, runs) from what came with a folder.
@@ -19,31 +19,31 @@ _REMEDY = "Set ASSAY_HOME to a folder that is yours alone and that you can write
 
 
 def user_folder() -> Path:
-    """The folder, made when it is not there yet. `UsageError` where this user has none that can be relied on."""
+    """The folder, created if it is missing. `UsageError` where it cannot be created or others may write to it."""
     folder = _chosen()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
+        status = folder.stat()
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made ({error.strerror}). {_REMEDY}.") from error
-    if found.st_mode & stat.S_IWOTH or not _is_ours(found):
+    if status.st_mode & stat.S_IWOTH or not _is_ours(status):
         raise UsageError(f"{folder}: belongs to another user, or everybody may write to it. {_REMEDY}.")
     return folder
 
 
 def user_secret() -> bytes:
-    """32 random bytes that only this user can read, made once. `UsageError` where they cannot be kept."""
+    """32 random bytes that only this user can read, created once. `UsageError` where they cannot be stored."""
     path = user_folder() / "secret"
     try:
         if not path.exists():
             _make_secret(path)
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
-            found, secret = os.fstat(descriptor), file.read(SECRET_BYTES + 1)
+            status, secret = os.fstat(descriptor), file.read(SECRET_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be made or read ({error.strerror}). {_REMEDY}.") from error
-    # git cannot carry this mode: a folder that was cloned to where the home is brings no secret that somebody knows
-    if found.st_mode & 0o077 or not stat.S_ISREG(found.st_mode) or not _is_ours(found):
+    # git does not store this mode, so a cloned folder cannot bring a secret that somebody else knows
+    if status.st_mode & 0o077 or not stat.S_ISREG(status.st_mode) or not _is_ours(status):
         raise UsageError(f"{path}: must be a file that only you can read. Delete it, and a new one is made.")
     if len(secret) != SECRET_BYTES:
         raise UsageError(f"{path}: damaged. Delete it, and a new one is made.")
@@ -51,7 +51,7 @@ def user_secret() -> bytes:
 
 
 def secret_for_cache(path: Path) -> bytes:
-    """The user's secret; where there is none, one that answers are kept with for this run only, and a warning."""
+    """The user's secret; where there is none, a random one for this run only, and a warning."""
     try:
         return user_secret()
     except UsageError as error:
@@ -73,9 +73,9 @@ def _chosen() -> Path:
         raise UsageError(f"this user has no home folder. {_REMEDY}.") from error
 
 
-def _is_ours(found: os.stat_result) -> bool:
+def _is_ours(status: os.stat_result) -> bool:
     me = os.geteuid()
-    return me == 0 or found.st_uid in (me, 0)
+    return me == 0 or status.st_uid in (me, 0)
 
 
 def _make_secret(path: Path) -> None:

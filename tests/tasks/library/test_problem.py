@@ -7,7 +7,7 @@ from assay.tasks.library.problem import not_loaded
 
 def test_documents_that_cannot_be_fetched_can_be_given() -> None:
     error = ConnectionError("Couldn't reach 'piqa' on the Hub")
-    assert "Give them as files: --data SPLIT=FILE" in not_loaded("lm-eval:piqa", error)
+    assert "Pass them as files: --data SPLIT=FILE" in not_loaded("lm-eval:piqa", error)
 
 
 def test_a_missing_package_is_named_as_it_is_installed() -> None:
@@ -31,4 +31,4 @@ def test_python_that_leaves_says_why() -> None:
 def test_errors_that_are_each_other_s_cause_come_to_an_end() -> None:
     first, second = KeyError("a"), ConnectionError("b")
     first.__cause__, second.__cause__ = second, first
-    assert "Give them as files" in not_loaded("t", first)
+    assert "Pass them as files" in not_loaded("t", first)

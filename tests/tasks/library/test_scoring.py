@@ -93,7 +93,11 @@ def test_python_that_hangs_fails_its_own_sample_by_name_and_the_others_are_score
 @pytest.mark.parametrize(
     ("answer", "kind", "message"),
     [
-        ("stubborn", "timeout", "`lm-eval:hard`: scoring took longer than 0.3 s (--timeout), and would not be stopped"),
+        (
+            "stubborn",
+            "timeout",
+            "`lm-eval:hard`: scoring took longer than 0.3 s (--timeout), and could not be interrupted",
+        ),
         ("crash", "exception", "`lm-eval:hard`: scoring ended its process"),
     ],
 )

@@ -12,7 +12,7 @@ from assay.tasks.openai_evals.registry import ANSWER_PROMPTS, Registry, fields_o
 
 def test_a_template_reaches_nothing_but_fields() -> None:
     assert fields_of("{input} and {completion}", "t") == ["input", "completion"]
-    with pytest.raises(UsageError, match="only names stand in braces"):
+    with pytest.raises(UsageError, match="only names are allowed in braces"):
         fields_of("{input.__class__}", "t")
 
 

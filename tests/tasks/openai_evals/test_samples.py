@@ -23,7 +23,7 @@ def test_a_conversation_as_a_text_has_the_roles_before_the_words() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("version https://git-lfs.github.com/spec/v1", "pointer of Git LFS"),
+        ("version https://git-lfs.github.com/spec/v1", "Git LFS pointer"),
         ("{", "not JSON"),
         ("[]", "a JSON object is expected"),
         ('{"input": "x"}', "has no `ideal`"),

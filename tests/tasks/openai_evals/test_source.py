@@ -104,7 +104,7 @@ def test_a_grader_picks_one_of_the_templates_choices(registry: str) -> None:
     ("name", "said"),
     [
         ("none", "unknown eval `none`"),
-        ("other", "the class `evals.elsuite.mmmu.eval:MMMU` is not run here"),
+        ("other", "the class `evals.elsuite.mmmu.eval:MMMU` is not supported"),
         ("odd", "args.tempo: not supported"),
         ("gone", "`gone.jsonl`: there is no such file"),
     ],

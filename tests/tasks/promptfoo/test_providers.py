@@ -68,8 +68,8 @@ def test_its_settings_are_ours() -> None:
     [
         ("elevenlabs:tts:x", "no counterpart"),
         ("openai:image:dall-e-3", "no counterpart of `openai:image`"),
-        ("exec:run.sh", "a program as provider is not run"),
-        ({"id": "openai:x", "config": {"apiKey": "sk-123"}}, "a key does not belong into a file"),
+        ("exec:run.sh", "a program is not supported as a provider"),
+        ({"id": "openai:x", "config": {"apiKey": "sk-123"}}, "a key does not belong in a file"),
         ({"id": "openai:x", "config": {"unheard_of": 1}}, "`unheard_of`"),
     ],
 )

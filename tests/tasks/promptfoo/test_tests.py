@@ -44,12 +44,12 @@ def test_programs_make_tests_and_variables(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("config", "files", "said"),
     [
-        ("tests: file://t.csv", {"t__csv": "a,b\n1\n"}, "t.csv:2:1: the row has another number of columns"),
+        ("tests: file://t.csv", {"t__csv": "a,b\n1\n"}, "t.csv:2:1: the row has a different number of columns"),
         ("tests: file://t.csv", {"t__csv": "a,__what\n1,2\n"}, "the column `__what` is not supported"),
         ("tests: file://t.csv", {"t__csv": 'a,__expected\n1,"contains-any: ""x"\n'}, "the quotes in"),
         ("tests: file://t.jsonl", {"t__jsonl": "{}\n{\n"}, "t.jsonl:2:1: not JSON"),
         ("tests: file://gone.yaml", {}, "there is no such file"),
-        ("tests: huggingface://datasets/x", {}, "`huggingface://` tests are had from elsewhere"),
+        ("tests: huggingface://datasets/x", {}, "`huggingface://` tests are not supported"),
         ("tests: file://gen.py", {"gen__py": "def generate_tests():\n    1 / 0\n"}, "ZeroDivisionError"),
         ("tests: [{vars: {a: '{{env.SECRET}}'}}]", {}, "`SECRET` of the environment"),
         ("tests: [{vars: {}, threshold: high}]", {}, "a threshold is a number"),

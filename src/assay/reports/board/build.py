@@ -330,7 +330,7 @@ def summaries_by_part(
     for part in definition.aggregates:
         name, options = part.use, _options(part)
         if runs_code(part):
-            name, options = "python", {"found": output_for(python, definition.name, part.key, table)}
+            name, options = "python", {"output": output_for(python, definition.name, part.key, table)}
         with _bad_options_refused(definition, part):
             aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
             scores = table.tables[part.options.get("scorer")]

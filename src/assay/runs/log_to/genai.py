@@ -1,4 +1,4 @@
-"""The words of OpenTelemetry's semantic conventions for generative AI: what was asked, answered and scored."""
+"""Requests, responses and scores as attributes of OpenTelemetry's semantic conventions for generative AI."""
 
 from __future__ import annotations
 

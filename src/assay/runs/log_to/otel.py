@@ -32,8 +32,8 @@ class Spans:
         attributes = {f"assay.{name}": str(value) for name, value in params_of(run).items()}
         self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=attributes)
         self._within = self._api.set_span_in_context(self._span)
-        self._asked = request_attributes(run.run.model, run.run.config.settings())
-        self._chat = f"chat {self._asked['gen_ai.request.model']}"
+        self._request = request_attributes(run.run.model, run.run.config.settings())
+        self._chat = f"chat {self._request['gen_ai.request.model']}"
 
     def records(self, batch: Sequence[Record]) -> None:
         now = time.time_ns()
@@ -42,7 +42,7 @@ class Spans:
             about = {"assay.task": record.task, "assay.sample.id": record.sample_id, "assay.attempt": record.attempt}
             span = self._tracer.start_span(f"attempt {record.task}", self._within, attributes=about, start_time=at)
             for completion in record.trace.completions if record.trace else ():
-                facts, within = self._asked | response_attributes(completion), self._api.set_span_in_context(span)
+                facts, within = self._request | response_attributes(completion), self._api.set_span_in_context(span)
                 answer = self._tracer.start_span(self._chat, within, self._api.SpanKind.CLIENT, facts, start_time=at)
                 answer.end(at := at + int(completion.seconds * 1e9))
             for evaluation in evaluations(record):

@@ -48,7 +48,7 @@ class ReadingOptions:
     trust: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
     """The models behind keys."""
-    asked: Sequence[str] = ()
+    measured: Sequence[str] = ()
     """The models that are measured, which may be keys of model files."""
     dataset: str | None = None
     """The dataset that a dataset task evaluates."""
@@ -112,16 +112,16 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
         limits=reading.limits,
         shots=reading.shots,
     )
-    return [_with_asked(each, library, reading.asked) for each in _tasks_in(document, library, reading)]
+    return [_with_measured(each, library, reading.measured) for each in _tasks_in(document, library, reading)]
 
 
-def _with_asked(loaded: LoadedTask, library: Library, asked: Sequence[str]) -> LoadedTask:
+def _with_measured(loaded: LoadedTask, library: Library, measured: Sequence[str]) -> LoadedTask:
     """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    specs = {name: spec for name in asked if (spec := library.file_of_model(name)) is not None}
+    specs = {name: spec for name in measured if (spec := library.file_of_model(name)) is not None}
     if not specs:
         return loaded
-    asked_models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
-    metadata = {**loaded.definition.metadata, "asked_models": asked_models}
+    models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
+    metadata = {**loaded.definition.metadata, "asked_models": models}
     return loaded._replace(definition=msgspec.structs.replace(loaded.definition, metadata=metadata))
 
 

@@ -1,4 +1,4 @@
-"""Inspect in a process of its own."""
+"""The process that Inspect runs in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a task of Inspect scores: by its own scorer, in Inspect's own process; graders are called from here."""
+"""The scorer of an Inspect task: its own scorer in Inspect's process; graders are called from here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assay.tasks.library.names import INSPECT
 from assay.tasks.library.scoring import ScoringQueue
 
 MOST_VERDICTS = 20
-"""A scorer that calls its grader more often than this about one answer is not going to end."""
+"""How often a scorer may call its grader for one answer, so that it ends."""
 
 
 class InspectScorer:
-    """`score` as Inspect's metrics count it, and the letter or word it was where it was one."""
+    """`score` as Inspect's metrics count it, and `value` where the scorer returned a letter or word."""
 
     def __init__(self, queue: ScoringQueue, key: str, *, grader: Model | None, own_code: bool) -> None:
         self.name = key
@@ -32,21 +32,21 @@ class InspectScorer:
         if not self._own_code:
             raise self._queue.failure("untrusted", "tasks of Inspect are Python; run with --trust to allow it")
         verdicts: list[Completion] = []
-        made = await self._scored(sample, trace, verdicts)
-        while "asks" in made:
-            verdicts.append(await self._verdict(made["asks"], len(verdicts)))
-            made = await self._scored(sample, trace, verdicts)
-        if made["unscored"]:
-            raise self._queue.failure("bad_output", made["reason"] or "its scorer gave no score")
-        metadata = dict(made["metadata"])
+        result = await self._scored(sample, trace, verdicts)
+        while "asks" in result:
+            verdicts.append(await self._verdict(result["asks"], len(verdicts)))
+            result = await self._scored(sample, trace, verdicts)
+        if result["unscored"]:
+            raise self._queue.failure("bad_output", result["reason"] or "its scorer gave no score")
+        metadata = dict(result["metadata"])
         if self._grader is not None and verdicts:
             metadata["judge"] = {**usage(self._grader, *verdicts), "said": verdicts[-1].text}
         return Score(
             name=self.name,
-            values=made["values"],
-            answer=made["answer"],
-            extracted=made["values"].get("value") != "N",
-            reason=made["reason"],
+            values=result["values"],
+            answer=result["answer"],
+            extracted=result["values"].get("value") != "N",
+            reason=result["reason"],
             metadata=metadata or None,
         )
 
@@ -55,19 +55,19 @@ class InspectScorer:
         return await self._queue.score(
             {
                 "sample": sample.row,
-                "asked": sample.extras["messages"],
+                "messages": sample.extras["messages"],
                 "answer": {"text": trace.prediction, "finish_reason": reason},
                 "verdicts": [each.text for each in verdicts],
             }
         )
 
-    async def _verdict(self, asked: Mapping[str, Any], before: int) -> Completion:
+    async def _verdict(self, request: Mapping[str, Any], before: int) -> Completion:
         if self._grader is None or before >= MOST_VERDICTS:
             raise self._queue.failure("bad_output", f"its scorer asked a grader {before + 1} times")
-        settings = dict(asked["generation"])
+        settings = dict(request["generation"])
         if "stop" in settings:
             settings["stop"] = tuple(settings["stop"])
-        messages = tuple(msgspec.convert(asked["messages"], list[Message]))
+        messages = tuple(msgspec.convert(request["messages"], list[Message]))
         completion, _ = await ask_judge(
             self._grader, Request(messages=messages, **settings), self.name, lambda answer: answer
         )
@@ -87,9 +87,9 @@ def inspect_scorer(
     model: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> InspectScorer:
-    """The score that a task of Inspect gives by its own scorer; `scorer` is its place among those of the task.
+    """The score of a task of Inspect, by its own scorer; `scorer` is its index among those of the task.
 
-    `library` says how the task is set up, `code` which Python runs for it, `model_key` who grades where it asks one.
+    `library` is how the task is set up, `code` the Python that runs, `model_key` the grader, for scorers that call one.
     """
     del code
     seconds = TIME_LIMIT_SECONDS if context.timeout_seconds is None else context.timeout_seconds

@@ -1,4 +1,4 @@
-"""`inspect:PACKAGE/TASK` and `inspect:FILE.py@TASK` -> a task definition: looked at first, built where it may run."""
+"""`inspect:PACKAGE/TASK` and `inspect:FILE.py@TASK` -> a task definition: inspected first, built if it may run."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_inspect(
     trust: bool = False,
     only_looks: bool = False,
 ) -> TaskDefinition:
-    """The task behind a name; `UsageError` where its Python may not run, or where it needs what is not here.
+    """The task behind a name; `UsageError` where its Python may not run, or where it needs what is not supported.
 
     `arguments` are parameters of its function (`--config`), `data` files in place of the hub's, `models` has the
-    grader. `only_looks`: a definition that cannot be run.
+    grader. With `only_looks` nothing is built: the definition shows what would run, and cannot be run itself.
     """
     order = _order(source, arguments or {}, data or {})
     seen = LIBRARY.ask("describe", **order)
@@ -55,7 +55,7 @@ def _order(source: str, arguments: Mapping[str, Any], data: Mapping[str, str]) -
 
 
 def _looked_at(source: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -> TaskDefinition:
-    """The files behind a name as a definition that says what would run, before anything of it does."""
+    """The files behind a name as a definition that lists what would run, before any of it runs."""
     main = str(seen["main"])
     is_own = "file" in order and is_of_this_project(Path(main))
     code = [] if is_own else [seen["code"]]
@@ -83,7 +83,7 @@ def _definition(built: Mapping[str, Any], looked_at: TaskDefinition, models: Map
             options |= {"model_key": GRADER, **({"model": {"model": models[GRADER]}} if GRADER in models else {})}
             metadata |= _grading(looked_at, models)
         scorers.append(PartSpec(key=key, use="inspect", options=options))
-        # one mean under the scorer's name, as in a run of its log, whatever Inspect calls it
+        # one mean under the scorer's name, as in a run read from Inspect's log, whatever the metric's own name
         means.append(PartSpec(key=key, use="mean", options={"scorer": key, "field": "score", "name": key}))
     if built["epochs"] > 1:
         metadata["trials"] = built["epochs"]
@@ -113,6 +113,6 @@ def _grading(looked_at: TaskDefinition, models: Mapping[str, str]) -> dict[str, 
 
 
 def inspect_names(search: str = "") -> dict[str, str]:
-    """Tasks of the installed packages whose names hold a text, and what each is."""
+    """The tasks of installed packages whose names contain the search text: name -> summary."""
     names: dict[str, str] = LIBRARY.ask("names", search=search)["names"]
     return names

@@ -1,4 +1,4 @@
-"""The prefixes of the names of tasks from installed packages: known without importing any of them."""
+"""The prefixes of tasks from installed packages, which are not imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a document or a metric holds, converted to JSON types to leave the process."""
+"""Converts the values of documents and metrics to JSON types, to send them to another process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """NaN and infinities are None; what JSON has no type for is its text."""
+    """The value in JSON types: NaN and infinities become None, other types their text."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

@@ -12,13 +12,13 @@ class BridgeError(Exception):
 
 
 def not_loaded(name: str, error: BaseException) -> str:
-    """Why a task of this name is not available, and what to do about it."""
+    """Why a task cannot be loaded, and what to do about it."""
     message = " ".join(str(error).split())[:400]
     kinds = {each.__name__ for each in _chain(error)}
     if kinds & UNREACHABLE or "Couldn't reach" in message or "offline" in message.lower():
         return (
-            f"`{name}`: its documents are on the hub, which cannot be reached, and nothing of them is cached "
-            f"here. Give them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
+            f"`{name}`: its documents are on the hub, which cannot be reached, and they are not cached "
+            f"here. Pass them as files: --data SPLIT=FILE. ({type(error).__name__}: {message})"
         )
     if isinstance(error, ModuleNotFoundError):
         if not error.name:  # raised by the task itself, in its own words
@@ -31,7 +31,7 @@ def not_loaded(name: str, error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> list[type]:
-    """The kinds of an error and of those behind it, which other people's code may have raised in a circle."""
+    """The types of an error and of its causes, which may refer to each other in a circle."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)

@@ -1,7 +1,7 @@
-"""A package that provides tasks, in a process of its own, of the kind that snippets run in: one for this program.
+"""The process that a package with tasks runs in, of the kind that snippets run in; one for the whole program.
 
-Reading tasks, scoring and aggregating share what the process has loaded. A separate thread talks to it, so
-that it outlives the event loop of any run, and it ends after a while without requests.
+Reading tasks, scoring and aggregating share what the process has loaded. A separate thread talks to it, so that it
+outlives the event loop of any run. It ends after some time without requests.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from assay.processes.environment import child_environment
 from assay.snippets.process import Snippet
 
 LONGEST_SECONDS = 3600.0
-"""For one order: documents may have to be fetched."""
+"""The limit of one request: documents may have to be downloaded."""
 IDLE_SECONDS = 120.0
 
 
 class LibraryProcess:
-    """The process, and the thread whose event loop speaks to it. `source` defines `answer(order)`."""
+    """The process, and the thread whose event loop talks to it. `source` defines `answer(order)`."""
 
     def __init__(self, package: str, source: str, folder: str) -> None:
         self._package = package
@@ -45,21 +45,21 @@ class LibraryProcess:
         self._thread = threading.Thread(target=self._loop.run_forever, name=package, daemon=True)
         self._thread.start()
         self._idle: asyncio.TimerHandle | None = None
-        self._asking = 0
+        self._pending = 0
 
-    def is_of_here(self) -> bool:
-        """Whether a process started now would see the same: the folder that paths are relative to, the settings."""
+    def is_current(self) -> bool:
+        """Whether a process started now would have the same working directory and environment."""
         return self._surroundings == _surroundings()
 
     def ask(self, do: str, **order: Any) -> dict[str, Any]:
-        """What the worker answers; `FailureError` with its sentence where it cannot."""
-        found: dict[str, Any] = self._start(self._request(do, order)).result()
-        return found
+        """The worker's answer; `FailureError` with its message where it has none."""
+        answer: dict[str, Any] = self._start(self._request(do, order)).result()
+        return answer
 
     async def ask_and_wait(self, do: str, *, limit_seconds: float | None = None, **order: Any) -> dict[str, Any]:
         """The same, from within an event loop; a process that takes longer than the limit is killed."""
-        found: dict[str, Any] = await asyncio.wrap_future(self._start(self._request(do, order, limit_seconds)))
-        return found
+        answer: dict[str, Any] = await asyncio.wrap_future(self._start(self._request(do, order, limit_seconds)))
+        return answer
 
     def close(self) -> None:
         self._start(self._snippet.aclose()).result()
@@ -71,23 +71,23 @@ class LibraryProcess:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _request(self, do: str, order: dict[str, Any], limit_seconds: float | None = None) -> dict[str, Any]:
-        self._asking += 1
+        self._pending += 1
         if self._idle is not None:
             self._idle.cancel()
         request = {"value": {"do": do, "folder": self._folder, **order}}
         try:
-            found: dict[str, Any] = await self._snippet.call(request, time_limit_seconds=limit_seconds)
+            answer: dict[str, Any] = await self._snippet.call(request, time_limit_seconds=limit_seconds)
         finally:
-            self._asking -= 1
-            if not self._asking:  # another order may take longer than the idle limit of the process
-                self._idle = self._loop.call_later(IDLE_SECONDS, self._rest)
-        if "problem" in found:
-            raise FailureError(Failure(stage="scorer", part=self._package, kind="bad_input", message=found["problem"]))
-        return found
+            self._pending -= 1
+            if not self._pending:  # another request may take longer than the idle limit
+                self._idle = self._loop.call_later(IDLE_SECONDS, self._stop)
+        if "problem" in answer:
+            raise FailureError(Failure(stage="scorer", part=self._package, kind="bad_input", message=answer["problem"]))
+        return answer
 
-    def _rest(self) -> None:
-        """End the process; the next order starts another, which loads what it needs."""
-        self._resting = self._loop.create_task(self._snippet.aclose())
+    def _stop(self) -> None:
+        """End the process; the next request starts another, which loads what it needs."""
+        self._stopping = self._loop.create_task(self._snippet.aclose())
 
 
 class TaskLibrary:
@@ -103,9 +103,9 @@ class TaskLibrary:
         atexit.register(self._close)
 
     def process(self) -> LibraryProcess:
-        """The process of this program; another where folder or settings are no longer those it was started with."""
+        """The running process; restarted if the working directory or the environment has changed."""
         with self._lock:
-            if self._shared and not self._shared[0].is_of_here():
+            if self._shared and not self._shared[0].is_current():
                 self._shared.pop().close()
             if not self._shared:
                 source = f"from {self._worker} import answer"
@@ -113,7 +113,7 @@ class TaskLibrary:
             return self._shared[0]
 
     def ask(self, do: str, **order: Any) -> dict[str, Any]:
-        """What the process answers to a reader; `UsageError` in its words where it cannot."""
+        """The worker's answer; `UsageError` with its message where it has none."""
         try:
             return self.process().ask(do, **order)
         except FailureError as error:

@@ -1,4 +1,4 @@
-"""The samples that a package built of a task, written into a file that assay reads."""
+"""Writes the samples that a package built into a file that assay reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def write_samples(name: str, samples: Iterable[dict[str, Any]], folder: Path) -> tuple[Path, str]:
-    """One line for each sample, in a file that is called by what it holds; and the sha256 of that."""
+    """Write one line per sample into a file named by its content; return its path and sha256."""
     digest = hashlib.sha256()
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f"{os.getpid()}.partial"

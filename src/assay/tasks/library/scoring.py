@@ -1,6 +1,6 @@
-"""Answers on their way to the process that scores them: those that are ready go together, in one call.
+"""Sends answers to the process that scores them, those that are ready in one call.
 
-Whatever hangs or ends the process fails only the sample it was scoring.
+An answer that hangs or ends the process fails only its own sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Waiting = tuple[dict[str, Any], asyncio.Future[dict[str, Any]]]
 
 
 class ScoringQueue:
-    """Samples that are answered while others are being scored are scored together, in the next call.
+    """Collects samples while others are being scored, and scores them together in the next call.
 
     `part` is the scorer and `shown` the task, both for messages.
     """
@@ -35,21 +35,21 @@ class ScoringQueue:
         self._seconds = seconds
         self._waiting: list[Waiting] = []
         self._suspects: list[Waiting] = []
-        """Documents one of which ended the process."""
+        """Samples of a batch that ended the process, each to be tried alone."""
         self._scoring: asyncio.Task[None] | None = None
 
     async def score(self, sample: dict[str, Any]) -> dict[str, Any]:
         """The package's scores for one sample; `FailureError` where its code fails."""
-        found: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((sample, found))
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((sample, future))
         if self._scoring is None:
             self._scoring = asyncio.create_task(self._score_all())
-        made = await found
-        if "timeout" in made:
+        result = await future
+        if "timeout" in result:
             raise self._out_of_time()
-        if "problem" in made:
-            raise self.failure("exception", made["problem"], made["traceback"])
-        return made
+        if "problem" in result:
+            raise self.failure("exception", result["problem"], result["traceback"])
+        return result
 
     async def _score_all(self) -> None:
         await asyncio.sleep(0)  # samples that are ready join the first call
@@ -63,10 +63,10 @@ class ScoringQueue:
             except Exception as error:
                 self._give_up(batch, error)
                 continue
-            self._waiting = [*batch[len(scores) :], *self._waiting]  # those it had no time for
-            for (_, found), made in zip(batch, scores, strict=False):
-                if not found.done():
-                    found.set_result(made)
+            self._waiting = [*batch[len(scores) :], *self._waiting]  # those not reached in time
+            for (_, future), result in zip(batch, scores, strict=False):
+                if not future.done():
+                    future.set_result(result)
         self._scoring = None
 
     async def _scores(self, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,20 +81,20 @@ class ScoringQueue:
         return scores
 
     def _give_up(self, batch: list[Waiting], error: Exception) -> None:
-        """Where the process was lost while scoring several documents, each is tried alone, to find the one at fault."""
+        """Fail the batch; if it ended the process, try each of several samples alone to find the one at fault."""
         lost = error.failure.kind if isinstance(error, FailureError) else ""
         if lost in ("timeout", "exception"):
             if len(batch) > 1:
                 self._suspects += reversed(batch)
                 return
             error = (
-                self._out_of_time(", and would not be stopped")
+                self._out_of_time(", and could not be interrupted")
                 if lost == "timeout"
                 else self.failure("exception", f"`{self._shown}`: scoring ended its process")
             )
-        for _, found in batch:
-            if not found.done():
-                found.set_exception(error)
+        for _, future in batch:
+            if not future.done():
+                future.set_exception(error)
 
     def _out_of_time(self, how: str = "") -> FailureError:
         limit = f"scoring took longer than {self._seconds:g} s (--timeout)"

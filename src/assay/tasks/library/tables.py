@@ -1,4 +1,4 @@
-"""Files of documents as the tables that `datasets` would have loaded from the hub: `--data`."""
+"""`--data`: reads local files as the tables that `datasets` would have loaded from the hub."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def files_for(task: str, data: dict[str, str]) -> dict[str, Path]:
         return {split: Path(file) for split, file in data.items()}
     folder = Path(data[""]) / task
     if not folder.is_dir():
-        raise BridgeError(f"--data {data['']}: it has no folder `{task}` with the documents of that task")
+        raise BridgeError(f"--data {data['']}: has no folder `{task}` with the documents of that task")
     files = {each.stem: each for each in sorted(folder.iterdir()) if each.suffix in _LOADERS}
     if not files:
         raise BridgeError(f"--data {data['']}: {folder} holds no documents ({', '.join(_LOADERS)})")
@@ -27,9 +27,9 @@ def files_for(task: str, data: dict[str, str]) -> dict[str, Path]:
 
 
 def on_disk(split: str, path: Path, folder: Path) -> Any:
-    """The rows as `datasets` keeps those of the hub: what a task makes of them is made once.
+    """The rows on disk, as `datasets` keeps those of the hub, so that it caches what a task maps them to.
 
-    A task that shuffles choices while it reads would otherwise shuffle them again whenever it is asked for documents.
+    Otherwise a task that shuffles choices while reading would shuffle them again at every read.
     """
     import datasets
 

@@ -1,4 +1,4 @@
-"""A time limit for the steps of a task's Python, which are interrupted where possible."""
+"""A time limit for a task's Python, which is interrupted where possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.errors import OutOfTimeError
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTimeError` in what takes longer. The process's own alarm is restored afterwards."""
+    """Raise `OutOfTimeError` in a block that takes longer. The process's own alarm is restored afterwards."""
 
     def too_long(*_: Any) -> None:
         raise OutOfTimeError("timeout", f"took longer than {seconds:g} s")
@@ -31,9 +31,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 def scores_in_time(
     samples: Sequence[dict[str, Any]], seconds: float, score: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The score of each of some samples, or how the task's code failed over it.
+    """The score of each of these samples, or how the task's code failed on it.
 
-    It stops after `seconds`, which is also what one sample may take, so that other tasks do not wait longer.
+    Stops after `seconds`, which is also the limit of one sample, so that other tasks do not wait longer.
     """
     scores = []
     end = time.monotonic() + seconds

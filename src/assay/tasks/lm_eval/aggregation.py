@@ -1,4 +1,4 @@
-"""How an lm_eval task aggregates what is not a mean over samples: f1, mcc, bleu, perplexity, by its own functions."""
+"""Metrics of an lm_eval task that are not means over samples (f1, mcc, bleu, perplexity), by its own functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.tasks.library.names import LM_EVAL
 from assay.tasks.lm_eval.library import LIBRARY
 
 LONGEST_SECONDS = 10 * TIME_LIMIT_SECONDS
-"""For a call about all samples, as for the snippets of a task file."""
+"""The time limit of a call over all samples, as for the snippets of a task file."""
 _keys = count()
 
 
@@ -26,21 +26,21 @@ def lm_eval_aggregation(
     task: str,
     library: Mapping[str, Any],
     means: list[str],
-    found: MetricOutput | None = None,
+    output: MetricOutput | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The numbers of an lm-evaluation-harness task that are not means over samples, by the task's own aggregation.
 
-    Computed when the run ends, over all samples and over resamples of them; a report reads what was found.
+    Computed when the run ends, over all samples and over resamples of them; a report only reads the results.
     """
     del task, library, means
-    return python_metric(table, found=found, level=level)
+    return python_metric(table, output=output, level=level)
 
 
 async def aggregated_values(
     part: PartSpec, scores: Sequence[Mapping[str, Any]]
 ) -> Callable[[Sequence[int] | None], Awaitable[dict[str, Any]]]:
-    """A function that gives the numbers over some rows of these scores; the process is sent the scores once."""
+    """A function that aggregates the given rows of these scores; the scores are sent to the process once."""
     options = part.options
     key = str(next(_keys))
     order = {**options["library"], "task": options["task"], "means": options["means"], "key": key}
@@ -51,10 +51,10 @@ async def aggregated_values(
     async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
         try:
             chosen = rows if rows is None else list(rows)
-            found = await process.ask_and_wait("aggregate", limit_seconds=LONGEST_SECONDS, **order, rows=chosen)
+            result = await process.ask_and_wait("aggregate", limit_seconds=LONGEST_SECONDS, **order, rows=chosen)
         except FailureError as error:
             message = f"the aggregation of `{LM_EVAL}{options['task']}`: {error.failure.message}"
             return {"error": message, "kind": error.failure.kind}
-        return found if "error" in found else read_result(found["values"])
+        return result if "error" in result else read_result(result["values"])
 
     return values_over

@@ -1,4 +1,4 @@
-"""lm_eval in a process of its own."""
+"""The process that lm_eval runs in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an lm_eval task scores: its own filters and `process_results`, in the process that lm_eval runs in."""
+"""The scorer of an lm_eval task: its own filters and `process_results`, in the process that lm_eval runs in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.tasks.lm_eval.library import LIBRARY
 
 
 class LmEvalScorer:
-    """A document and the answers about it, as lm_eval's own model would have given them."""
+    """Scores the answers for a document, in the form in which lm_eval's own model would have returned them."""
 
     def __init__(self, queue: ScoringQueue, key: str, *, asks_greedy: bool, own_code: bool) -> None:
         self.name = key
@@ -26,19 +26,20 @@ class LmEvalScorer:
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if not self._own_code:
             raise self._queue.failure("untrusted", "lm_eval's tasks are Python; run with --trust to allow it")
-        made = await self._queue.score({"row": sample.row, "responses": self._responses(sample, trace)})
-        return Score(name=self.name, values=made["values"], answer=made["answer"], metadata={"items": made["items"]})
+        result = await self._queue.score({"row": sample.row, "responses": self._responses(sample, trace)})
+        metadata = {"items": result["items"]}
+        return Score(name=self.name, values=result["values"], answer=result["answer"], metadata=metadata)
 
     def _responses(self, sample: Sample, trace: Trace) -> list[list[Any]]:
-        """What lm_eval's own model would have returned to each request, one entry for each repetition."""
+        """What lm_eval's own model would have returned for each request, one entry for each repetition."""
         repeats = sample.extras["repeats"]
-        asked = sample.extras["requests"]
-        if len(trace.completions) != len(asked) * repeats:
+        requests = sample.extras["requests"]
+        if len(trace.completions) != len(requests) * repeats:
             raise self._queue.failure(
-                "bad_input", f"the trace holds {len(trace.completions)} answers to {len(asked)} requests"
+                "bad_input", f"the trace holds {len(trace.completions)} answers to {len(requests)} requests"
             )
         answers = iter(trace.completions)
-        return [[self._response(each["type"], next(answers)) for _ in range(repeats)] for each in asked]
+        return [[self._response(each["type"], next(answers)) for _ in range(repeats)] for each in requests]
 
     def _response(self, kind: str, answer: Completion) -> Any:
         if kind == "generate_until":
@@ -48,7 +49,7 @@ class LmEvalScorer:
         if answer.is_greedy is None and self._asks_greedy:
             raise self._queue.failure(
                 "unsupported",
-                "the task asks whether the text is what the model would write, and the model does not say so",
+                "the task needs to know whether the text is the model's greedy continuation, which it does not report",
             )
         return [answer.logprob, bool(answer.is_greedy)]
 
@@ -65,9 +66,9 @@ def lm_eval_scorer(
     code: list[str] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> LmEvalScorer:
-    """The scores that a task of lm-evaluation-harness gives by its own filters and metrics.
+    """The scores of a task of lm-evaluation-harness, by its own filters and metrics.
 
-    `library` says how the task is set up, `code` which Python of its files runs for it.
+    `library` is how the task is set up, `code` the Python of its files that runs.
     """
     del code
     seconds = TIME_LIMIT_SECONDS if context.timeout_seconds is None else context.timeout_seconds

@@ -1,4 +1,4 @@
-"""`lm-eval:NAME` -> task definitions: its files are inspected first, and only what may run is built."""
+"""`lm-eval:NAME` -> task definitions: the files are inspected first, and built only if their code may run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARES = frozenset(
 
 
 class LmEvalOptions(Struct, frozen=True, kw_only=True):
-    """How tasks of lm_eval are set up: what its own command has flags for."""
+    """How tasks of lm_eval are set up; its own command has flags for the same."""
 
     num_fewshot: int | None = None
     fewshot_as_turns: bool = False
@@ -34,7 +34,7 @@ class LmEvalOptions(Struct, frozen=True, kw_only=True):
     data: dict[str, str] = field(default_factory=dict)
 
     def refuse_without(self, *, inspect: bool) -> None:
-        """`UsageError` for flags that no task here takes: no task is from lm_eval, though one may be from Inspect."""
+        """`UsageError` for flags of lm_eval where no task is from lm_eval; tasks of Inspect take `--data` too."""
         values = {"chat_template": self.chat_template, "include_path": self.include_path}
         of_both = {} if inspect else {"data": self.data}
         given = [f"--{name.replace('_', '-')}" for name, value in {**values, **of_both}.items() if is_given(value)]
@@ -54,7 +54,10 @@ def is_given(value: object) -> bool:
 def read_lm_eval(
     source: str, options: LmEvalOptions | None = None, *, trust: bool = False, only_looks: bool = False
 ) -> list[TaskDefinition]:
-    """The tasks behind a name; `UsageError` where their Python may not run. `only_looks`: one that cannot be run."""
+    """The tasks behind a name; `UsageError` where their Python may not run.
+
+    With `only_looks` nothing is built: one definition that shows what would run, and cannot be run itself.
+    """
     options = options or LmEvalOptions()
     name, at, file = source.removeprefix(LM_EVAL).partition("@")
     if not name:
@@ -63,8 +66,8 @@ def read_lm_eval(
     seen = LIBRARY.ask("describe", **order)
     if seen["unsafe"]:
         raise UsageError(
-            f"`{source}` runs what the model wrote in the process that scores it. assay does that only in its "
-            "sandbox: `assay recipe humaneval` and `assay recipe mbpp` ask the same questions"
+            f"`{source}` executes the model's code in the process that scores it. assay does that only in its "
+            "sandbox: `assay recipe humaneval` and `assay recipe mbpp` have the same problems"
         )
     looked_at = _looked_at(source, name, seen, order)
     if only_looks:
@@ -92,7 +95,7 @@ def _order(name: str, file: str | None, options: LmEvalOptions) -> dict[str, Any
 
 
 def _looked_at(source: str, name: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -> TaskDefinition:
-    """The files behind a name as a definition that says what it would run or read, before any of it runs."""
+    """The files behind a name as a definition that lists what would run or be read, before any of it runs."""
     files = [Path(each) for each in seen["files"]]
     package = Path(seen["package"])
 
@@ -158,35 +161,35 @@ def _definition(
 
 
 def _aggregates(name: str, metrics: Sequence[Mapping[str, Any]], order: Mapping[str, Any]) -> list[PartSpec]:
-    """Means by our own mean, in the task's order; everything else together, by the task's own aggregation."""
+    """Means are our own `mean`, in the task's order; the other metrics share one part, the task's own aggregation."""
     means = [_shown(each) for each in metrics if each["mean"] and not each["own"]]
     others = [each for each in metrics if _shown(each) not in means]
-    found = []
+    aggregates = []
     for each in metrics:
         shown = _shown(each)
         if shown in means:
             options: dict[str, Any] = {"scorer": SCORER, "field": shown, "name": shown}
             if each["metric"] in SHARES:
                 options["bounds"] = [0.0, 1.0]
-            found.append(PartSpec(key=shown, use="mean", options={**options, **_direction(each)}))
+            aggregates.append(PartSpec(key=shown, use="mean", options={**options, **_direction(each)}))
         elif others and each is others[0]:
             options = {"scorer": SCORER, "task": name, "library": dict(order), "means": means, **_direction(each)}
-            found.append(PartSpec(key=shown, use="lm_eval", options=options))
-    return found
+            aggregates.append(PartSpec(key=shown, use="lm_eval", options=options))
+    return aggregates
 
 
 def _direction(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """What a leaderboard needs to know of a number that is not simply better the nearer it is to 1."""
-    found: dict[str, Any] = {}
+    """What a leaderboard needs to know about a metric that is not a share where higher is better."""
+    direction: dict[str, Any] = {}
     if not metric["higher_is_better"]:
-        found["lower_is_better"] = True
+        direction["lower_is_better"] = True
     if metric["metric"] not in SHARES and metric["metric"] != "mcc":
-        found["own_scale"] = True
-    return found
+        direction["own_scale"] = True
+    return direction
 
 
 def _shown(metric: Mapping[str, Any]) -> str:
-    """As `worker.shown_name` has it."""
+    """The name of a metric, as `worker.results.shown_name` writes it."""
     return metric["metric"] if metric["filter"] == "none" else f"{metric['metric']},{metric['filter']}"
 
 
@@ -200,7 +203,7 @@ def _groups(name: str, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 
 def lm_eval_names(search: str = "", include_path: str | None = None) -> dict[str, str]:
-    """Names of tasks, groups and tags that hold a text, and what each is."""
+    """The tasks, groups and tags whose names contain the search text: name -> kind."""
     order: dict[str, Any] = {"search": search}
     if include_path is not None:
         order["include_path"] = include_path

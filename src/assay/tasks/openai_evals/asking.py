@@ -1,4 +1,4 @@
-"""How a model-graded eval asks: each input of a sample once, or as often as its template wants answers."""
+"""The solver of a model-graded eval: sends each input of a sample once, or as often as its template needs answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.tasks.openai_evals.samples import is_chat
 
 
 class NamedCompletions:
-    """The trace's items hold each answer under the name that the template has for it."""
+    """The trace's items hold each answer under its name in the template."""
 
     def __init__(self, input_outputs: Mapping[str, str], n: int, output_template: str | None) -> None:
         self._input_outputs = input_outputs
@@ -28,7 +28,7 @@ class NamedCompletions:
         completions: list[Completion] = []
         items: list[dict[str, Any]] = []
         for name, output in self._input_outputs.items():
-            if output in row:  # the sample brings the answer along
+            if output in row:  # the sample contains the answer
                 items.append({"type": "completion", "name": output, "content": str(row[output])})
                 continue
             requests = [_request(row[name], sample, attempt) for attempt in range(1, self._n + 1)]
@@ -38,11 +38,11 @@ class NamedCompletions:
             text = texts[0] if self._template is None or self._n == 1 else _side_by_side(texts, self._template)
             items.append({"type": "completion", "name": output, "content": text})
         first = next(iter(self._input_outputs))
-        asked = row.get(first)
+        question = row.get(first)
         return Trace(
             prediction=items[0]["content"],
-            prompt=asked if isinstance(asked, str) else None,
-            messages=tuple(_messages(asked)) if is_chat(asked) else None,
+            prompt=question if isinstance(question, str) else None,
+            messages=tuple(_messages(question)) if is_chat(question) else None,
             completions=tuple(completions),
             items=items,
         )
@@ -55,31 +55,31 @@ def named_completions(
     output_template: str | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> NamedCompletions:
-    """The answers that a model-graded eval of OpenAI's registry looks at: `input_outputs` names inputs and answers.
+    """The answers that a model-graded eval of OpenAI's registry grades: `input_outputs` names inputs and answers.
 
-    With `n` more than 1 as many answers to each input are put into one text, each by `output_template`.
+    With `n` more than 1, `n` answers to each input are joined into one text, each rendered by `output_template`.
     """
     del context
     return NamedCompletions(input_outputs, n, output_template)
 
 
-def _request(given: Any, sample: Sample, attempt: int) -> Request:
+def _request(question: Any, sample: Sample, attempt: int) -> Request:
     settings = generation_of(sample)
-    if is_chat(given):
-        return Request(messages=tuple(_messages(given)), attempt=attempt, **settings)
-    return Request(prompt=str(given), attempt=attempt, **settings)
+    if is_chat(question):
+        return Request(messages=tuple(_messages(question)), attempt=attempt, **settings)
+    return Request(prompt=str(question), attempt=attempt, **settings)
 
 
-def _messages(given: Any) -> list[Message]:
-    return msgspec.convert(given, list[Message])
+def _messages(chat: Any) -> list[Message]:
+    return msgspec.convert(chat, list[Message])
 
 
 def _side_by_side(texts: list[str], template: str) -> str:
     letters = string.ascii_lowercase
-    made = [
+    rendered = [
         template.format_map(
             {"i": at + 1, "i_abc": letters[at % 26], "i_ABC": letters[at % 26].upper(), "output": text, "n": len(texts)}
         )
         for at, text in enumerate(texts)
     ]
-    return "".join(made).strip()
+    return "".join(rendered).strip()

@@ -1,4 +1,4 @@
-"""How a model-graded eval scores: a grader sees the answer in the eval's own template and picks one of its choices."""
+"""The scorer of a model-graded eval: a grader gets the answer in the eval's template and picks one of its choices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 class ModelGraded:
-    """`score`, where the template gives its choices numbers; `choice`; `metascore` where samples know the right one."""
+    """`choice`; `score` if the template maps choices to numbers; `metascore` if samples name the right choice."""
 
     def __init__(self, key: str, options: Mapping[str, Any], model: Any) -> None:
         self.name = key
@@ -48,8 +48,8 @@ class ModelGraded:
             values = {"score": float(options["choice_scores"][choice]), **values}
         if options["metaeval"]:
             values["metascore"] = choice == (sample.row or {}).get("choice")
-        said = {**usage(self._model, completion), "said": completion.text}
-        return Score(name=self.name, values=values, metadata={"judge": said})
+        judge = {**usage(self._model, completion), "said": completion.text}
+        return Score(name=self.name, values=values, metadata={"judge": judge})
 
     def _prompt(self, sample: Sample, trace: Trace) -> list[tuple[str, str]]:
         """The template with the sample's fields and the answers, conversations as texts."""
@@ -57,25 +57,25 @@ class ModelGraded:
         for name in self._options["inputs"]:
             row[name] = _doubled(row.get(name))
         answers = {str(item["name"]): item["content"] for item in trace.items or ()}
-        given = {**answers, **row, **self._options["arguments"]}
-        texts = {name: text_of_chat(each) if is_chat(each) else each for name, each in given.items()}
-        made = []
+        fields = {**answers, **row, **self._options["arguments"]}
+        texts = {name: text_of_chat(each) if is_chat(each) else each for name, each in fields.items()}
+        prompt = []
         for message in self._options["prompt"]:
             try:
-                made.append((str(message["role"]), str(message["content"]).format_map(texts)))
+                prompt.append((str(message["role"]), str(message["content"]).format_map(texts)))
             except KeyError as error:
-                problem = f"sample `{sample.id}` has no {error}, which the template `{self._options['template']}` shows"
+                problem = f"sample `{sample.id}` has no {error}, which the template `{self._options['template']}` uses"
                 raise FailureError(
                     Failure(stage="scorer", part=self.name, kind="bad_input", message=problem)
                 ) from error
-        return made
+        return prompt
 
 
-def _doubled(given: Any) -> Any:
-    """That program doubles the braces of inputs before it shows them to the grader."""
-    if is_chat(given):
-        return [{**each, "content": _doubled(each.get("content", ""))} for each in given]
-    return given.replace("{", "{{").replace("}", "}}") if isinstance(given, str) else given
+def _doubled(value: Any) -> Any:
+    """The `evals` package doubles the braces of inputs before the grader gets them."""
+    if is_chat(value):
+        return [{**each, "content": _doubled(each.get("content", ""))} for each in value]
+    return value.replace("{", "{{").replace("}", "}}") if isinstance(value, str) else value
 
 
 def choice_in(text: str, choices: Sequence[str], eval_type: str, match_fn: str) -> str | None:
@@ -106,9 +106,9 @@ def model_graded(
     model: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> ModelGraded:
-    """A grader picks one of `choices`, as the model-graded templates of OpenAI evals have it.
+    """A grader picks one of `choices`, as in the model-graded templates of OpenAI evals.
 
-    `prompt` are messages with the sample's fields and answers in braces, `grading` how the grader is asked.
+    `prompt` are messages with the sample's fields and answers in braces, `grading` the grader's generation settings.
     """
     options = {
         "template": template, "prompt": prompt, "choices": choices, "eval_type": eval_type, "inputs": inputs,

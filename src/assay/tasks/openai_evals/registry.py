@@ -49,26 +49,25 @@ class Registry:
 
     @cached_property
     def answer_prompts(self) -> dict[str, str]:
-        """The instruction on how a grader answers, by `eval_type`, as the package around it or an installed one has it.
-
-        In our words where there is neither.
+        """The instruction on how a grader answers, by `eval_type`: from the package around the registry, an installed
+        one, or else our own.
         """
         packages = [self.folder.parent, *([installed] if (installed := _package()) else [])]
-        return next((found for each in packages if (found := _answers_of(each / _ANSWERS))), ANSWER_PROMPTS)
+        return next((prompts for package in packages if (prompts := _answers_of(package / _ANSWERS))), ANSWER_PROMPTS)
 
-    def _behind(self, name: str, known: Mapping[str, tuple[Any, Path]], what: str) -> tuple[dict[str, Any], Path]:
+    def _behind(self, name: str, known: Mapping[str, tuple[Any, Path]], shown: str) -> tuple[dict[str, Any], Path]:
         for _ in range(MOST_ALIASES):
             if name not in known:
                 near = nearest(name, list(known))
                 hint = f" Did you mean `{near}`?" if near else ""
-                raise UsageError(f"{self.folder}: unknown {what} `{name}`.{hint}")
+                raise UsageError(f"{self.folder}: unknown {shown} `{name}`.{hint}")
             spec, path = known[name]
             alias = spec if isinstance(spec, str) else spec.get("id") if isinstance(spec, dict) else None
             if alias is None or (isinstance(spec, dict) and "class" in spec):
                 break
             name = str(alias)
         if not isinstance(spec, dict):
-            raise UsageError(f"{path}: `{name}` is not a specification of an {what}")
+            raise UsageError(f"{path}: `{name}` is not a valid {shown}: a mapping is expected")
         return spec, path
 
     @cached_property
@@ -81,15 +80,15 @@ class Registry:
 
 
 def _entries(folder: Path) -> dict[str, tuple[Any, Path]]:
-    found: dict[str, tuple[Any, Path]] = {}
+    entries: dict[str, tuple[Any, Path]] = {}
     for path in sorted(folder.glob("*.yaml")):
         value = load_yaml(read_regular(path, MAX_YAML_BYTES).decode("utf-8-sig"), str(path))
-        found |= {str(name): (spec, path) for name, spec in value.items()} if isinstance(value, dict) else {}
-    return found
+        entries |= {str(name): (spec, path) for name, spec in value.items()} if isinstance(value, dict) else {}
+    return entries
 
 
 def registry_at(folder: str | None) -> Registry:
-    """The registry that the user named, or that of an installed `evals` package, which is not imported."""
+    """The registry in this folder, or that of an installed `evals` package, which is not imported."""
     if folder is not None:
         return Registry(Path(folder))
     package = _package()
@@ -99,12 +98,12 @@ def registry_at(folder: str | None) -> Registry:
 
 
 def _package() -> Path | None:
-    found = importlib.util.find_spec("evals")
-    return Path(found.origin).parent if found is not None and found.origin else None
+    spec = importlib.util.find_spec("evals")
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
 def _answers_of(path: Path) -> dict[str, str]:
-    """The texts of `ANSWER_PROMPTS` in a file of Python, which is read and not run."""
+    """The texts of `ANSWER_PROMPTS` in a Python file, which is parsed and not run."""
     if not path.is_file():
         return {}
     try:
@@ -134,20 +133,20 @@ ANSWER_PROMPTS = {
 
 
 def fields_of(template: str, where: str) -> list[str]:
-    """The names in braces of a template; anything but a name is refused, for it would be read as Python."""
+    """The names in braces of a template; anything but a name is refused, as `format` would evaluate it."""
     try:
         names = [name for _, name, form, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as error:
         raise UsageError(f"{where}: its prompt is not a valid template: {error}") from error
     for name in names:
         if not name.isidentifier():
-            raise UsageError(f"{where}: its prompt has `{{{name}}}`; only names stand in braces")
+            raise UsageError(f"{where}: its prompt has `{{{name}}}`; only names are allowed in braces")
     return names
 
 
 def known_class(name: str, known: Mapping[str, Any], where: str) -> Any:
-    """What replaces a class of that program here."""
+    """The counterpart of a class of the `evals` package."""
     short = name.rpartition(":")[2]
     if short not in known:
-        raise UsageError(f"{where}: the class `{name}` is not run here. {unknown_name('class', short, known)}")
+        raise UsageError(f"{where}: the class `{name}` is not supported. {unknown_name('class', short, known)}")
     return known[short]

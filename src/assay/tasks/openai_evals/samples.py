@@ -1,4 +1,4 @@
-"""The samples of an eval: one JSON object a line, with its few-shot examples put before the last message."""
+"""The samples of an eval: one JSON object per line; few-shot examples go before the last message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POINTER = b"version https://git-lfs"
 
 
 class EvalSamples:
-    """The lines of a data file, asked as the eval's class asks them."""
+    """The lines of a data file as samples, the way the eval's class reads them."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class EvalSamples:
 
     @cached_property
     def _examples(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         for number, record in islice(records_in(self._few_shot), self._shots) if self._few_shot else ():
-            messages = record.get("sample")
-            if not isinstance(messages, list):
+            example = record.get("sample")
+            if not isinstance(example, list):
                 raise UsageError(f"{self._few_shot}:{number}: a few-shot example has `sample`, a list of messages")
-            found += messages
-        return found
+            messages += example
+        return messages
 
     def __iter__(self) -> Iterator[Sample]:
         for number, record in records_in(self._path):
@@ -70,21 +70,21 @@ class EvalSamples:
             raise UsageError(f"{where}: has no `{'ideal' if 'input' in record else 'input'}`")
         ideal = record.get("ideal")
         targets = tuple(str(each) for each in (ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]))
-        asked = self._with_examples(record["input"], where)
+        question = self._with_examples(record["input"], where)
         extras: dict[str, Any] = {**self._assertions(targets), "generation": self._generation}
-        if not isinstance(asked, str):
-            extras["messages"] = asked
-        prompt = asked if isinstance(asked, str) else text_of_chat(asked)
+        if not isinstance(question, str):
+            extras["messages"] = question
+        prompt = question if isinstance(question, str) else text_of_chat(question)
         return Sample(id=str(number - 1), prompt=prompt, targets=targets, extras=extras)
 
-    def _with_examples(self, given: Any, where: str) -> str | list[dict[str, Any]]:
-        if is_chat(given):
-            return [*given[:-1], *self._examples, given[-1]]
-        if not isinstance(given, str):
+    def _with_examples(self, question: Any, where: str) -> str | list[dict[str, Any]]:
+        if is_chat(question):
+            return [*question[:-1], *self._examples, question[-1]]
+        if not isinstance(question, str):
             raise UsageError(f"{where}: `input` is a text or a list of messages with `role` and `content`")
         if self._examples:
-            raise UsageError(f"{where}: few-shot examples are put before the last message, and `input` is a text")
-        return given
+            raise UsageError(f"{where}: few-shot examples go before the last message, and `input` is a text")
+        return question
 
     def _assertions(self, targets: Sequence[str]) -> dict[str, Any]:
         kind = _ASSERTIONS.get(self._kind)
@@ -98,11 +98,11 @@ _ASSERTIONS = {"match": "starts-with", "includes": "contains-any", "json_validat
 
 
 def records_in(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON Lines file, packed or not, with the numbers of their lines."""
+    """The objects of a JSON Lines file, compressed or not, with their line numbers."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.startswith(POINTER):
-                raise UsageError(f"{path}: is a pointer of Git LFS; fetch the file itself with `git lfs pull`")
+                raise UsageError(f"{path}: is a Git LFS pointer; fetch the file itself with `git lfs pull`")
             if not line.strip():
                 continue
             try:
@@ -119,11 +119,11 @@ def is_chat(value: Any) -> bool:
 
 
 def text_of_chat(messages: Sequence[Mapping[str, Any]]) -> str:
-    """A conversation as a text: each message after its role, one alone as it is."""
+    """A conversation as a text: each message after its role, a single message without it."""
     if len(messages) == 1:
         return str(messages[0].get("content", ""))
-    said = ((str(each.get("name") or each["role"]), each.get("content", "")) for each in messages)
-    lines = (f"{_PREFIXES.get(role, f'{role.capitalize()}: ')}{content}\n" for role, content in said)
+    turns = ((str(each.get("name") or each["role"]), each.get("content", "")) for each in messages)
+    lines = (f"{_PREFIXES.get(role, f'{role.capitalize()}: ')}{content}\n" for role, content in turns)
     return "".join(lines).lstrip()
 
 

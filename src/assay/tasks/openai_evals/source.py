@@ -1,4 +1,4 @@
-"""`openai-evals:NAME` -> a task definition: the eval behind the name, its data, its class in our words."""
+"""`openai-evals:NAME` -> a task definition: the eval behind the name, its data, the counterpart of its class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCORE = PartSpec(key="score", use="mean", options={"field": "score", "bounds": 
 
 
 class _Class(NamedTuple):
-    """How a class of that program asks and scores."""
+    """How a class of the `evals` package asks and scores."""
 
     kind: str
     scorers: tuple[PartSpec, ...]
@@ -56,29 +56,29 @@ def read_openai_eval(
 ) -> TaskDefinition:
     """The task behind `openai-evals:NAME`; `UsageError` where its class, or something it needs, is not supported."""
     name = source.removeprefix(OPENAI_EVALS)
-    found = registry_at(registry)
-    spec, path = found.eval(name)
+    evals = registry_at(registry)
+    spec, path = evals.eval(name)
     where = f"{path}: `{name}`"
-    made = known_class(str(spec.get("class")), CLASSES, where)
+    eval_class = known_class(str(spec.get("class")), CLASSES, where)
     arguments = spec.get("args") or {}
-    for each in arguments:
-        if each not in made.arguments and each != "samples_jsonl":
-            raise UsageError(f"{where}: args.{each}: not supported")
+    for argument in arguments:
+        if argument not in eval_class.arguments and argument != "samples_jsonl":
+            raise UsageError(f"{where}: args.{argument}: not supported")
     if "samples_jsonl" not in arguments:
         raise UsageError(f"{where}: args has no `samples_jsonl`")
-    data = found.data(str(arguments["samples_jsonl"]), path)
-    if made.kind == "model_graded":
-        return _model_graded(name, found, path, data, arguments, models or {})
-    return _basic(name, made, found, path, data, arguments)
+    data = evals.data(str(arguments["samples_jsonl"]), path)
+    if eval_class.kind == "model_graded":
+        return _model_graded(name, evals, path, data, arguments, models or {})
+    return _basic(name, eval_class, evals, path, data, arguments)
 
 
 def _basic(
-    name: str, made: _Class, registry: Registry, path: Path, data: Path, arguments: Mapping[str, Any]
+    name: str, eval_class: _Class, registry: Registry, path: Path, data: Path, arguments: Mapping[str, Any]
 ) -> TaskDefinition:
-    generation: dict[str, Any] = {} if made.temperature is None else {"temperature": made.temperature}
-    if made.max_tokens is not None:
-        generation["max_tokens"] = arguments.get("max_tokens", made.max_tokens)
-    options: dict[str, Any] = {"path": str(data), "kind": made.kind, "generation": generation}
+    generation: dict[str, Any] = {} if eval_class.temperature is None else {"temperature": eval_class.temperature}
+    if eval_class.max_tokens is not None:
+        generation["max_tokens"] = arguments.get("max_tokens", eval_class.max_tokens)
+    options: dict[str, Any] = {"path": str(data), "kind": eval_class.kind, "generation": generation}
     files = [data]
     if arguments.get("ignore_case"):
         options["ignore_case"] = True
@@ -87,20 +87,20 @@ def _basic(
             raise UsageError(f"{path}: `{name}`: args.num_few_shot needs `few_shot_jsonl`")
         files.append(registry.data(str(arguments["few_shot_jsonl"]), path))
         options |= {"few_shot": str(files[-1]), "shots": shots}
-    first = made.scorers[0].key
+    first = eval_class.scorers[0].key
     aggregates = [PartSpec(key="score", use="mean", options={**_SCORE.options, "scorer": first, "name": "accuracy"})]
     aggregates += [
         PartSpec(key=each.key, use="mean", options={**_SCORE.options, "scorer": each.key, "name": "f1_score"})
-        for each in made.scorers[1:]
+        for each in eval_class.scorers[1:]
     ]
     return TaskDefinition(
         name=name,
         format="openai_evals",
         dataset=_dataset(options, files),
         solver=PartSpec(key="single_turn", use="single_turn"),
-        scorers=made.scorers,
+        scorers=eval_class.scorers,
         aggregates=tuple(aggregates),
-        metric=made.kind,
+        metric=eval_class.kind,
         source=str(path),
         metadata={"files": [str(each) for each in files]},
     )
@@ -121,7 +121,7 @@ def _model_graded(
     spec = registry.template(template)
     n = arguments.get("multicomp_n", 1)
     if not isinstance(n, int):
-        raise UsageError(f"{where}: args.multicomp_n: `{n}`: answers of several models are not compared here")
+        raise UsageError(f"{where}: args.multicomp_n: `{n}`: comparing the answers of several models is not supported")
     scorer = _grader(where, registry, template, spec, arguments, n, models)
     generation = _sent(where, {"max_tokens": 1024, "temperature": 0.0, **(arguments.get("sample_kwargs") or {})})
     asking: dict[str, Any] = {"input_outputs": spec["input_outputs"], "n": n}
@@ -158,9 +158,9 @@ def _grader(
     n: int,
     models: Mapping[str, str],
 ) -> PartSpec:
-    for each in ("prompt", "choice_strings", "input_outputs"):
-        if each not in spec:
-            raise UsageError(f"{where}: the model-graded template `{template}` has no `{each}`")
+    for field in ("prompt", "choice_strings", "input_outputs"):
+        if field not in spec:
+            raise UsageError(f"{where}: the model-graded template `{template}` has no `{field}`")
     choices = _choices(spec["choice_strings"], n)
     eval_type = spec.get("eval_type") or arguments.get("eval_type")
     match_fn = arguments.get("match_fn") or "starts_or_endswith"
@@ -168,11 +168,11 @@ def _grader(
         raise UsageError(f"{where}: args: needs an `eval_type`, and a `match_fn` of {', '.join(MATCHES)}")
     given = spec["prompt"]
     prompt = [dict(each) for each in given] if isinstance(given, list) else [{"role": "user", "content": str(given)}]
-    if asked := arguments.get("eval_type"):
-        if asked not in registry.answer_prompts:
-            raise UsageError(f"{where}: args.eval_type: unknown `{asked}`")
-        said = registry.answer_prompts[asked].format(choices=" or ".join(f'"{each}"' for each in choices))
-        prompt[-1]["content"] += "\n\n" + said
+    if answer_type := arguments.get("eval_type"):
+        if answer_type not in registry.answer_prompts:
+            raise UsageError(f"{where}: args.eval_type: unknown `{answer_type}`")
+        instruction = registry.answer_prompts[answer_type].format(choices=" or ".join(f'"{each}"' for each in choices))
+        prompt[-1]["content"] += "\n\n" + instruction
     for message in prompt:
         fields_of(message["content"], f"model-graded template `{template}`")
     scores = spec.get("choice_scores")
@@ -199,10 +199,10 @@ def _grader(
 
 
 def _choices(given: Any, n: int) -> list[str]:
-    """The choices as they are written, or as many numbers or letters as there are answers."""
-    made = {"from_n": [str(at + 1) for at in range(n)], "from_n_abc": list(string.ascii_lowercase[:n]),
+    """The choices as given, or as many numbers or letters as there are answers."""
+    generated = {"from_n": [str(at + 1) for at in range(n)], "from_n_abc": list(string.ascii_lowercase[:n]),
             "from_n_ABC": list(string.ascii_uppercase[:n])}  # fmt: skip
-    return made[given] if isinstance(given, str) and given in made else [str(each) for each in given]
+    return generated[given] if isinstance(given, str) and given in generated else [str(each) for each in given]
 
 
 def _sent(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:

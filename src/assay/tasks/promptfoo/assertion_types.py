@@ -16,7 +16,7 @@ REFUSED = {
     "context-recall": "use the scorer `rag_checker` in a task of assay's own",
     "context-relevance": "use the scorer `rag_checker` in a task of assay's own",
     "conversation-relevance": "it needs the turns of a conversation",
-    "guardrails": "it needs what a provider's own guardrails said",
+    "guardrails": "it needs the results of a provider's own guardrails",
     "human": "a person's verdict belongs to the viewer's marks",
     "max-score": "it compares the answers of several models",
     "moderation": "it needs a moderation service",
@@ -34,7 +34,7 @@ REFUSED = {
     "trajectory:tool-sequence": "it needs the trace of an agent",
     "trajectory:tool-used": "it needs the trace of an agent",
 }
-"""Known there and not here, with what each needs."""
+"""Types that promptfoo has and assay does not check, with the reason."""
 CHECKED = (
     "equals", "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with",
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
@@ -47,4 +47,4 @@ THRESHOLDED = (
     "answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost", "latency",
     "levenshtein", "perplexity-score", "perplexity", "rouge-n", "similar", "starts-with",
 )  # fmt: skip
-"""Those that a table's cell gives a threshold even where it names none."""
+"""Types that get a default threshold in the cell of a table."""

@@ -1,4 +1,4 @@
-"""The assertions of a test as the scorer takes them: values rendered, graders and programs named."""
+"""The assertions of a test in the form that the scorer takes: values rendered, graders and programs named."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Asserted:
     metrics: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
     logprobs: bool = False
-    """Whether some look at the log-probabilities of the answer's tokens."""
+    """Whether some need the log-probabilities of the answer's tokens."""
     packages: dict[str, str] = field(default_factory=dict)
     """The folder above each npm package's `node_modules`."""
 
@@ -65,7 +65,7 @@ def read_assertions(
     options: Mapping[str, Any],
     needs: Asserted,
 ) -> list[dict[str, Any]]:
-    """The assertions with these variables; what is not known is refused."""
+    """The assertions with these variables; what is not supported is refused."""
     around = {**variables, "env": config.environment}
     nodes = [_node(config, value, around, options, needs) for value in values]
     return [node for node in nodes if node is not None]
@@ -149,7 +149,7 @@ def _read(
 
 
 def _value(config: Config, value: PlacedValue, kind: str, variables: Mapping[str, Any]) -> Any:
-    """The value as it is compared: files read, templates rendered, schemas and patterns in our words."""
+    """The value to compare with: files read, templates rendered, schemas checked, patterns translated to Python."""
     given = value.content
     if isinstance(given, list):
         given = [_text(config, value, each, variables) for each in given]
@@ -177,18 +177,18 @@ def _text(config: Config, value: PlacedValue, given: Any, variables: Mapping[str
     if given.startswith(FILE):
         return _text_of_file(config, value, given)
     if given.startswith("package:"):
-        raise UsageError("a value out of a JavaScript package is not read")
+        raise UsageError("a value from a JavaScript package is not supported")
     return rendered(given, variables)
 
 
 def _text_of_file(config: Config, value: PlacedValue, given: Any) -> Any:
-    """What a file that is named holds: YAML and JSON as values, other files as texts."""
+    """The content of a `file://` value: YAML and JSON as values, other files as texts."""
     if isinstance(given, list):
         return [_text_of_file(config, value, each) for each in given]
     if not isinstance(given, str) or not given.startswith(FILE):
         return given
     if code := program_of(given):
-        raise UsageError(f"`{given}`: a value that {code} makes is not computed")
+        raise UsageError(f"`{given}`: a value computed by {code} is not supported")
     for path in config.named(value, given):
         if path.suffix in (".yaml", ".yml", ".json"):
             inner = config.content(value, path)
@@ -206,7 +206,7 @@ def program(
     *,
     python: str = "get_assert",
 ) -> dict[str, Any]:
-    """A program as it will be run: code of its own, or a function of a file; `python` is that function's usual name."""
+    """A program to run: inline code, or a function of a file; `python` is the default name of a Python function."""
     written = str(value.content)
     if not written.startswith(FILE):
         (needs.python if kind == "python" else needs.node).append(written)
@@ -228,7 +228,7 @@ def _check_address(url: Any, needs: Asserted) -> None:
 
 
 def _check_package(config: Config, kind: str, given: Any, needs: Asserted) -> None:
-    """Notes the npm package that decides; `UsageError` where it is missing, or would misread the value."""
+    """Note the npm package that the assertion needs; `UsageError` where it is missing, or would misread the value."""
     package = find_package(PACKAGES[kind], config.home)
     if kind == "meteor":
         if not given or not all(isinstance(each, str) for each in (given if isinstance(given, list) else [given])):
@@ -257,7 +257,7 @@ def _check_sql_options(given: Any, package: NodePackage) -> None:
 
 
 def _grader(config: Config, value: PlacedValue, kind: str, options: Mapping[str, Any], needs: Asserted) -> str:
-    """The key of the model that grades: the assertion's own, the test's, or the one for all."""
+    """The key of the model that grades: the assertion's own, the test's, or the default."""
     usual = EMBEDDER if kind in SIMILAR else GRADER
     given = value.get("provider")
     if given.content is None:

@@ -1,4 +1,4 @@
-"""A promptfoo configuration as it was read: its sections with their places, the files it names, what is wrong with it.
+"""A promptfoo configuration: its sections with their places, the files it names, what is wrong with it.
 
 Errors are collected, so that all of them are reported at once.
 """
@@ -53,12 +53,12 @@ class PlacedValue:
         return PlacedValue(self.content[key], self.document, (*self.where, key))
 
     def get(self, key: str) -> PlacedValue:
-        """A field of a mapping; the value None at the mapping's place where it has none."""
+        """A field of a mapping; the value None where it is missing."""
         inner = self.content.get(key) if isinstance(self.content, dict) else None
         return PlacedValue(inner, self.document, (*self.where, key))
 
     def items(self) -> list[PlacedValue]:
-        """The items of a list; one value stands for a list of it, and nothing for none."""
+        """The items of a list; a single value counts as a list of one, None as an empty list."""
         if self.content is None:
             return []
         if not isinstance(self.content, list):
@@ -83,10 +83,10 @@ class Config:
     environment: dict[str, str] = field(default_factory=dict)
     """Its section `env`."""
     runs_programs: bool = False
-    """Whether the programs that make tests and variables may be run now."""
+    """Whether programs that compute tests and variables may run."""
     python: list[str] = field(default_factory=list)
     node: list[str] = field(default_factory=list)
-    """Those that are run, or would be."""
+    """The programs that run, or would run."""
 
     @property
     def home(self) -> Path:
@@ -107,7 +107,7 @@ class Config:
             raise PlacedError("\n".join(self.problems))
 
     def known(self, value: PlacedValue, names: set[str], what: str) -> bool:
-        """Whether a mapping has only fields that are read; each other one is refused."""
+        """Whether the value is a mapping; its unsupported fields are refused."""
         if not isinstance(value.content, dict):
             self.refuse(value, f"{what} must be a mapping, got {json.dumps(value.content, default=str)[:80]}")
             return False
@@ -155,7 +155,7 @@ class Config:
             return None
 
     def content(self, value: PlacedValue, path: Path) -> PlacedValue | None:
-        """What a YAML or JSON file holds, with the places of its values."""
+        """The content of a YAML or JSON file, with the places of its values."""
         try:
             document = read_yaml(path, root=root_of(self.path), allow_outside=True, of_another_program=True)
         except UsageError as error:
@@ -176,12 +176,12 @@ class Config:
                 self.refuse(PlacedValue(None, document), f"not JSON: {error}")
 
     def loaded(self, value: PlacedValue) -> PlacedValue | None:
-        """The value itself, or what the one YAML or JSON file that it names holds."""
+        """The value itself, or the content of the YAML or JSON file that it names."""
         named = value.content
         if not isinstance(named, str) or not named.startswith(FILE):
             return value
         if program := program_of(named):
-            self.refuse(value, f"`{named}`: {program} that makes this section is not run")
+            self.refuse(value, f"`{named}`: a section computed by {program} is not supported")
             return None
         for path in self.named(value, named):
             if path.suffix in (".yaml", ".yml", ".json"):
@@ -191,7 +191,7 @@ class Config:
 
 
 def program_of(named: str) -> str | None:
-    """What a name of a file with code in it stands for; None for data."""
+    """The language of a named file, for messages; None for a file of data."""
     path = re.sub(r":[A-Za-z_][\w.]*$", "", named.removeprefix(FILE))
     suffix = Path(path).suffix
     if suffix not in PROGRAM_FILES:
@@ -209,14 +209,14 @@ SECTIONS = {
     "assertionTemplates", "redteam", "options",
 }  # fmt: skip
 _REFUSED = {
-    "extensions": "hooks are programs of their own, which are not run",
-    "nunjucksFilters": "filters of one's own are JavaScript, which templates do not run here",
-    "derivedMetrics": "derived metrics are not computed",
+    "extensions": "extension hooks are not supported",
+    "nunjucksFilters": "custom filters are JavaScript, which templates do not run here",
+    "derivedMetrics": "derived metrics are not supported",
 }
 
 
 def read_config(path: Path, *, allow_outside: bool = False, runs_programs: bool = False) -> Config:
-    """The file with every section checked for whether it is one; what is wrong is in `problems`."""
+    """The file, with the names of its sections checked; errors are in `problems`."""
     document = read_yaml(path, allow_outside=allow_outside, of_another_program=True)
     config = Config(
         path=path, top=PlacedValue(document.value, document), allow_outside=allow_outside, runs_programs=runs_programs
@@ -228,7 +228,7 @@ def read_config(path: Path, *, allow_outside: bool = False, runs_programs: bool 
         if key in _REFUSED:
             config.refuse(top.get(key), _REFUSED[key])
         elif key not in IGNORED and key not in SECTIONS and not key.startswith("x-"):
-            config.refuse(top.get(key), f"`{key}` is not a section of a promptfoo configuration that is supported")
+            config.refuse(top.get(key), f"the section `{key}` of a promptfoo configuration is not supported")
     if "redteam" in top.content and not (top.content.get("tests") or top.content.get("scenarios")):
         config.refuse(top.get("redteam"), "attacks are generated by promptfoo itself; run its tests once generated")
     environment = top.get("env").content

@@ -20,7 +20,7 @@ _SHAPE = re.compile(
 
 
 def assertion_of_text(text: str) -> dict[str, Any]:
-    """The assertion that a cell stands for; a text of no such shape is what the answer must equal."""
+    """The assertion that a cell stands for; any other text is what the answer must equal."""
     for prefix, kind in _PREFIXES.items():
         if text.startswith(prefix):
             value = text[len(prefix) :]

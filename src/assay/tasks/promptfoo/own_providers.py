@@ -1,4 +1,4 @@
-"""Providers of one's own: an HTTP service described in the configuration, and Python with a `call_api`."""
+"""Custom providers: an HTTP service described in the configuration, and Python with a `call_api`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue
 
 _PROMPT = re.compile(r"\{\{\s*prompt\s*(?:\|\s*(?:dump|safe)\s*)?\}\}")
-_ASKED = "{{ (input.messages[-1].content if input.messages | length == 1 else input.messages | tojson) | json_escape }}"
+_INPUT = "{{ (input.messages[-1].content if input.messages | length == 1 else input.messages | tojson) | json_escape }}"
 _PATH = re.compile(r"(?:\(?json(?:\s*,\s*text)?\)?\s*=>\s*)?(json(?:\??\.\w+|\[\d+\]|\[['\"]\w+['\"]\])*)\s*;?\s*")
 _OF_HTTP = {"url", "method", "headers", "body", "transformResponse", "responseParser", "maxRetries", "timeoutMs"}
 _PYTHON = """
@@ -47,9 +47,9 @@ ProviderProgram = tuple[dict[str, Any] | None, str]
 
 
 def http_model(name: str, settings: Mapping[str, Any]) -> ProviderProgram:
-    """A service that is sent JSON with the prompt in it, and answers with JSON that holds the text."""
+    """A service that takes JSON with the prompt in it, and answers with JSON that contains the text."""
     url = str(settings.get("url") or name)
-    if problem := _not_asked(url, settings):
+    if problem := _why_unsupported(url, settings):
         return None, problem
     body = settings["body"]
     written = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
@@ -62,29 +62,29 @@ def http_model(name: str, settings: Mapping[str, Any]) -> ProviderProgram:
     answer = path[1].replace("?.", ".")
     options = {
         "base_url": url,
-        "process_input": sent.replace("\0", _ASKED),
-        "process_output": _ANSWERED.replace("ANSWER", answer),
+        "process_input": sent.replace("\0", _INPUT),
+        "process_output": _OUTPUT.replace("ANSWER", answer),
     }
     return {"model": f"adapted:{url.split('://', 1)[1].replace(':', '-')}", "options": options}, ""
 
 
-_ANSWERED = (
+_OUTPUT = (
     '{% set json = body | fromjson %}{"choices": [{"message": {"content": {{ (ANSWER if ANSWER is string else ANSWER '
     "| tojson) | tojson }}}}]}"
 )
 
 
-def _not_asked(url: str, settings: Mapping[str, Any]) -> str | None:
+def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
     """Why a service cannot be called; None where it can."""
     headers = {str(key).lower(): str(value) for key, value in (settings.get("headers") or {}).items()}
-    others = [key for key, value in headers.items() if key != "content-type" or "json" not in value.lower()]
+    other_headers = [key for key, value in headers.items() if key != "content-type" or "json" not in value.lower()]
     unknown = [key for key in settings if key not in _OF_HTTP]
     reasons = {
         "its address is a template": not re.fullmatch(r"https?://[^\s{}]+", url),
         f"its config has `{''.join(unknown[:1])}`, which has no counterpart here": bool(unknown),
-        "only services that are sent a `body` with POST are asked": settings.get("body") is None
+        "only services that take a `body` by POST are supported": settings.get("body") is None
         or str(settings.get("method") or "POST").upper() != "POST",
-        f"its header `{''.join(others[:1])}` has no counterpart here": bool(others),
+        f"its header `{''.join(other_headers[:1])}` has no counterpart here": bool(other_headers),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -93,7 +93,7 @@ def python_model(config: Config, value: PlacedValue, name: str, settings: Mappin
     """The author's `call_api(prompt, options, context)`, which runs only where the file is trusted."""
     shape = re.fullmatch(r"(.*\.py)(?::(\w+))?", name.removeprefix("python:").removeprefix(FILE))
     if shape is None:
-        return None, "only Python is run as a provider of one's own"
+        return None, "only Python is supported as a custom provider"
     paths = config.named(value, shape[1])
     if not paths:
         return None, "there is no such file"

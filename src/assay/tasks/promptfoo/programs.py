@@ -1,6 +1,6 @@
-"""Programs that a configuration names, and those that are run while it is read: test generators, variables.
+"""Programs that a configuration names; those that compute tests and variables run while it is read.
 
-What they make is kept in a file, so that they run once, when the user has allowed it.
+Their results are kept in a file, so that they run only once, after the user has allowed it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LANGUAGES = {**dict.fromkeys(("js", "cjs", "mjs", "ts", "cts", "mts"), "javascr
 
 
 def program_file(config: Config, value: PlacedValue, written: str, usual: str | None) -> dict[str, Any]:
-    """A function of a file as it will be run; `usual` is its name in Python where none is given."""
+    """A function of a file to run; `usual` is the default name of a Python function."""
     shape = _NAMED.fullmatch(written.removeprefix(FILE))
     language = _LANGUAGES.get(shape[2]) if shape else None
     if shape is None or language is None:
@@ -40,7 +40,7 @@ def program_file(config: Config, value: PlacedValue, written: str, usual: str | 
 
 
 def run_now(config: Config, value: PlacedValue, program: dict[str, Any], *arguments: Any) -> Any:
-    """What a program returns; None before the user was asked whether it may run, and where it breaks."""
+    """What a program returns; None while programs may not run, and where it fails."""
     shown = str(program.get("file") or program.get("code"))
     (config.python if program["language"] == "python" else config.node).append(shown)
     if not config.runs_programs:
@@ -66,7 +66,7 @@ async def _run(program: dict[str, Any], arguments: Sequence[Any]) -> Any:
 
 
 def kept(samples: Sequence[Sample]) -> DatasetSpec:
-    """The dataset of samples that programs had a part in, in a file of the cache."""
+    """The dataset of samples that programs computed, in a file of the cache."""
     lines = b"".join(msgspec.json.encode(sample) + b"\n" for sample in samples)
     path = cache_folder() / "promptfoo" / f"{hashlib.sha256(lines).hexdigest()[:32]}.jsonl"
     if not path.is_file():

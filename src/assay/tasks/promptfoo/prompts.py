@@ -1,4 +1,4 @@
-"""The prompts of a configuration: texts, chats and files of them, and what a model is asked with given variables."""
+"""The prompts of a configuration: texts, chats, files of them, and functions that compute them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Prompt(NamedTuple):
     label: str
     """Its name on the leaderboard."""
     given: str | None = None
-    """The label or id of the configuration, by which tests and providers pick prompts."""
+    """Its label or id in the configuration, by which tests and providers select prompts."""
     generation: dict[str, Any] | None = None
-    """How it is answered: the prompt's own `config`."""
+    """Generation settings from the prompt's own `config`."""
     program: dict[str, Any] | None = None
-    """What makes it."""
+    """The function that computes it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Prompt(NamedTuple):
 
 
 def read_prompts(config: Config) -> list[Prompt]:
-    """Every prompt of the configuration; without any, the variable `prompt` is asked as it is."""
+    """Every prompt of the configuration; without any, the variable `prompt` is sent unchanged."""
     section = config.top.get("prompts")
     if section.content is None:
         return [Prompt("{{prompt}}", "prompt")]
@@ -53,11 +53,11 @@ def read_prompts(config: Config) -> list[Prompt]:
             for each in _of_text(config, section.get(key), key, str(section.content[key]))
         ]
     else:
-        prompts = [each for value in section.items() for each in _of_one(config, value)]
+        prompts = [each for value in section.items() for each in _of_entry(config, value)]
     return _with_own_names(prompts)
 
 
-def _of_one(config: Config, value: PlacedValue) -> list[Prompt]:
+def _of_entry(config: Config, value: PlacedValue) -> list[Prompt]:
     if isinstance(value.content, str):
         return list(_of_text(config, value, value.content, None))
     if not isinstance(value.content, dict):
@@ -80,7 +80,7 @@ def _of_one(config: Config, value: PlacedValue) -> list[Prompt]:
 
 
 def _settings(config: Config, value: PlacedValue) -> dict[str, Any]:
-    """The `config` of a prompt, which is the provider's for this prompt alone."""
+    """The `config` of a prompt, which applies to the provider for this prompt alone."""
     from assay.tasks.promptfoo.providers import generation_settings
 
     if value.content is None:
@@ -93,7 +93,7 @@ def _settings(config: Config, value: PlacedValue) -> dict[str, Any]:
 
 def _of_text(config: Config, value: PlacedValue, text: str, label: str | None) -> Iterator[Prompt]:
     if text.startswith(_STORES):
-        config.refuse(value, f"`{text.partition(':')[0]}:` prompts are had from elsewhere, and are not read")
+        config.refuse(value, f"`{text.partition(':')[0]}:` prompts are not supported: they come from another service")
         return
     name = text.removeprefix(FILE)
     is_named = text.startswith(FILE) or (
@@ -114,7 +114,7 @@ def _of_text(config: Config, value: PlacedValue, text: str, label: str | None) -
 
 
 def _of_program(config: Config, value: PlacedValue, text: str, label: str | None) -> Iterator[Prompt]:
-    """A prompt that a function makes of the variables."""
+    """A prompt that a function computes from the variables."""
     try:
         program = program_file(config, value, text, None)
     except UsageError as error:
@@ -157,7 +157,7 @@ def _in_table(content: str) -> list[tuple[str | None, str]]:
 
 
 def _as_json(config: Config, value: PlacedValue, path: Path, content: str) -> str:
-    """The value of the file with the files that it names in their places, as JSON; its text where it holds none."""
+    """The content of a file as JSON, with the files that it names inserted; its text where it cannot be parsed."""
     try:
         whole = load_yaml(content, str(path), Yaml12Loader) if path.suffix != ".json" else json.loads(content)
     except (UsageError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""promptfoo's providers as models of ours, where we have them; the others are named with the reason."""
+"""promptfoo's providers mapped to assay's models; those without a counterpart are refused with the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LITELLM = {
     "litellm": "", "nscale": "nscale", "ai21": "ai21", "cloudflare-ai": "cloudflare", "aimlapi": "aiml",
     "vercel": "vercel_ai_gateway", "llama": "meta_llama", "helicone": "helicone", "docker": "docker_model_runner",
 }  # fmt: skip
-"""What `litellm` calls providers that have no adapter of ours."""
+"""`litellm`'s names of providers for which assay has no adapter."""
 _KINDS = {"chat", "completion", "messages", "responses", "converse", "embedding", "embeddings", "text-generation"}
 _OTHERS = {
     "image", "realtime", "assistant", "agents", "codex-sdk", "codex-app-server", "chatkit", "moderation", "video",
@@ -47,7 +47,7 @@ _WITHOUT_PART = {
     "organization", "projectId", "project", "apiKeyRequired", "stream", "inferenceModelType", "modelType", "label",
     "store", "user", "metadata", "omitDefaults",
 }  # fmt: skip
-"""Settings that change neither what is asked nor how it is answered."""
+"""Settings that change neither the request nor the answer."""
 _SENT = {
     "tools", "tool_choice", "toolChoice", "functions", "function_call", "response_format", "presence_penalty",
     "frequency_penalty", "top_k", "topK", "logit_bias", "verbosity", "thinking", "reasoning", "passthrough",
@@ -61,7 +61,7 @@ _SENT = {
     "search_before_date_filter", "tool_config", "include", "text", "max_tool_calls",
     "guardrailIdentifier", "guardrailVersion",
 }  # fmt: skip
-"""Parameters that go to the server as they are."""
+"""Parameters sent to the server unchanged."""
 
 
 _IN_GENERATION_CONFIG = {
@@ -71,18 +71,18 @@ _IN_GENERATION_CONFIG = {
 
 
 class MappedProvider(NamedTuple):
-    """A provider, and the model that it is here."""
+    """A provider and the model that it maps to."""
 
     key: str
-    """Its label, or its id: what a leaderboard calls it, and `--model-for` replaces."""
+    """Its label, or its id: its name on the leaderboard and in `--model-for`."""
     spec: dict[str, Any] | None
     """`model`, `options` and `generation`; None where there is no such model."""
     problem: str | None = None
     """Why there is none, with its place."""
     ids: tuple[str, ...] = ()
-    """What tests name it by."""
+    """The names that tests use for it."""
     prompts: tuple[str, ...] | None = None
-    """The labels of the only prompts that it is asked."""
+    """The labels of the prompts that it gets; None for all of them."""
     tools: tuple[dict[str, Any], ...] = ()
     transform: str | None = None
     value: PlacedValue | None = None
@@ -177,12 +177,12 @@ def _model(
         assert provider.value is not None  # noqa: S101 - `read_provider` made it
         return python_model(config, provider.value, name, settings)
     if word == "exec" or program_of(name):
-        return None, "a program as provider is not run"
+        return None, "a program is not supported as a provider"
     return _served(name, settings, embeds=embeds)
 
 
 def _served(name: str, settings: dict[str, Any], *, embeds: bool) -> tuple[dict[str, Any] | None, str]:
-    """The model of a service that is known by name."""
+    """The model of a service that has a name of its own."""
     word, _, rest = name.partition(":")
     kind, model = _kind_and_model(rest)
     if kind in _OTHERS or not _WORD.match(model or ""):
@@ -194,7 +194,7 @@ def _served(name: str, settings: dict[str, Any], *, embeds: bool) -> tuple[dict[
     spec, unknown = _with_settings(adapter, kind, settings)
     problem = ""
     if "apiKey" in unknown:
-        problem = "a key does not belong into a file; write `apiKey: '{{env.NAME}}'` or `apiKeyEnvar: NAME`"
+        problem = "a key does not belong in a file; write `apiKey: '{{env.NAME}}'` or `apiKeyEnvar: NAME`"
     elif unknown:
         problem = f"its config has `{unknown[0]}`, which has no counterpart here"
     elif embeds and adapter.partition(":")[0] in ("anthropic", "gemini", "litellm"):
@@ -218,7 +218,7 @@ def _adapter(word: str, model: str) -> str | None:
 
 
 def generation_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How answers are made, in our words, and the settings that are none of that."""
+    """The generation settings under assay's names, and the remaining settings."""
     generation: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     flat = {name: value for name, value in settings.items() if name not in _GROUPS or not isinstance(value, dict)}
@@ -238,7 +238,7 @@ def generation_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _with_settings(adapter: str, kind: str, settings: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The model with its options; and the settings that have no counterpart."""
+    """The model with its options, and the settings without a counterpart."""
     generation, rest = generation_settings(settings)
     options: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -246,7 +246,7 @@ def _with_settings(adapter: str, kind: str, settings: dict[str, Any]) -> tuple[d
     word = adapter.partition(":")[0]
     if kind == "completion" and word in ("openai", "ollama", "vllm"):
         options["mode"] = "completions"
-    if word == "gemini":  # whatever it says about generation goes to the server as it is
+    if word == "gemini":  # sent to the server unchanged
         extra |= {name: rest.pop(name) for name in _IN_GENERATION_CONFIG & rest.keys()}
     for name, value in rest.items():
         if name in ("apiBaseUrl", "apiHost", "baseUrl", "base_url"):

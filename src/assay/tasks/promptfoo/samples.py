@@ -18,7 +18,7 @@ from assay.tasks.promptfoo.tests import MAX_ROWS, Test, combinations, read_tests
 
 
 class PromptfooTests:
-    """All tests, or those that pick a certain prompt and provider by what these are called."""
+    """All tests, or those for a prompt and a provider, selected by their names."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class PromptfooTests:
 
 
 class Picks:
-    """What a prompt and a provider are called, where tests pick some of them."""
+    """The names of a prompt and of a provider, where tests select some of them."""
 
     def __init__(self, prompt: tuple[str, ...] = (), provider: tuple[str, ...] = ()) -> None:
         self.prompt = prompt
@@ -70,14 +70,14 @@ def is_called(names: Sequence[str], wanted: str) -> bool:
 
 
 def samples_of(config: Config, tests: Sequence[Test], picks: Picks, needs: Asserted) -> list[Sample]:
-    """Each test with each combination of its variables; what cannot be read is among the config's problems."""
+    """Each test with each combination of its variables; errors are added to the config's problems."""
     samples: list[Sample] = []
     for number, test in enumerate(tests, 1):
         if not picks.holds(test):
             continue
         for place, variables in enumerate(combinations(config, test), 1):
             if len(samples) == MAX_ROWS:
-                config.refuse(test.value, f"more than {MAX_ROWS:,} questions")
+                config.refuse(test.value, f"more than {MAX_ROWS:,} samples")
                 return samples
             extras = _extras(config, test, variables, needs)
             samples.append(

@@ -36,11 +36,11 @@ def read_promptfoo(
     trust: bool = False,
     only_reads: bool = False,
 ) -> list[TaskDefinition]:
-    """The tasks of a configuration; `UsageError` with everything that is not known, each at its place.
+    """The tasks of a configuration; `UsageError` lists everything that is not supported, each at its place.
 
-    `models` are what stands behind the keys of providers and graders. A provider without a counterpart is refused only
-    when it is to be called: another model may be chosen for the run. Programs that make tests and variables run here,
-    once the user has allowed it; with `only_reads` a definition without samples says which they are.
+    `models` maps the keys of providers and graders to models. A provider without a counterpart is refused only when
+    it is called, as another model may be chosen for the run. Programs that compute tests and variables run here, once
+    the user has allowed it; with `only_reads`, a definition without samples lists them.
     """
     config = read_config(path, allow_outside=allow_outside)
     reading = _read(config, models or {})
@@ -60,7 +60,7 @@ def read_promptfoo(
 
 
 def _read(config: Config, models: Mapping[str, str]) -> _Reading:
-    """The tests, and what is wrong with anything that is read before them."""
+    """The tests; errors of the sections before them are raised or collected."""
     read_prompts(config)
     read_providers(config)
     tests = read_tests(config)
@@ -73,7 +73,7 @@ def _read(config: Config, models: Mapping[str, str]) -> _Reading:
 
 
 def _looked_at(config: Config) -> TaskDefinition:
-    """The configuration as a definition that says which programs it would run, before any of them does."""
+    """The configuration as a definition that lists the programs it would run, before any of them runs."""
     options = {
         **({"python_snippet": _shown(config.python)} if config.python else {}),
         **({"node_program": _shown(config.node)} if config.node else {}),
@@ -160,10 +160,10 @@ class _Reading:
         """Render the prompt with every test, so that errors are reported before any model call."""
         if prompt.program is not None:
             return
-        made = PromptTemplate(prompt.text, self._config.environment, {})
+        template = PromptTemplate(prompt.text, self._config.environment, {})
         for sample in samples:
             try:
-                made.request(sample)
+                template.request(sample)
             except FailureError as error:
                 test = self._tests[int(sample.id.partition("-")[0]) - 1]
                 self._config.refuse(test.value, f"with the prompt `{prompt.label}`: {error.failure.message}")
@@ -228,7 +228,7 @@ class _Reading:
 
 
 def _name(path: Path) -> str:
-    """What the leaderboard calls the task: the file's own part of its name, or the folder's."""
+    """The task's name on the leaderboard: the part of the file's name after `promptfooconfig`, or the folder's name."""
     own = path.stem.removeprefix(NAME).strip(".-_")
     return own or path.resolve().parent.name or NAME
 

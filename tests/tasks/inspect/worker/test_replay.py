@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from assay.tasks.inspect.worker.replay import AskedError, request_of, run_here, solved
+from assay.tasks.inspect.worker.replay import UnansweredError, request_of, run_here, solved
 from assay.tasks.library.problem import BridgeError
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai is not installed (extra `inspect-ai`)")
@@ -32,7 +32,7 @@ def test_solvers_stop_at_what_they_ask_and_go_on_from_its_answer() -> None:
 
     sample = Sample(input="q", choices=["a", "b"], target="B")
     task = inspect_ai.Task(dataset=[sample], solver=multiple_choice(), scorer=choice())
-    with pytest.raises(AskedError) as caught:
+    with pytest.raises(UnansweredError) as caught:
         run_here(solved(task, sample, None))
     state, asked = run_here(solved(task, sample, {"text": "ANSWER: B", "finish_reason": "length"}))
     assert asked == caught.value.request

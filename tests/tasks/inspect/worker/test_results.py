@@ -27,7 +27,7 @@ def task(monkeypatch: pytest.MonkeyPatch) -> Any:
 def given(asked: str = "q", verdicts: tuple[str, ...] = ()) -> dict[str, Any]:
     return {
         "sample": {"input": "q", "target": "a", "id": 1},
-        "asked": [{"role": "user", "content": asked}],
+        "messages": [{"role": "user", "content": asked}],
         "answer": {"text": "b", "finish_reason": "stop"},
         "verdicts": list(verdicts),
     }
@@ -65,7 +65,7 @@ def test_a_grader_is_asked_for_and_then_believed(task: Any) -> None:
 
 def test_an_answer_to_another_question_is_not_scored(task: Any) -> None:
     (made,) = score({**ORDER, "samples": [given("another", ("GRADE: C",))]})["scores"]
-    assert "ask something else each time" in made["problem"]
+    assert "make a different request each time" in made["problem"]
 
 
 def test_a_process_that_was_started_anew_says_that_it_must_load() -> None:

@@ -1,8 +1,8 @@
 """The process that Inspect runs in: names, requests and scores of its own tasks.
 
 Imported by the snippet that starts it, never by assay itself. Plain data in, plain data out. `names.py` finds the tasks
-of packages and files without running them, `loading.py` creates one, `parts.py` says what of it is not supported,
-`replay.py` runs its solvers over answers that are given, `building.py` makes samples and `results.py` scores of that.
+of packages and files without running them, `loading.py` creates one, `parts.py` lists what is not supported,
+`replay.py` runs its solvers over given answers, `building.py` makes the samples, `results.py` scores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.tasks.library.problem import BridgeError
 
 
 def load_only(order: dict[str, Any]) -> dict[str, Any]:
-    """Have the task ready: a process that had to be restarted has forgotten it."""
+    """Load the task, as a restarted process needs to."""
     task_of(order)
     return {}
 
@@ -26,7 +26,7 @@ _ORDERS = {"names": list_names, "describe": describe, "build": build, "load": lo
 
 
 def answer(order: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, or the `problem` in a sentence."""
+    """The result of a request, or its `problem` in a sentence."""
     try:
         return _ORDERS[order["do"]](order)
     except BridgeError as error:

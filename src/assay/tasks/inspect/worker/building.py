@@ -1,4 +1,4 @@
-"""The samples of a task, each with what its solvers ask about it, written into a file."""
+"""Writes the samples of a task into a file, each with the request that its solvers make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.tasks.inspect.worker.loading import load, shown_name
 from assay.tasks.inspect.worker.parts import GRADED, MEANS, metrics_of, name_of
-from assay.tasks.inspect.worker.replay import AskedError, run_here, solved
+from assay.tasks.inspect.worker.replay import UnansweredError, run_here, solved
 from assay.tasks.library.plain import plain
 from assay.tasks.library.problem import BridgeError
 from assay.tasks.library.samples_file import write_samples
@@ -31,16 +31,16 @@ def build(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def scorers_of(task: Any) -> list[dict[str, Any]]:
-    """Their unique names, with the means that each reports."""
+    """The task's scorers: unique names, and the means that each reports."""
     from inspect_ai.scorer._scorer import unique_scorer_name
 
     names: list[str] = []
-    found = []
+    scorers = []
     for scorer in task.scorer:
         names.append(unique_scorer_name(scorer, names))
         means = [each for each in map(name_of, metrics_of(scorer)) if each in MEANS]
-        found.append({"name": names[-1], "means": means, "graded": name_of(scorer) in GRADED})
-    return found
+        scorers.append({"name": names[-1], "means": means, "graded": name_of(scorer) in GRADED})
+    return scorers
 
 
 async def _samples(task: Any, shown: str) -> list[dict[str, Any]]:
@@ -49,28 +49,28 @@ async def _samples(task: Any, shown: str) -> list[dict[str, Any]]:
 
 async def _sample(task: Any, sample: Any, number: int, shown: str) -> dict[str, Any]:
     sample = sample.model_copy(update={"id": number if sample.id is None else sample.id})
-    asked = await _asked(task, sample, shown)
+    request = await _request(task, sample, shown)
     targets = [sample.target] if isinstance(sample.target, str) else list(sample.target)
     metadata = plain(sample.metadata or {})
     return {
         "id": str(sample.id),
-        "prompt": asked["messages"][-1]["content"],
+        "prompt": request["messages"][-1]["content"],
         "targets": targets,
-        "extras": asked,
+        "extras": request,
         "metadata": metadata,
         "row": {**sample.model_dump(mode="json", exclude_none=True, exclude={"metadata"}), "metadata": metadata},
     }
 
 
-async def _asked(task: Any, sample: Any, shown: str) -> dict[str, Any]:
-    """What the solvers ask; `BridgeError` where they break, or ask nothing."""
+async def _request(task: Any, sample: Any, shown: str) -> dict[str, Any]:
+    """The request that the solvers make; `BridgeError` where they fail, or make none."""
     try:
         await solved(task, sample, None)
-    except AskedError as asked:
-        return asked.request
+    except UnansweredError as unanswered:
+        return unanswered.request
     except BridgeError as error:
         raise BridgeError(f"`{shown}`: {error}") from error
     except Exception as error:
-        told = f"`{shown}`: its request for sample `{sample.id}` cannot be built: {type(error).__name__}: {error}"
-        raise BridgeError(told) from error
-    raise BridgeError(f"`{shown}`: its solvers ask nothing about sample `{sample.id}`")
+        message = f"`{shown}`: its request for sample `{sample.id}` cannot be built: {type(error).__name__}: {error}"
+        raise BridgeError(message) from error
+    raise BridgeError(f"`{shown}`: its solvers make no request for sample `{sample.id}`")

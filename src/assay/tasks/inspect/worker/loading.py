@@ -1,4 +1,4 @@
-"""A task as its own function creates it, once; `--data` gives it documents in place of the hub's."""
+"""Creates a task by its own function, once; `--data` replaces the hub's documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOW = ("name", "file", "arguments", "data")
 
 
 def task_of(order: dict[str, Any]) -> Any:
-    """The task, created where it has not been yet."""
+    """The task, created if needed."""
     return kept_task(order) or load(order)
 
 
@@ -28,7 +28,7 @@ def kept_task(order: dict[str, Any]) -> Any | None:
 
 
 def load(order: dict[str, Any]) -> Any:
-    """The task, created again; `BridgeError` where it is made of more than a run here can do."""
+    """The task, created again; `BridgeError` where it has parts that are not supported."""
     from inspect_ai._eval.loader import load_tasks
 
     os.environ.setdefault("INSPECT_DISPLAY", "none")
@@ -51,17 +51,17 @@ def shown_name(order: dict[str, Any]) -> str:
 
 
 def _arguments(order: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the task's function, read as Inspect's own `-T` reads them."""
+    """The parameters of the task's function, parsed as by Inspect's own `-T`."""
     from inspect_ai._util.config import parse_cli_args
 
     given = order.get("arguments") or {}
-    found: dict[str, Any] = parse_cli_args([f"{name}={value}" for name, value in given.items()])
-    return found
+    parsed: dict[str, Any] = parse_cli_args([f"{name}={value}" for name, value in given.items()])
+    return parsed
 
 
 @contextlib.contextmanager
 def _local_documents(order: dict[str, Any], shown: str) -> Iterator[None]:
-    """Inside this context, `datasets` reads the files instead of the hub, and Inspect caches none of that."""
+    """Inside this context, `datasets` reads the files instead of the hub, and Inspect does not cache them."""
     data = order.get("data") or {}
     if not data:
         yield

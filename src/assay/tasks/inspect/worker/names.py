@@ -1,4 +1,4 @@
-"""Which tasks exist, read from the source of packages and files: none of it runs here."""
+"""Finds tasks in the source of packages and files, without running any of it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 from assay.tasks.library.problem import BridgeError
 
 GROUP = "inspect_ai"
-"""The entry points that packages with tasks have."""
+"""The group of entry points by which packages declare their tasks."""
 
 
 class TaskFunction(NamedTuple):
-    """A function that makes a task."""
+    """A function that returns a task."""
 
     name: str
     summary: str
     file: Path
     parameters: tuple[str, ...]
-    """Their names; with `*` at the end it takes any."""
+    """The names of its parameters, followed by `*` if it takes any others."""
 
 
 def list_names(order: dict[str, Any]) -> dict[str, Any]:
-    """Every task of the installed packages whose name holds a text, and what its docstring says first."""
+    """The tasks of installed packages whose names contain the search text, with the first paragraph of their docs."""
     _refuse_without_inspect()
     search = str(order.get("search", "")).casefold()
     names = {
@@ -58,13 +58,13 @@ def describe(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def tasks_of_package(package: str) -> list[TaskFunction]:
-    """Those of a package that is installed under this name."""
+    """The tasks of the package installed under this name."""
     folder = _folder_of(package)
     return [task for file in sorted(folder.rglob("*.py")) for task in tasks_of_file(file)] if folder else []
 
 
 def tasks_of_file(file: Path) -> Iterator[TaskFunction]:
-    """The functions of a file that `@task` stands before."""
+    """The functions of a file that are decorated with `@task`."""
     text = file.read_text(encoding="utf-8", errors="replace")
     if "@task" not in text and ".task" not in text:
         return
@@ -80,7 +80,7 @@ def tasks_of_file(file: Path) -> Iterator[TaskFunction]:
 
 
 def _name(node: ast.FunctionDef, decorator: ast.expr) -> str:
-    """What the decorator says, or the function's own name."""
+    """The decorator's `name`, or the function's own."""
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
         if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
             return str(keyword.value.value)
@@ -101,12 +101,12 @@ def _packages() -> list[str]:
 
 
 def _folder_of(package: str) -> Path | None:
-    """Where the package lies; finding that imports nothing."""
+    """The folder of the package, which is not imported."""
     for each in entry_points(group=GROUP):
         if each.name == package:
-            found = importlib.util.find_spec(each.value.partition(":")[0].partition(".")[0])
-            if found is not None and found.submodule_search_locations:
-                return Path(found.submodule_search_locations[0]).resolve()
+            spec = importlib.util.find_spec(each.value.partition(":")[0].partition(".")[0])
+            if spec is not None and spec.submodule_search_locations:
+                return Path(spec.submodule_search_locations[0]).resolve()
     return None
 
 

@@ -1,4 +1,4 @@
-"""Which parts of a task are supported here, and how the others are named."""
+"""Which parts of a task are supported, and what the others are called in the error."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _TOOLS = frozenset(("use_tools", "basic_agent", "react", "bridge", "human_agent"
 
 
 def refuse_unsupported(task: Any, shown: str) -> None:
-    """`BridgeError` with everything that the task needs and a run here does not have."""
+    """`BridgeError` with everything that the task needs and `inspect:` does not support."""
     needs = list(dict.fromkeys([*_of_task(task), *_of_solvers(task), *_of_scorers(task), *_of_samples(task)]))
     if needs:
         raise BridgeError(
-            f"`{shown}` needs what `inspect:` does not have: {'; '.join(needs)}. Run it with Inspect itself: "
+            f"`{shown}` needs what `inspect:` does not support: {'; '.join(needs)}. Run it with Inspect itself: "
             "`assay view`, `diff` and `leaderboard` read its logs"
         )
 
 
 def name_of(part: Any) -> str:
-    """What a solver, scorer or metric is registered as; without the package where it is Inspect's own."""
+    """The registered name of a solver, scorer or metric; without the package where it is Inspect's own."""
     from inspect_ai._util.registry import is_registry_object, registry_info
 
     if not is_registry_object(part):
@@ -40,8 +40,8 @@ def name_of(part: Any) -> str:
 def parameters_of(part: Any) -> dict[str, Any]:
     from inspect_ai._util.registry import registry_params
 
-    found: dict[str, Any] = registry_params(part)
-    return found
+    parameters: dict[str, Any] = registry_params(part)
+    return parameters
 
 
 def solvers_of(task: Any) -> list[Any]:
@@ -58,16 +58,16 @@ def solvers_of(task: Any) -> list[Any]:
 def metrics_of(scorer: Any) -> list[Any]:
     from inspect_ai.scorer._scorer import scorer_metrics
 
-    found = scorer_metrics(scorer)
-    return list(found) if isinstance(found, list | tuple) else [found]
+    metrics = scorer_metrics(scorer)
+    return list(metrics) if isinstance(metrics, list | tuple) else [metrics]
 
 
 def _of_task(task: Any) -> Iterator[str]:
     if task.sandbox is not None:
         yield f"a sandbox ({task.sandbox.type})"
     if task.sample_source is not None:
-        yield "samples that are made while it runs"
-    for name, what in (
+        yield "samples that are generated while it runs"
+    for name, feature in (
         ("approval", "approval of tool calls"),
         ("cleanup", "a cleanup function"),
         ("early_stopping", "early stopping"),
@@ -75,7 +75,7 @@ def _of_task(task: Any) -> Iterator[str]:
         ("cost_limit", "a cost limit for each sample"),
     ):
         if getattr(task, name, None) is not None:
-            yield what
+            yield feature
     if (task.epochs or 1) > 1:
         from inspect_ai.scorer._reducer import reducer_log_name
 
@@ -85,7 +85,7 @@ def _of_task(task: Any) -> Iterator[str]:
 
 
 def _of_solvers(task: Any) -> Iterator[str]:
-    asked = 0
+    answers = 0
     steps = solvers_of(task)
     for step in steps:
         name = name_of(step)
@@ -95,11 +95,11 @@ def _of_solvers(task: Any) -> Iterator[str]:
             yield f"the solver `{name}`"
         elif name == "multiple_choice" and parameters_of(step).get("shuffle"):
             yield "a multiple_choice that shuffles while it asks (`shuffle_choices` of its dataset does it before)"
-        elif asked and name in PROMPTS - {"system_message"}:
+        elif answers and name in PROMPTS - {"system_message"}:
             yield f"the solver `{name}` after an answer"
-        asked += name in ASKING
-    if asked != 1 and all(name_of(step) in PROMPTS | ASKING for step in steps):
-        yield f"{asked} answers to a sample, where one is asked for"
+        answers += name in ASKING
+    if answers != 1 and all(name_of(step) in PROMPTS | ASKING for step in steps):
+        yield f"{answers} answers to a sample, where only one is supported"
 
 
 def _of_scorers(task: Any) -> Iterator[str]:

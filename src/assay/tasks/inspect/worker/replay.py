@@ -1,4 +1,4 @@
-"""A task's solvers over a sample with the answers that are known: what is asked next, or the state they end in."""
+"""Runs a task's solvers over a sample with the answer known so far: its next request, or its final state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSED = {
     "stop_seqs": "stop",
     "reasoning_effort": "reasoning_effort",
 }
-"""Generation settings of Inspect, and what a request calls them."""
+"""Generation settings of Inspect -> their names in a request."""
 PASSED_AS_THEY_ARE = frozenset(("frequency_penalty", "presence_penalty", "logit_bias", "top_k"))
 OF_THE_RUN = frozenset((
     "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections",
@@ -30,16 +30,16 @@ OF_THE_RUN = frozenset((
 _STOPS = {"length": "max_tokens", "content_filter": "content_filter"}
 
 
-class AskedError(BaseException):
-    """The model is asked something without an answer yet. Not an `Exception`: no solver may swallow it."""
+class UnansweredError(BaseException):
+    """A request without an answer yet. Not an `Exception`, so that no solver can swallow it."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        super().__init__("asked")
+        super().__init__("unanswered")
         self.request = request
 
 
 def run_here(work: Coroutine[Any, Any, Result]) -> Result:
-    """What the coroutine returns, in a loop of its own while the one of this process waits: a call has one answer."""
+    """What the coroutine returns, run in an event loop of its own while the process's own loop waits."""
     outer = asyncio.events._get_running_loop()
     asyncio.events._set_running_loop(None)
     try:
@@ -49,7 +49,7 @@ def run_here(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 async def solved(task: Any, sample: Any, answer: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-    """The state after the task's solvers, and what was asked on the way; `AskedError` where there is no answer."""
+    """The state after the task's solvers, and their request; `UnansweredError` where it has no answer."""
     from inspect_ai._eval.task.util import sample_messages
     from inspect_ai.model import ModelName, ModelOutput
     from inspect_ai.scorer import Target
@@ -69,12 +69,12 @@ async def solved(task: Any, sample: Any, answer: dict[str, Any] | None) -> tuple
     )
     set_sample_state(state)
     init_subtask_store(state.store)
-    asked: dict[str, Any] = {}
+    request: dict[str, Any] = {}
 
     async def generate(state: Any, tool_calls: str = "loop", **settings: Any) -> Any:
-        asked.update(request_of(state.messages, task.config, settings))
+        request.update(request_of(state.messages, task.config, settings))
         if answer is None:
-            raise AskedError(asked)
+            raise UnansweredError(request)
         state.output = ModelOutput.from_content(MODEL, answer["text"], _STOPS.get(answer["finish_reason"], "stop"))
         state.messages.append(state.output.message)
         return state
@@ -83,33 +83,33 @@ async def solved(task: Any, sample: Any, answer: dict[str, Any] | None) -> tuple
         state = await step(state, generate)
         if state.completed:
             break
-    return state, asked
+    return state, request
 
 
 def request_of(messages: list[Any], config: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """What Inspect would send: messages and settings, in our words."""
+    """What Inspect would send: messages and settings, under assay's names."""
     from inspect_ai.model import GenerateConfig
 
     merged = config.merge(GenerateConfig(**{name: each for name, each in settings.items() if each is not None}))
-    said = merged.model_dump(exclude_none=True)
+    options = merged.model_dump(exclude_none=True)
     turns = [{"role": each.role, "content": _content(each)} for each in messages]
-    if said.get("system_message"):
-        turns.insert(0, {"role": "system", "content": said["system_message"]})
-    return {"messages": turns, "generation": _generation(said)}
+    if options.get("system_message"):
+        turns.insert(0, {"role": "system", "content": options["system_message"]})
+    return {"messages": turns, "generation": _generation(options)}
 
 
-def _generation(said: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in said.items():
+def _generation(options: dict[str, Any]) -> dict[str, Any]:
+    generation: dict[str, Any] = {}
+    for name, value in options.items():
         if name in PASSED:
-            found[PASSED[name]] = value
+            generation[PASSED[name]] = value
         elif name in PASSED_AS_THEY_ARE:
-            found.setdefault("extra", {})[name] = value
+            generation.setdefault("extra", {})[name] = value
         elif name not in OF_THE_RUN:
             raise BridgeError(f"the generation setting `{name}` is not supported")
-    return found
+    return generation
 
 
 def _content(message: Any) -> str:
-    """The text; the parts of a content of several texts stand one below the other, as in `message.text`."""
+    """The text of a message; several parts are joined by line breaks, as in `message.text`."""
     return str(message.text)

@@ -1,8 +1,8 @@
 """The process that lm_eval runs in: names, documents, requests, scores and aggregates of its own `Task` objects.
 
-Imported by the snippet that `library.py` starts, never by assay itself. Plain data in, plain data out. `names.py` knows
-what is installed, `reaches.py` what a name would run, `loading.py` sets tasks up, `documents.py` reads those of files,
-`building.py` makes samples of them, `results.py` scores and aggregates.
+Imported by the snippet that `library.py` starts, never by assay itself. Plain data in, plain data out. `names.py` lists
+what is installed, `reaches.py` what a name would run, `loading.py` sets tasks up, `documents.py` reads local files,
+`building.py` makes the samples, `results.py` scores and aggregates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.tasks.lm_eval.worker.results import aggregate, keep_scores, score
 
 
 def load_only(order: dict[str, Any]) -> dict[str, Any]:
-    """Have the task ready: a process that had to be restarted has forgotten it."""
+    """Load the task, as a restarted process needs to."""
     task_of(order)
     return {}
 
@@ -35,7 +35,7 @@ _ORDERS = {
 
 
 def answer(order: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, or the `problem` in a sentence."""
+    """The result of a request, or its `problem` in a sentence."""
     try:
         return _ORDERS[order["do"]](order)
     except BridgeError as error:

@@ -1,4 +1,4 @@
-"""The samples of a task: every document with the requests that lm_eval's own code makes of it, written into a file."""
+"""Writes the samples of a task into a file: every document, with the requests that lm_eval's own code builds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.tasks.lm_eval.worker.loading import load
 from assay.tasks.lm_eval.worker.names import version
 
 USUAL_MAX_TOKENS = 256
-"""The longest answer where a task names none, as lm_eval's own models have it."""
+"""The limit where a task sets none, as in lm_eval's own models."""
 CHAT_STOPS = 4
-"""How many stops a chat endpoint takes; lm_eval's own client sends the first ones too."""
+"""How many stop sequences a chat endpoint takes; lm_eval's own client sends only the first ones too."""
 
 
 class Chat(str):
-    """A conversation on its way through lm_eval, which takes it for the text that a chat template gave."""
+    """A conversation that lm_eval handles as the text rendered by a chat template."""
 
     messages: list[dict[str, Any]]
 
@@ -83,9 +83,9 @@ def _make_requests(name: str, task: Any, order: dict[str, Any]) -> None:
 
 
 def _chat_template(messages: list[dict[str, Any]], **_: Any) -> Chat:
-    said = [{"role": each["role"], "content": each["content"]} for each in messages]
-    chat = Chat("\n\n".join(str(each["content"]) for each in said))
-    chat.messages = said
+    turns = [{"role": each["role"], "content": each["content"]} for each in messages]
+    chat = Chat("\n\n".join(str(each["content"]) for each in turns))
+    chat.messages = turns
     return chat
 
 
@@ -93,10 +93,10 @@ def _sample(number: int, instances: list[Any], task: Any) -> dict[str, Any]:
     instances = sorted(instances, key=lambda each: each.idx)
     document = plain(instances[0].doc)
     contexts: dict[str, Any] = {}
-    asked = [_request(instance, contexts) for instance in instances]
+    requests = [_request(instance, contexts) for instance in instances]
     extras: dict[str, Any] = {
         "contexts": list(contexts.values()),
-        "requests": asked,
+        "requests": requests,
         "repeats": int(instances[0].repeats or 1),
     }
     return {
@@ -110,7 +110,7 @@ def _sample(number: int, instances: list[Any], task: Any) -> dict[str, Any]:
 
 
 def _request(instance: Any, contexts: dict[str, Any]) -> dict[str, Any]:
-    """What is asked; contexts, which choices share, are kept once and named by their place."""
+    """One request; contexts, which choices share, are stored once and referenced by index."""
     arguments = instance.args
     kind = instance.request_type
     if kind == "loglikelihood_rolling":
@@ -125,43 +125,43 @@ def _request(instance: Any, contexts: dict[str, Any]) -> dict[str, Any]:
     if kind == "generate_until":
         settings = generation(dict(arguments[1] or {}), is_chat=is_chat)
         return {"type": kind, "context": place, "settings": settings}
-    raise BridgeError(f"`{instance.task_name}`: requests of the type `{kind}` are not known")
+    raise BridgeError(f"`{instance.task_name}`: requests of type `{kind}` are not supported")
 
 
-def generation(said: dict[str, Any], *, is_chat: bool = False) -> dict[str, Any]:
-    """The settings of an answer, as lm_eval's own client of OpenAI-compatible servers sends them."""
+def generation(given: dict[str, Any], *, is_chat: bool = False) -> dict[str, Any]:
+    """The generation settings, as lm_eval's own client for OpenAI-compatible servers sends them."""
     limits = [
-        said.pop(name, None) for name in ("max_tokens", "max_gen_toks", "max_new_tokens", "max_completion_tokens")
+        given.pop(name, None) for name in ("max_tokens", "max_gen_toks", "max_new_tokens", "max_completion_tokens")
     ]
-    until = said.pop("until", None) or []
-    is_greedy = said.pop("do_sample", None) is False
-    temperature = float(said.pop("temperature", 0.0) or 0.0)
+    until = given.pop("until", None) or []
+    is_greedy = given.pop("do_sample", None) is False
+    temperature = float(given.pop("temperature", 0.0) or 0.0)
     stops = [until] if isinstance(until, str) else [str(each) for each in until]
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "max_tokens": int(next((each for each in limits if each is not None), USUAL_MAX_TOKENS)),
         "temperature": 0.0 if is_greedy else temperature,
         "stop": stops[:CHAT_STOPS] if is_chat else stops,
     }
-    if (top_p := said.pop("top_p", None)) is not None:
-        found["top_p"] = float(top_p)
-    extra = {name: plain(value) for name, value in said.items() if value is not None}
-    return found | ({"extra": extra} if extra else {})
+    if (top_p := given.pop("top_p", None)) is not None:
+        settings["top_p"] = float(top_p)
+    extra = {name: plain(value) for name, value in given.items() if value is not None}
+    return settings | ({"extra": extra} if extra else {})
 
 
 def _targets(document: Any, task: Any) -> list[str]:
-    """What the task calls right, for a reader: the scores are made by the task itself."""
+    """The right answers, for display only: the task itself scores."""
     with contextlib.suppress(Exception):
         target = task.doc_to_target(document)
         choices = task.doc_to_choice(document) if getattr(task.config, "doc_to_choice", None) is not None else None
-        each = target if isinstance(target, list) else [target]
         return [
-            str(choices[at]) if choices and isinstance(at, int) and 0 <= at < len(choices) else str(at) for at in each
+            str(choices[each]) if choices and isinstance(each, int) and 0 <= each < len(choices) else str(each)
+            for each in (target if isinstance(target, list) else [target])
         ]
     return []
 
 
 def _metrics(task: Any) -> list[dict[str, Any]]:
-    """Metric and filter of every number that the task reports, in its own order, and how each is aggregated."""
+    """Every metric that the task reports, in its own order, with its filter and how it is aggregated."""
     from lm_eval.api.metrics import mean
 
     better = task.higher_is_better() or {}
@@ -181,7 +181,7 @@ def _metrics(task: Any) -> list[dict[str, Any]]:
 
 
 def _revision(task: Any) -> str:
-    """The revision of the hub's dataset, where its files contain one."""
+    """The revision of the hub's dataset, where the addresses of its files contain one."""
     with contextlib.suppress(Exception):
         for split in task.dataset.values():
             for address in split.info.download_checksums or ():

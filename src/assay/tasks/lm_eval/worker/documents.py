@@ -1,4 +1,4 @@
-"""Documents from files at hand, in place of those of the hub: a file for each split, or a folder for each task."""
+"""Documents from local files in place of the hub's: a file for each split, or a folder for each task."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def local_documents(data: dict[str, str], wanted: str, folder: Path) -> Iterator
 
 
 def _name_of(task: Any) -> str | None:
-    """What the task is called; one that is written in Python may not know that yet."""
+    """The name of a task; one written in Python may not have it yet."""
     with contextlib.suppress(AttributeError):
         name: str | None = task.config.task
         return name

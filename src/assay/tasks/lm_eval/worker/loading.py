@@ -12,13 +12,13 @@ from assay.tasks.lm_eval.worker.documents import local_documents
 from assay.tasks.lm_eval.worker.names import manager
 
 FEWSHOT_SEED = 1234
-"""What lm_eval seeds its choice of few-shot examples with, unless told otherwise."""
+"""lm_eval's own default seed for choosing few-shot examples."""
 _TASKS: dict[str, Any] = {}
 _HOW = ("name", "file", "include_path", "data", "num_fewshot", "fewshot_as_turns", "chat_template", "system", "seed")
 
 
 def task_of(order: dict[str, Any]) -> Any:
-    """One task of those behind the name."""
+    """The task `order["task"]` of those behind `order["name"]`, loaded if needed."""
     if kept_task(order) is None:
         load(order)
     task = kept_task(order)
@@ -28,7 +28,7 @@ def task_of(order: dict[str, Any]) -> Any:
 
 
 def kept_task(order: dict[str, Any]) -> Any | None:
-    """The task, where it has been loaded already."""
+    """The task if it is loaded already."""
     return _TASKS.get(_key(order, order["task"]))
 
 
@@ -57,7 +57,7 @@ def load(order: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _compile_templates_once() -> None:
-    """lm_eval compiles a template for every document that it renders; the same text is the same template."""
+    """Cache compiled templates: lm_eval compiles its template anew for every document."""
     from lm_eval import utils
 
     utils.env.from_string = lru_cache(maxsize=1024)(utils.env.from_string)

@@ -1,4 +1,4 @@
-"""The names that an installed lm_eval knows, the package's own and those of the user's folders."""
+"""The names that an installed lm_eval has: the package's own and those of the user's folders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MANAGERS: dict[str, Any] = {}
 
 
 def list_names(order: dict[str, Any]) -> dict[str, Any]:
-    """Every name whose text holds the search, and whether it is a task, a group or a tag."""
+    """Every name that contains the search text, and whether it is a task, a group or a tag."""
     index = manager(order)._index
     search = order.get("search", "").casefold()
     names = sorted(name for name in index if search in name.casefold())
@@ -48,7 +48,7 @@ def _import_datasets_without_torch() -> None:
 
 
 def forget_manager(order: dict[str, Any]) -> None:
-    """The user's own files may have changed since they were looked at; those of the package have not."""
+    """Drop the cached manager if it covers the user's own files, which may have changed."""
     if order.get("include_path") or order.get("file"):
         _MANAGERS.pop(_key(order), None)
 
@@ -96,7 +96,7 @@ def _entry_of(file: str) -> dict[str, Any]:
 
 @cache
 def _package_index(folder: str) -> dict[str, Any]:
-    """The package's own names. Reading its fourteen thousand files takes seconds, so what they held is kept."""
+    """The package's own names. Reading its fourteen thousand files takes seconds, so the index is kept in a file."""
     from lm_eval.tasks._index import Entry, Kind, TaskIndex
 
     package = package_folder()

@@ -1,4 +1,4 @@
-"""What a name would run: the files behind it and the Python they name. Nothing of that is imported here."""
+"""What a name would run: the files behind it and the Python they name. None of it is imported here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.tasks.lm_eval.worker.names import forget_manager, manager, package_fo
 
 
 def describe(order: dict[str, Any]) -> dict[str, Any]:
-    """The files behind a name and the Python they name. None of that runs."""
+    """The files behind a name and the Python they name. None of it runs."""
     forget_manager(order)
     index = manager(order)._index
     name = order["name"]
@@ -20,48 +20,48 @@ def describe(order: dict[str, Any]) -> dict[str, Any]:
         near = get_close_matches(name, index, n=3)
         meant = f"Did you mean {' or '.join(f'`lm-eval:{each}`' for each in near)}?" if near else ""
         raise BridgeError(f"lm_eval {version()} has no task, group or tag `{name}`. {meant}".strip())
-    found: dict[str, Any] = {"files": set(), "code": set(), "unsafe": False}
-    _look_at(name, index, found, set())
-    files = sorted(map(str, found["files"]))
+    reached: dict[str, Any] = {"files": set(), "code": set(), "unsafe": False}
+    _look_at(name, index, reached, set())
+    files = sorted(map(str, reached["files"]))
     main = index[name].yaml_path
     return {
         "version": version(),
         "files": files,
-        "code": sorted(found["code"]),
-        "unsafe": found["unsafe"],
+        "code": sorted(reached["code"]),
+        "unsafe": reached["unsafe"],
         "package": str(package_folder()),
         "main": str(Path(main).resolve()) if main else next(iter(files), ""),
     }
 
 
-def _look_at(name: str, index: Any, found: dict[str, Any], seen: set[str]) -> None:
+def _look_at(name: str, index: Any, reached: dict[str, Any], seen: set[str]) -> None:
     if name in seen or name not in index:
         return
     seen.add(name)
     entry = index[name]
     for each in sorted(entry.tags) if str(entry.kind.name) == "TAG" else ():
-        _look_at(each, index, found, seen)
+        _look_at(each, index, reached, seen)
     if entry.yaml_path is None:
         return
-    config = _read_yaml(Path(entry.yaml_path), found)
-    found["unsafe"] |= bool(config.get("unsafe_code"))
-    _members(config.get("task"), index, found, seen)
+    config = _read_yaml(Path(entry.yaml_path), reached)
+    reached["unsafe"] |= bool(config.get("unsafe_code"))
+    _members(config.get("task"), index, reached, seen)
 
 
-def _members(members: Any, index: Any, found: dict[str, Any], seen: set[str]) -> None:
+def _members(members: Any, index: Any, reached: dict[str, Any], seen: set[str]) -> None:
     for member in members if isinstance(members, list) else ():
         if isinstance(member, dict):
-            found["unsafe"] |= bool(member.get("unsafe_code"))
+            reached["unsafe"] |= bool(member.get("unsafe_code"))
             inner = member.get("group", member.get("task"))
-            _members(member.get("task"), index, found, seen)
+            _members(member.get("task"), index, reached, seen)
         else:
             inner = member
         if isinstance(inner, str):
-            _look_at(inner, index, found, seen)
+            _look_at(inner, index, reached, seen)
 
 
-def _read_yaml(path: Path, found: dict[str, Any]) -> dict[str, Any]:
-    """A file with what it includes; every `!function` in it, and the module's file, is noted."""
+def _read_yaml(path: Path, reached: dict[str, Any]) -> dict[str, Any]:
+    """A file merged with what it includes; every `!function` in it, and its module's files, are added to `reached`."""
     import yaml
 
     path = path.resolve()
@@ -72,31 +72,31 @@ def _read_yaml(path: Path, found: dict[str, Any]) -> dict[str, Any]:
     def function(loader: Any, node: Any) -> str:
         spec = str(loader.construct_scalar(node))
         module = path.parent / f"{spec.rpartition('.')[0].replace('.', '/')}.py"
-        found["code"].add((_shown(module, spec), str(module)) if module.exists() else (spec, ""))
+        reached["code"].add((_shown(module, spec), str(module)) if module.exists() else (spec, ""))
         if module.exists():
-            found["files"].update(each for each in module.parent.glob("*.py"))
+            reached["files"].update(module.parent.glob("*.py"))
         return spec
 
     Loader.add_constructor("!function", function)
-    found["files"].add(path)
+    reached["files"].add(path)
     with path.open("rb") as file:
-        config = yaml.load(file, Loader=Loader)  # noqa: S506 - a safe loader with one word more
+        config = yaml.load(file, Loader=Loader)  # noqa: S506 - a safe loader with one more tag
     if not isinstance(config, dict):
         raise BridgeError(f"{path}: no task of lm_eval: a mapping was expected")
-    _note_code_of_the_hub(config, found)
+    _note_code_of_the_hub(config, reached)
     includes = config.get("include") or []
     whole: dict[str, Any] = {}
     for include in includes if isinstance(includes, list) else [includes]:
-        whole.update(_read_yaml(path.parent / str(include), found))
+        whole.update(_read_yaml(path.parent / str(include), reached))
     return {**whole, **config}
 
 
-def _note_code_of_the_hub(config: dict[str, Any], found: dict[str, Any]) -> None:
+def _note_code_of_the_hub(config: dict[str, Any], reached: dict[str, Any]) -> None:
     for metric in config.get("metric_list") or ():
         if isinstance(metric, dict) and metric.get("hf_evaluate"):
-            found["code"].add((f"the metric `{metric.get('metric')}` of the hub", ""))
+            reached["code"].add((f"the metric `{metric.get('metric')}` of the hub", ""))
     if (config.get("dataset_kwargs") or {}).get("trust_remote_code"):
-        found["code"].add((f"the loader of {config.get('dataset_path')}", ""))
+        reached["code"].add((f"the loader of {config.get('dataset_path')}", ""))
 
 
 def _shown(module: Path, spec: str) -> str:

@@ -1,4 +1,4 @@
-"""How a task scores answers: its own filters and `process_results` for one document, its aggregations over many."""
+"""Scores by the task's own code: filters and `process_results` for one document, aggregations over many."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assay.tasks.library.time_limit import scores_in_time
 from assay.tasks.lm_eval.worker.loading import kept_task, task_of
 
 _SCORES: dict[str, list[Any]] = {}
-"""What is being aggregated: sent once, drawn from many times."""
+"""The scores being aggregated: sent once, resampled many times."""
 MOST_KEPT = 8
-"""Runs may end at the same time."""
+"""More than one, as several runs may end at the same time."""
 
 
 def score(order: dict[str, Any]) -> dict[str, Any]:
-    """The task's scores for the answers about each of some documents, or how its code failed."""
+    """The task's scores for the answers to each of these documents, or how its code failed."""
     task = kept_task(order)
     if task is None:
         return {"not_loaded": True}
@@ -28,7 +28,7 @@ def score(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scored(task: Any, name: str, row: dict[str, Any], all_responses: list[list[Any]]) -> dict[str, Any]:
-    """The document is the one that the requests were made of: a task may shuffle choices whenever it is asked."""
+    """Scores the stored document, not a fresh one: a task may shuffle its choices each time it builds one."""
     from lm_eval.api.instance import Instance
 
     document = row["document"] if row.get("is_whole") is True and len(row) == 2 else row
@@ -43,15 +43,15 @@ def _scored(task: Any, name: str, row: dict[str, Any], all_responses: list[list[
     shown: list[str] = []
     for pipeline in getattr(task, "_filters", None) or [_AsTheyAre()]:
         pipeline.apply(answered)
-        heard = [each.filtered_resps[pipeline.name] for each in answered]
-        shown += [each for each in heard if isinstance(each, str)]
-        for metric, value in task.process_results(document, heard).items():
+        filtered = [each.filtered_resps[pipeline.name] for each in answered]
+        shown += [each for each in filtered if isinstance(each, str)]
+        for metric, value in task.process_results(document, filtered).items():
             _keep(shown_name(str(metric), pipeline.name), plain(value), values, items)
     return {"values": values, "items": items, "answer": shown[0] if shown else None}
 
 
 class _AsTheyAre:
-    """For Python tasks without filters: every answer, as `take_first` would leave it."""
+    """For Python tasks without filters: the first answer of each request, as with `take_first`."""
 
     name = "none"
 
@@ -61,7 +61,7 @@ class _AsTheyAre:
 
 
 def _keep(name: str, value: Any, values: dict[str, Any], items: dict[str, Any]) -> None:
-    """A number is a value of the score; whatever else an aggregation works on is kept beside it."""
+    """A number is a value of the score; anything else that an aggregation needs goes to `items`."""
     if isinstance(value, bool | int | float):
         values[name] = value
     else:
@@ -69,7 +69,7 @@ def _keep(name: str, value: Any, values: dict[str, Any], items: dict[str, Any]) 
 
 
 def keep_scores(order: dict[str, Any]) -> dict[str, Any]:
-    """Scores that are about to be aggregated, over all of them and over resamples."""
+    """Keep the scores that are about to be aggregated."""
     _SCORES[order["key"]] = order["scores"]
     while len(_SCORES) > MOST_KEPT:
         del _SCORES[next(iter(_SCORES))]
@@ -83,7 +83,7 @@ def aggregate(order: dict[str, Any]) -> dict[str, Any]:
     functions = task_of(order).aggregation() or {}
     kept = _SCORES[order["key"]]
     chosen = kept if order["rows"] is None else [kept[row] for row in order["rows"]]
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name in _names_in(chosen, order["means"]):
         metric = name.rpartition(",")[0] or name
         items = [item for each in chosen for item in _items(each, name)]
@@ -92,28 +92,28 @@ def aggregate(order: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:
             return {"error": f"the aggregation of `{name}`: {type(error).__name__}: {error}", "kind": "exception"}
         if not isinstance(value, list | dict | str):
-            found[name] = plain(float(value))
-    return {"values": found}
+            values[name] = plain(float(value))
+    return {"values": values}
 
 
 def _names_in(scores: list[Any], means: list[str]) -> list[str]:
-    """The numbers to make, in the order in which the samples name them."""
+    """The metrics to aggregate, in the order in which the samples name them."""
     names: dict[str, None] = {}
     for each in scores:
         names.update(dict.fromkeys([*each["values"], *each["items"]]))
     return [name for name in names if name not in means]
 
 
-def _items(each: Any, name: str) -> list[Any]:
-    """What one sample brings to a number: a value, what was kept beside the values, or nothing."""
-    if name in each["values"]:
-        return [each["values"][name]]
-    if name not in each["items"]:
+def _items(sample_score: Any, name: str) -> list[Any]:
+    """What one sample contributes to a metric: its value, its item, or nothing."""
+    if name in sample_score["values"]:
+        return [sample_score["values"][name]]
+    if name not in sample_score["items"]:
         return []
-    item = each["items"][name]
+    item = sample_score["items"][name]
     return [math.nan if item is None else tuple(item) if isinstance(item, list) else item]
 
 
-def shown_name(metric: str, which: str) -> str:
-    """What a number is called: by its metric, and by its filter where the task names one."""
-    return metric if which in ("none", "") else f"{metric},{which}"
+def shown_name(metric: str, filter_name: str) -> str:
+    """The name of a metric, followed by its filter where the task names one."""
+    return metric if filter_name in ("none", "") else f"{metric},{filter_name}"
