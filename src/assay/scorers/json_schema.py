@@ -16,35 +16,35 @@ JsonSchema = dict[str, Any] | bool
 
 
 def conforms(value: Any, schema: JsonSchema) -> bool:
-    """Whether a value is as the schema demands."""
+    """Whether a value conforms to the schema."""
     if isinstance(schema, bool):
         return schema
-    return all(check(value, schema[word], schema) for word, check in _CHECKS.items() if word in schema)
+    return all(check(value, schema[keyword], schema) for keyword, check in _CHECKS.items() if keyword in schema)
 
 
 def unsupported(schema: Any) -> str | None:
-    """The first thing in a schema that is not checked here; None when everything is."""
+    """The first part of a schema that is not checked here, as a noun phrase; None when everything is."""
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
-        return f"a schema is an object, not {type(schema).__name__}"
-    for word, value in schema.items():
-        if word not in _CHECKS and word not in _REMARKS:
-            return f"`{word}`"
-        if problem := _IN_PARTS.get(word, lambda _: None)(value):
+        return f"a schema that is not an object but {type(schema).__name__}"
+    for keyword, value in schema.items():
+        if keyword not in _CHECKS and keyword not in _ANNOTATIONS:
+            return f"`{keyword}`"
+        if problem := _KEYWORD_PROBLEMS.get(keyword, lambda _: None)(value):
             return problem
     return None
 
 
-def same(one: Any, other: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Equality of JSON values: 1 and 1.0 are the same number, `true` is none."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    return type(one) is type(other) and one == other if not _is_number(one) else _is_number(other) and one == other
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    return type(left) is type(right) and left == right if not _is_number(left) else _is_number(right) and left == right
 
 
 def _is_number(value: Any) -> bool:
@@ -77,8 +77,10 @@ def _additional(value: Any, allowed: Any, schema: Any) -> bool:
         return True
     patterns = schema.get("patternProperties", {})
     named = schema.get("properties", {})
-    others = [name for name in value if name not in named and not any(pattern_found(each, name) for each in patterns)]
-    return all(conforms(value[name], allowed) for name in others)
+    additional = [
+        name for name in value if name not in named and not any(pattern_found(each, name) for each in patterns)
+    ]
+    return all(conforms(value[name], allowed) for name in additional)
 
 
 def _pattern_properties(value: Any, schemas: Any, _: JsonSchema) -> bool:
@@ -99,7 +101,7 @@ def _multiple(value: Any, of: Any, _: JsonSchema) -> bool:
 def _unique(value: Any, wanted: Any, _: JsonSchema) -> bool:
     if not wanted or not isinstance(value, list):
         return True
-    return not any(same(one, other) for at, one in enumerate(value) for other in value[:at])
+    return not any(same(item, earlier) for at, item in enumerate(value) for earlier in value[:at])
 
 
 def _at_most(kind: Any, size: Callable[[Any], float], above: Callable[[float, float], bool]) -> Any:
@@ -140,42 +142,42 @@ _CHECKS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "oneOf": lambda value, schemas, _: sum(conforms(value, each) for each in schemas) == 1,
     "not": lambda value, schema, _: not conforms(value, schema),
 }
-_REMARKS = {"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"}
+_ANNOTATIONS = {"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"}
 
 
 def _of_each(schemas: Any) -> str | None:
     if not isinstance(schemas, list):
-        return "a list of schemas is expected"
+        return "a combination that is not a list of schemas"
     return next(filter(None, map(unsupported, schemas)), None)
 
 
 def _of_values(schemas: Any) -> str | None:
     if not isinstance(schemas, dict):
-        return "an object of schemas is expected"
+        return "properties that are not an object of schemas"
     return next(filter(None, map(unsupported, schemas.values())), None)
 
 
 def _names(value: Any) -> str | None:
     good = isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return None if good else "`required` is not a list of names"
+    return None if good else "`required` that is not a list of names"
 
 
 def _bound(value: Any) -> str | None:
-    return None if _is_number(value) and math.isfinite(value) else f"{value!r} is no bound"
+    return None if _is_number(value) and math.isfinite(value) else f"the bound {value!r}"
 
 
-_IN_PARTS: dict[str, Callable[[Any], str | None]] = {
+_KEYWORD_PROBLEMS: dict[str, Callable[[Any], str | None]] = {
     "type": lambda value: (
         None
         if all(isinstance(each, str) and each in _TYPES for each in (value if isinstance(value, list) else [value]))
         else f"type {value!r}"
     ),
-    "enum": lambda value: None if isinstance(value, list) else "`enum` is not a list",
+    "enum": lambda value: None if isinstance(value, list) else "`enum` that is not a list",
     "required": _names,
-    "pattern": lambda value: None if isinstance(value, str) else "`pattern` is not a text",
+    "pattern": lambda value: None if isinstance(value, str) else "`pattern` that is not a text",
     "multipleOf": lambda value: _bound(value) or (None if value > 0 else f"multipleOf {value}"),
     **dict.fromkeys(("properties", "patternProperties"), _of_values),
     **dict.fromkeys(("additionalProperties", "propertyNames", "items", "contains", "not"), unsupported),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), _of_each),
-    **dict.fromkeys([word for word in _CHECKS if word.startswith(("min", "max", "exclusive"))], _bound),
+    **dict.fromkeys([keyword for keyword in _CHECKS if keyword.startswith(("min", "max", "exclusive"))], _bound),
 }

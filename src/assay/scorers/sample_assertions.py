@@ -181,7 +181,7 @@ class SampleAssertions:
     @property
     def _allowed_programs(self) -> Programs:
         if self._programs is None:
-            raise self._failure("untrusted", "this task does not say that it runs programs")
+            raise self._failure("untrusted", "this task does not declare that it runs programs")
         return self._programs
 
     async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:

@@ -217,7 +217,7 @@ def answer_card(example: PerExample) -> Html:
         tag("div", tag("h4", "Question"), prompt_block(example.prompt), class_="question"),
         tag(
             "div",
-            titled_answer("Said", example.prediction),
+            titled_answer("Answer", example.prediction),
             titled_text("Read as", example.answer) if example.answer is not None else None,
             titled_text("Target", " / ".join(example.targets)) if example.targets else _expected(example),
             class_="sides",
