@@ -57,7 +57,7 @@ def load(order: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _compile_templates_once() -> None:
-    """Cache compiled templates: lm_eval compiles its template anew for every document."""
+    """Cache compiled templates: lm_eval compiles its template again for every document."""
     from lm_eval import utils
 
     utils.env.from_string = lru_cache(maxsize=1024)(utils.env.from_string)
