@@ -34,12 +34,17 @@ def commands(body: str) -> list[Command]:
     return [(command, "\n".join(lines)) for command, lines in parsed]
 
 
+CI_VARIABLES = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+"""Programs print something else where these are set; the pages show what a person sees."""
+
+
 class Console:
     """One terminal, 100 columns wide, that stands in a folder."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self._top = self._folder = folder
-        self._environment = {**environment, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+        own = {name: value for name, value in environment.items() if name not in CI_VARIABLES}
+        self._environment = {**own, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
     def run(self, command: str) -> str:
         """What the command prints; it must exit as it says."""
