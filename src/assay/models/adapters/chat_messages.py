@@ -17,7 +17,7 @@ from assay.core.types import Message
 NATIVE_VENDORS = ("anthropic", "gemini")
 """Vendors with an adapter of their own; a server that speaks the OpenAI protocol gets back whatever it sent."""
 NOT_AN_OBJECT = "INVALID_JSON"
-"""The key under which Anthropic's guide (fine-grained tool streaming) returns the text of broken arguments."""
+"""The key that Anthropic's guide (fine-grained tool streaming) suggests for invalid JSON that is sent back."""
 
 
 def message_body(message: Message) -> dict[str, Any]:
