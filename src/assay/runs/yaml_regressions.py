@@ -22,7 +22,7 @@ from assay.datasets.content import content_hash, is_elsewhere
 from assay.reports.frames.source import RunSource
 from assay.runs.regressions import Origin, Saved, only_command, wanted_of, write_if_it_loads
 from assay.tasks.build import build_dataset
-from assay.tasks.declarative.schema import kind_of
+from assay.tasks.declarative.schema.checked import kind_of
 from assay.tasks.declarative.yaml_reader import VARIABLE, read_yaml
 from assay.tasks.load import load_tasks
 from assay.wording import few

@@ -10,7 +10,7 @@ import yaml
 from tests.tasks.declarative.yaml_parts import EXAMPLES, MODEL_TASK, task
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     EDITOR_SCHEMAS,
     editor_schema,
     kind_of,

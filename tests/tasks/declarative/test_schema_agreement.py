@@ -24,7 +24,7 @@ import yaml
 from assay.bounded_yaml import composed
 from assay.core.errors import UsageError
 from assay.tasks.declarative.definition import check_only
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     EDITOR_SCHEMAS,
     checked_dataset,
     checked_model,

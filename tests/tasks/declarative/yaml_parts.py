@@ -8,7 +8,7 @@ from assay.tasks.declarative.records import (
     BenchmarkTask,
     TaskEntry,
 )
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_definition,
     checked_task,
 )

@@ -44,7 +44,7 @@ from assay.tasks.declarative.records import (
     record,
     without_nulls,
 )
-from assay.tasks.declarative.schema import check_definition, checked_definition, checked_task
+from assay.tasks.declarative.schema.checked import check_definition, checked_definition, checked_task
 from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 from assay.tasks.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.tasks.declarative.shape import PLACEHOLDER, mappings

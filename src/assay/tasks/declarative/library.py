@@ -40,7 +40,7 @@ from assay.tasks.declarative.records import (
     record,
     without_nulls,
 )
-from assay.tasks.declarative.schema import checked_adapter, checked_dataset, checked_model
+from assay.tasks.declarative.schema.checked import checked_adapter, checked_dataset, checked_model
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.tasks.shots import Shots
 from assay.tasks.trust import keys_sent_elsewhere

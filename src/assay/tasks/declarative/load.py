@@ -24,7 +24,7 @@ from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.records import TaskEntry
 from assay.tasks.declarative.run_file import tasks_of_run
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_adapter,
     checked_dataset,
     checked_evaluation,

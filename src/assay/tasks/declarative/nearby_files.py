@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.tasks.declarative.mending import Mending
-from assay.tasks.declarative.schema import checked_dataset, checked_model, kind_of
+from assay.tasks.declarative.schema.checked import checked_dataset, checked_model, kind_of
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, hint_here, read_yaml
 from assay.tasks.project import is_hidden
 

@@ -27,7 +27,7 @@ from assay.tasks.declarative.records import (
     TaskSpecification,
     without_nulls,
 )
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_adapter,
     checked_dataset,
     checked_model,

@@ -16,7 +16,7 @@ from assay.core.errors import UsageError
 from assay.tasks.declarative.records import (
     MetricEntry,
 )
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_dataset,
     checked_model,
     checked_run,

@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.tasks.declarative.records import (
     LocalSource,
 )
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_dataset,
 )
 

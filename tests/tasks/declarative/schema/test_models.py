@@ -12,7 +12,7 @@ from assay.tasks.declarative.records import (
     CustomConnection,
     ModelEntry,
 )
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_model,
 )
 

@@ -8,7 +8,7 @@ import pytest
 from tests.tasks.declarative.yaml_parts import read
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_run,
 )
 

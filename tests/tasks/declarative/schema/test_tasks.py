@@ -8,7 +8,7 @@ import pytest
 from tests.tasks.declarative.yaml_parts import DATASET_TASK, MODEL_TASK, definition, read, scorer, task
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.schema import (
+from assay.tasks.declarative.schema.checked import (
     checked_task,
 )
 
