@@ -15,7 +15,7 @@ from assay.core.seams import close_part
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.tasks.build import build_task
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
-from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_FIELDS
+from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES
 
 ROW = {"q": "q", "a": "Paris", "all": ["Paris", "Lutetia"], "n": 42}
 GOLD = {"ground_truth": "{{ sample.a }}"}
@@ -179,7 +179,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def test_every_metric_and_assertion_of_the_catalog_is_a_type_that_can_be_built(tmp_path: Path) -> None:
     asserted = {kind: OPTIONS.get(kind.removeprefix("not_"), {"value": "Paris"}) for kind in ASSERTION_TYPES}
-    metrics = {name: OPTIONS.get(name, GOLD) for name in METRIC_FIELDS}
+    metrics = {name: OPTIONS.get(name, GOLD) for name in (*METRIC_TYPES, "metric")}
     assert set(CATALOG["metric"]) | set(asserted) <= {*metrics, *asserted}
     scorers = [
         {"key": f"k{at}", "type": name, **options} for at, (name, options) in enumerate({**metrics, **asserted}.items())

@@ -12,10 +12,12 @@ from assay.tasks.declarative.schema.fields import (
     NAME,
     REFERENCED_KEY,
     TAGS,
+    Kind,
+    kind,
+    kinds,
     snippet,
     template,
     text,
-    word,
 )
 from assay.tasks.declarative.schema.filters import FILTER
 from assay.tasks.declarative.schema.together import exactly_one
@@ -46,110 +48,94 @@ _DTYPES = Field(
 _ROW = ("sample", "index")
 GENERATOR_STEP = Tagged(
     "generator step",
-    {
-        "template": ObjectOf(
-            "a template step",
-            "Columns by templates over the row so far.",
-            {
-                "type": word("template"),
-                "columns": Field(MapOf(TemplateText(_ROW), least=1), doc="Each column with its template."),
-            },
-        ),
-        "python": ObjectOf(
-            "a python step",
-            "Columns that `generate(sample, index, seed)` returns.",
-            {"type": word("python"), "generate_snippet": snippet("generate", "Returns a mapping of columns.")},
-        ),
-        "model": ObjectOf(
-            "a model step",
-            "What a model writes.",
-            {
-                "type": word("model"),
-                "model_key": Field(REFERENCED_KEY, doc="The key of the model that writes."),
-                "system_prompt": template("Over the row so far.", _ROW, None),
-                "user_prompt": template("Over the row so far.", _ROW, min_length=1),
-                "column": text("The column that holds the answer.", "output", min_length=1),
-                "json": Field(Boolean(), False, "The answer is a JSON object, whose fields are the columns."),
-            },
-        ),
-    },
+    kinds(
+        "{} step",
+        {
+            "template": kind(
+                "Columns by templates over the row so far.",
+                columns=Field(MapOf(TemplateText(_ROW), least=1), doc="Each column with its template."),
+            ),
+            "python": kind(
+                "Columns that `generate(sample, index, seed)` returns.",
+                generate_snippet=snippet("generate", "Returns a mapping of columns."),
+            ),
+            "model": kind(
+                "What a model writes.",
+                model_key=Field(REFERENCED_KEY, doc="The key of the model that writes."),
+                system_prompt=template("Over the row so far.", _ROW, None),
+                user_prompt=template("Over the row so far.", _ROW, min_length=1),
+                column=text("The column that holds the answer.", "output", min_length=1),
+                json=Field(Boolean(), False, "The answer is a JSON object, whose fields are the columns."),
+            ),
+        },
+    ),
 )
 
 
-def _source(kind: str, doc: str, **own: Field) -> ObjectOf:
-    fields = {"type": word(kind), **own, "filters": _FILTERS, "columns": _COLUMNS}
-    return ObjectOf(f"{'an' if kind == 'inline' else 'a'} {kind} source", doc, fields)
+def _source(doc: str, **own: Field) -> Kind:
+    return kind(doc, **own, filters=_FILTERS, columns=_COLUMNS)
 
 
+_SOURCES = {
+    "local": _source(
+        "A file: .jsonl, .csv, .tsv or .parquet.",
+        file_path=text("Relative to the file that defines the dataset.", min_length=1),
+        dtypes=_DTYPES,
+    ),
+    "inline": _source(
+        "Rows written in the YAML file.",
+        samples=Field(ListOf(MapOf(Anything())), doc="The rows: columns and their values."),
+    ),
+    "url": _source(
+        "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
+        url=text("http:// or https://; a name or password in it is refused.", min_length=1),
+        sha256=Field(
+            Text(pattern=r"[0-9a-fA-F]{64}"),
+            None,
+            "Of the file; a mismatch is an error. Without it the score cannot be reproduced.",
+        ),
+        format=Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
+        dtypes=_DTYPES,
+    ),
+    "folder": _source(
+        "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
+        directory_path=text("Relative to the file that defines the dataset.", min_length=1),
+        extension=text("Which files: `.md`; all when absent.", ""),
+    ),
+    "task_result": _source(
+        "What a finished run asked, answered and scored: its journal, a row for each attempt.",
+        run_path=text("The run's folder, relative to the file that defines the dataset.", min_length=1),
+        task=text("Which of the run's tasks; may be left out when it has one.", None),
+    ),
+    "traces": _source(
+        "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
+        file_path=text(".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1),
+        format=Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
+        operations=Field(
+            ListOf(Text(min_length=1), least=1),
+            None,
+            "Spans that are samples: `chat`, `text_completion` and `generate_content` when absent.",
+        ),
+    ),
+    "generated": _source(
+        "Rows made by templates, Python or a model, written to a file before anything is scored.",
+        num_samples=Field(Number(whole=True, least=1), doc="How many rows."),
+        seed=Field(Number(whole=True), 0, "Another seed is another dataset."),
+        dataset_key=Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
+        draw=Field(MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."),
+        steps=Field(ListOf(GENERATOR_STEP, least=1), doc="What is done to each row, one after the other."),
+    ),
+    "huggingface": _source(
+        "A dataset of the hub; without a revision the score cannot be reproduced.",
+        path=text("The dataset's name on the hub, `owner/name`.", min_length=1),
+        split=text("Which part of it, such as `test`.", min_length=1),
+        revision=text("Commit or tag; also accepted in `load_dataset_kwargs`.", None),
+        load_dataset_kwargs=Field(MapOf(Anything()), {}, "Passed on to `datasets.load_dataset`."),
+    ),
+}
 SOURCE = Tagged(
     "dataset source",
-    {
-        "local": _source(
-            "local",
-            "A file: .jsonl, .csv, .tsv or .parquet.",
-            file_path=text("Relative to the file that defines the dataset.", min_length=1),
-            dtypes=_DTYPES,
-        ),
-        "inline": _source(
-            "inline",
-            "Rows written in the YAML file.",
-            samples=Field(ListOf(MapOf(Anything())), doc="The rows: columns and their values."),
-        ),
-        "url": _source(
-            "url",
-            "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
-            url=text("http:// or https://; a name or password in it is refused.", min_length=1),
-            sha256=Field(
-                Text(pattern=r"[0-9a-fA-F]{64}"),
-                None,
-                "Of the file; a mismatch is an error. Without it the score cannot be reproduced.",
-            ),
-            format=Field(Text(words=URL_FORMATS), None, "What the file is, where its address does not say it."),
-            dtypes=_DTYPES,
-        ),
-        "folder": _source(
-            "folder",
-            "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
-            directory_path=text("Relative to the file that defines the dataset.", min_length=1),
-            extension=text("Which files: `.md`; all when absent.", ""),
-        ),
-        "task_result": _source(
-            "task_result",
-            "What a finished run asked, answered and scored: its journal, a row for each attempt.",
-            run_path=text("The run's folder, relative to the file that defines the dataset.", min_length=1),
-            task=text("Which of the run's tasks; may be left out when it has one.", None),
-        ),
-        "traces": _source(
-            "traces",
-            "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
-            file_path=text(".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1),
-            format=Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
-            operations=Field(
-                ListOf(Text(min_length=1), least=1),
-                None,
-                "Spans that are samples: `chat`, `text_completion` and `generate_content` when absent.",
-            ),
-        ),
-        "generated": _source(
-            "generated",
-            "Rows made by templates, Python or a model, written to a file before anything is scored.",
-            num_samples=Field(Number(whole=True, least=1), doc="How many rows."),
-            seed=Field(Number(whole=True), 0, "Another seed is another dataset."),
-            dataset_key=Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
-            draw=Field(
-                MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."
-            ),
-            steps=Field(ListOf(GENERATOR_STEP, least=1), doc="What is done to each row, one after the other."),
-        ),
-        "huggingface": _source(
-            "huggingface",
-            "A dataset of the hub; without a revision the score cannot be reproduced.",
-            path=text("The dataset's name on the hub, `owner/name`.", min_length=1),
-            split=text("Which part of it, such as `test`.", min_length=1),
-            revision=text("Commit or tag; also accepted in `load_dataset_kwargs`.", None),
-            load_dataset_kwargs=Field(MapOf(Anything()), {}, "Passed on to `datasets.load_dataset`."),
-        ),
-    },
+    kinds("{} source", _SOURCES),
     kind="dataset",
     own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
     refused=dict.fromkeys(

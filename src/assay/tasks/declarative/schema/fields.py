@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from msgspec import UNSET, UnsetType
 
 from assay.tasks.declarative.code_shapes import PythonText, TemplateText
-from assay.tasks.declarative.shape import Field, ListOf, Number, ObjectOf, Text
+from assay.tasks.declarative.shape import Field, Fields, ListOf, Number, ObjectOf, Rule, Text
 
 USER_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")
 REFERENCED_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-$]+")
@@ -36,6 +39,32 @@ def template(
 def snippet(function: str, doc: str = "") -> Field:
     """A field that holds Python which defines this function."""
     return Field(PythonText(function), doc=doc)
+
+
+class Kind(NamedTuple):
+    """One of several mappings that a word chooses from: what it is, and what it has of its own."""
+
+    doc: str
+    rule: Rule | None
+    together: tuple[Fields, ...]
+    fields: Mapping[str, Field]
+
+
+def kind(doc: str, rule: Rule | None = None, /, *together: Fields, **own: Field) -> Kind:
+    return Kind(doc, rule, together, own)
+
+
+def kinds(called: str, table: Mapping[str, Kind], **common: Field) -> dict[str, ObjectOf]:
+    """The mappings of a table: each has its word in `type`, the common fields and its own."""
+    return {
+        name: ObjectOf(an(called.format(name)), doc, {"type": word(name), **common, **own}, rule, together)
+        for name, (doc, rule, together, own) in table.items()
+    }
+
+
+def an(noun: str) -> str:
+    """With its article."""
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
 
 
 NAME = text("Display name.", min_length=1)

@@ -10,7 +10,7 @@ from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.scorers.json_schema import unsupported
 from assay.scorers.weighted_assertions import ALIKE_ENOUGH, NEGATION, OF_LISTS, OF_SCHEMAS, SIMILAR_ENOUGH
 from assay.tasks.declarative.code_shapes import TemplatedValue
-from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, template, text, word
+from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, Kind, kind, kinds, template, text
 from assay.tasks.declarative.schema.together import at_least_one, exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
@@ -36,17 +36,18 @@ ASSERTED_ELSEWHERE = ("contains", "starts_with")
 """Metrics whose names are those of assertions, which count the case of letters; `type: metric` has them too."""
 METRIC_TYPES = tuple(name for name in CATALOG["metric"] if name not in ASSERTED_ELSEWHERE)
 _WITHOUT_TARGETS = {"label_in_set": "allowed", "forbidden_patterns": "patterns"}
-_VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
+VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
 _TARGETS = {
     "ground_truth": template("Template of the expected text.", default=None),
     "ground_truths": template("Template of a list of expected texts; the best one counts.", default=None),
 }
-_POST_PROCESS = Field(
-    Text(words=tuple(CATALOG["post_process"])), "none", "What is read out of the answer before it is compared."
-)
-
-
-ONE_TARGET = exactly_one(*_TARGETS)
+_COMPARED = {
+    "value": VALUE,
+    "post_process": Field(
+        Text(words=tuple(CATALOG["post_process"])), "none", "What is read out of the answer before it is compared."
+    ),
+}
+_ONE_TARGET = exactly_one(*_TARGETS)
 
 
 def _one_target(result: Fields, where: FieldPath, report: Report) -> None:
@@ -80,35 +81,39 @@ def check_pattern(pattern: Plain, where: FieldPath, report: Report) -> None:
         report.wrong(where, str(error))
 
 
-METRIC_FIELDS: Mapping[str, tuple[str, Rule | None, dict[str, Field]]] = {
+_METRICS = {
     **{
-        name: (f"The metric `{name}` of the answer and the expected text.", _one_target, _TARGETS)
+        name: kind(
+            f"The metric `{name}` of the answer and the expected text.",
+            _one_target,
+            _ONE_TARGET,
+            **_TARGETS,
+            **_COMPARED,
+        )
         for name in METRIC_TYPES
         if name not in _WITHOUT_TARGETS
     },
-    "label_in_set": (
+    "label_in_set": kind(
         "Whether the answer is one of the allowed labels.",
-        None,
-        {"allowed": Field(ListOf(Text(), least=1), doc="The labels.")},
+        allowed=Field(ListOf(Text(), least=1), doc="The labels."),
+        **_COMPARED,
     ),
-    "forbidden_patterns": (
+    "forbidden_patterns": kind(
         "Whether none of the patterns is found in the answer.",
         _patterns("patterns"),
-        {"patterns": Field(ListOf(Text(), least=1), doc="Regular expressions.")},
+        patterns=Field(ListOf(Text(), least=1), doc="Regular expressions."),
+        **_COMPARED,
     ),
-    "metric": (
+    "metric": kind(
         "A metric by its name: built in, from an installed package, or your own.",
         _named_metric,
-        {
-            "metric": text("A metric's name, or `package.module:function`.", min_length=1),
-            "options": Field(MapOf(Anything()), {}, "What the metric finds in its extras."),
-            **_TARGETS,
-        },
+        _ONE_TARGET,
+        metric=text("A metric's name, or `package.module:function`.", min_length=1),
+        options=Field(MapOf(Anything()), {}, "What the metric finds in its extras."),
+        **_TARGETS,
+        **_COMPARED,
     ),
 }
-"""Every scorer that is a metric: what it is, its rule, and the fields that it adds to the common ones."""
-COMPARED = {"value": _VALUE, "post_process": _POST_PROCESS}
-"""The fields that all of them have."""
 
 
 # -- extraction --------------------------------------------------------------------------------------------------------
@@ -125,18 +130,9 @@ _STEP = Either(
         },
     ),
 )
-EXTRACTED_MATCH = {
-    **_TARGETS,
-    "value": _VALUE,
-    "extract": Field(ListOf(_STEP), [], "What is done to the answer before it is compared, in this order."),
-    "ignore_case": Field(Boolean(), False, "Ignore case."),
-    "ignore_punctuation": Field(Boolean(), False, "Ignore punctuation."),
-    "ignore_numbers": Field(Boolean(), False, "Ignore digits."),
-    "regexes_to_ignore": Field(ListOf(Text()), [], "Taken out of answer and expected text."),
-}
 
 
-def extracted_match_rule(result: Fields, where: FieldPath, report: Report) -> None:
+def _extracted_match_rule(result: Fields, where: FieldPath, report: Report) -> None:
     _one_target(result, where, report)
     _patterns("regexes_to_ignore")(result, where, report)
     steps = result["extract"]
@@ -145,54 +141,56 @@ def extracted_match_rule(result: Fields, where: FieldPath, report: Report) -> No
             check_pattern(step["regex"], (*where, "extract", at, "regex"), report)
 
 
+_EXTRACTED_MATCH = kind(
+    "Equality after an answer is read out by named steps.",
+    _extracted_match_rule,
+    _ONE_TARGET,
+    **_TARGETS,
+    value=VALUE,
+    extract=Field(ListOf(_STEP), [], "What is done to the answer before it is compared, in this order."),
+    ignore_case=Field(Boolean(), False, "Ignore case."),
+    ignore_punctuation=Field(Boolean(), False, "Ignore punctuation."),
+    ignore_numbers=Field(Boolean(), False, "Ignore digits."),
+    regexes_to_ignore=Field(ListOf(Text()), [], "Taken out of answer and expected text."),
+)
+
+
 # -- programs and instructions -----------------------------------------------------------------------------------------
 
 _CHECKS = ("tests", "io_pairs", "expressions", "expected_stdout")
-CODE_EXEC = {
-    "tests": template("Template of a test program.", default=None),
-    "entry_point": template("Template of the name of the function that `tests` calls.", default=None),
-    "prelude": template("Template of code placed before the answer.", default=None),
-    "io_pairs": template("Template of a list of [input, result].", default=None),
-    "function": template("Template of the function that `io_pairs` call; `f` when absent.", default=None),
-    "star": Field(Boolean(), None, "Whether each input is a list of arguments."),
-    "expressions": template("Template of a list of expressions that must be true.", default=None),
-    "expected_stdout": template("Template of what the program must print.", default=None),
-    "stdin": template("Template of what it reads.", default=None),
-    "solution": template("Template of a program that passes, which `assay check` tries.", default=None),
-    "value": _VALUE,
-    "post_process": Field(
-        Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
-    ),
-    "cpu_seconds": Field(Number(above=0), None, "Seconds of CPU for one program."),
-    "memory_mb": Field(Number(whole=True, least=64), None, "Memory for one program."),
-    "min_tier": text("The weakest sandbox that may run it.", None),
-    "all_or_nothing": Field(Boolean(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
-    "imports": Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules to allow beyond the pure ones."),
-}
 
 
-ONE_CHECK = exactly_one(*_CHECKS)
-
-
-def code_exec_rule(result: Fields, where: FieldPath, report: Report) -> None:
+def _one_check(result: Fields, where: FieldPath, report: Report) -> None:
     require_one(result, _CHECKS, where, report, "a code_exec scorer")
 
 
-INSTRUCTIONS = {
-    "instructions": Field(
-        TextOr(template("").shape, ListOf(MapOf(Anything()), least=1)),
-        doc="The instructions, each with its `id` and options; or a template of such a list.",
+_CODE_EXEC = kind(
+    "Runs the answer in the sandbox; the share of checks that hold.",
+    _one_check,
+    exactly_one(*_CHECKS),
+    tests=template("Template of a test program.", default=None),
+    entry_point=template("Template of the name of the function that `tests` calls.", default=None),
+    prelude=template("Template of code placed before the answer.", default=None),
+    io_pairs=template("Template of a list of [input, result].", default=None),
+    function=template("Template of the function that `io_pairs` call; `f` when absent.", default=None),
+    star=Field(Boolean(), None, "Whether each input is a list of arguments."),
+    expressions=template("Template of a list of expressions that must be true.", default=None),
+    expected_stdout=template("Template of what the program must print.", default=None),
+    stdin=template("Template of what it reads.", default=None),
+    solution=template("Template of a program that passes, which `assay check` tries.", default=None),
+    value=VALUE,
+    post_process=Field(
+        Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
     ),
-    "value": _VALUE,
-}
+    cpu_seconds=Field(Number(above=0), None, "Seconds of CPU for one program."),
+    memory_mb=Field(Number(whole=True, least=64), None, "Memory for one program."),
+    min_tier=text("The weakest sandbox that may run it.", None),
+    all_or_nothing=Field(Boolean(), False, "1.0 when all checks hold, else 0.0, as pass@k wants."),
+    imports=Field(TextOr(Text(words=("any",)), ListOf(Text())), None, "Modules to allow beyond the pure ones."),
+)
 
 
-KNOWN_INSTRUCTIONS: Fields = {
-    "properties": {"instructions": {"items": {"required": ["id"], "properties": {"id": {"enum": list(CHECKS)}}}}}
-}
-
-
-def instructions_rule(result: Fields, where: FieldPath, report: Report) -> None:
+def _instructions_rule(result: Fields, where: FieldPath, report: Report) -> None:
     for at, each in enumerate(mappings(result["instructions"])):
         inside = (*where, "instructions", at)
         if "id" not in each:
@@ -200,6 +198,18 @@ def instructions_rule(result: Fields, where: FieldPath, report: Report) -> None:
         elif (name := each["id"]) not in CHECKS:
             known = hint_here(str(name), CHECKS)
             report.wrong((*inside, "id"), f"`{name}` is not an instruction that can be checked. {known}")
+
+
+_INSTRUCTIONS = kind(
+    "Whether instructions that a program can check are followed.",
+    _instructions_rule,
+    {"properties": {"instructions": {"items": {"required": ["id"], "properties": {"id": {"enum": list(CHECKS)}}}}}},
+    instructions=Field(
+        TextOr(template("").shape, ListOf(MapOf(Anything()), least=1)),
+        doc="The instructions, each with its `id` and options; or a template of such a list.",
+    ),
+    value=VALUE,
+)
 
 
 # -- assertions --------------------------------------------------------------------------------------------------------
@@ -254,16 +264,9 @@ _OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
     ),
     "finish_reason": ("The answer ended for this reason.", {"value": _EXPECTED}),
 }
-ASSERTION_TYPES = tuple(f"{prefix}{kind}" for prefix in ("", NEGATION) for kind in _OWN_FIELDS)
 
 
-def assertion_fields(kind: str) -> tuple[str, dict[str, Field]]:
-    """What an assertion checks, and its fields."""
-    doc, fields = _OWN_FIELDS[kind.removeprefix(NEGATION)]
-    return (f"Not: {doc}" if kind.startswith(NEGATION) else doc), fields
-
-
-def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
+def _assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
     kind = str(result["type"]).removeprefix(NEGATION)
     value = result.get("value")
     if kind in OF_LISTS and value == []:
@@ -281,35 +284,36 @@ def assertion_rule(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong((*where, "max"), f"no text has at least {low} and at most {high} words")
 
 
-def assertion_together(kind: str) -> tuple[Fields, ...]:
-    if kind.removeprefix(NEGATION) in OF_LISTS:
+def _together(kind: str) -> tuple[Fields, ...]:
+    if kind in OF_LISTS:
         return ({"properties": {"value": {"not": {"type": "array", "maxItems": 0}}}},)
-    return (at_least_one("min", "max"),) if kind.endswith("word_count") else ()
+    return (at_least_one("min", "max"),) if kind == "word_count" else ()
 
 
+_ASSERTIONS = {
+    f"{prefix}{name}": kind(f"{negated}{doc}", _assertion_rule, *_together(name), **own)
+    for prefix, negated in (("", ""), (NEGATION, "Not: "))
+    for name, (doc, own) in _OWN_FIELDS.items()
+}
+ASSERTION_TYPES = tuple(_ASSERTIONS)
 _ASSERTION = Tagged(
     "assertion",
-    {
-        kind: ObjectOf(
-            f"a {kind} assertion",
-            assertion_fields(kind)[0],
-            {
-                "type": word(kind),
-                "weight": Field(Number(above=0), 1, "Its share in `passed`."),
-                **assertion_fields(kind)[1],
-            },
-            assertion_rule,
-            assertion_together(kind),
-        )
-        for kind in ASSERTION_TYPES
-    },
-    aliases={kind.replace("_", "-"): kind for kind in ASSERTION_TYPES if "_" in kind},
+    kinds("{} assertion", _ASSERTIONS, weight=Field(Number(above=0), 1, "Its share in `passed`.")),
+    aliases={name.replace("_", "-"): name for name in ASSERTION_TYPES if "_" in name},
 )
-ABOUT = {"text": template("Template of the text that is looked at; the last answer when absent.", ANSWER, None)}
-ASSERTIONS = {
-    "assertions": Field(ListOf(_ASSERTION, least=1), doc="What must hold."),
-    "threshold": Field(
-        Number(least=0, most=1), None, "The share of the weights needed to pass; all of them when absent."
+_ABOUT = {"text": template("Template of the text that is looked at; the last answer when absent.", ANSWER, None)}
+NAMED_SCORERS: Mapping[str, Kind] = {
+    **_METRICS,
+    **{name: each._replace(fields={**each.fields, **_ABOUT}) for name, each in _ASSERTIONS.items()},
+    "assertions": kind(
+        "A weighted list of assertions: one score, evidence for each.",
+        assertions=Field(ListOf(_ASSERTION, least=1), doc="What must hold."),
+        threshold=Field(
+            Number(least=0, most=1), None, "The share of the weights needed to pass; all of them when absent."
+        ),
+        **_ABOUT,
     ),
-    **ABOUT,
+    "extracted_match": _EXTRACTED_MATCH,
+    "code_exec": _CODE_EXEC,
+    "instructions": _INSTRUCTIONS,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.tasks.declarative.config_spec import value_problem
 from assay.tasks.declarative.records import Parameter, record
-from assay.tasks.declarative.schema.fields import DESCRIPTION, USER_KEY, text, word
+from assay.tasks.declarative.schema.fields import DESCRIPTION, NAME, USER_KEY, Kind, an, kind, text, word
 from assay.tasks.declarative.schema.together import default_of
 from assay.tasks.declarative.shape import (
     Anything,
@@ -28,17 +28,17 @@ _EXAMPLE = ObjectOf(
 )
 
 
-def _parameter(kind: str, doc: str, **extra: Field) -> ObjectOf:
+def _parameter(name: str, kind: Kind) -> ObjectOf:
     common = {
-        "type": word(kind),
+        "type": word(name),
         "key": Field(USER_KEY, doc="The name in `<< config.… >>`.", placeholder=False),
-        "display_name": text("Display name.", min_length=1),
+        "display_name": NAME,
         "description": DESCRIPTION,
         "default_value": Field(Anything(), None, "Used when no value is given."),
         "nullable": Field(Boolean(), False, "Whether null is a value.", placeholder=False),
     }
-    together = (default_of(_KINDS[kind]),) if kind in _KINDS else ()
-    return ObjectOf(f"a {kind} parameter", doc, {**common, **extra}, _parameter_rule, together)
+    together = (default_of(_KINDS[name]),) if name in _KINDS else ()
+    return ObjectOf(an(f"{name} parameter"), kind.doc, {**common, **kind.fields}, _parameter_rule, together)
 
 
 _KINDS = {
@@ -62,40 +62,33 @@ def _parameter_rule(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 _LIMITS = {"min": Field(Number(), None, "Smallest value allowed."), "max": Field(Number(), None, "Largest value.")}
-CONFIG_PARAMETER = Tagged(
-    "parameter type",
-    {
-        "float": _parameter("float", "A number.", **_LIMITS),
-        "int": _parameter("int", "A whole number.", **_LIMITS),
-        "boolean": _parameter("boolean", "true or false."),
-        "string": _parameter(
-            "string",
-            "A text.",
-            string_kind=Field(Text(words=("freeform", "python", "jinja")), "freeform", "How an editor treats it."),
-            examples=Field(ListOf(_EXAMPLE), None, "Values to try."),
+_PARAMETERS = {
+    "float": kind("A number.", **_LIMITS),
+    "int": kind("A whole number.", **_LIMITS),
+    "boolean": kind("true or false."),
+    "string": kind(
+        "A text.",
+        string_kind=Field(Text(words=("freeform", "python", "jinja")), "freeform", "How an editor treats it."),
+        examples=Field(ListOf(_EXAMPLE), None, "Values to try."),
+    ),
+    "model": kind(
+        "The key of a model.",
+        usage=Field(
+            Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")),
+            None,
+            "What the model is for.",
         ),
-        "model": _parameter(
-            "model",
-            "The key of a model.",
-            usage=Field(
-                Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")),
-                None,
-                "What the model is for.",
-            ),
-        ),
-        "dataset": _parameter("dataset", "The key of a dataset."),
-        "dataset_column": _parameter("dataset_column", "The name of a column."),
-        "list": _parameter("list", "A list of one kind of value.", dtype=Field(_DTYPES, doc="What its items are.")),
-        "categorical": _parameter(
-            "categorical",
-            "One of the allowed values, or several of them.",
-            allowed_values=Field(ListOf(Text(), least=1), doc="The values that may be chosen."),
-            multiple=Field(Boolean(), False, "Whether several may be chosen."),
-            values_mapping=Field(Anything(), None, "Ignored."),
-        ),
-        "dict": _parameter(
-            "dict", "A mapping from names to one kind of value.", value_dtype=Field(_DTYPES, doc="What its values are.")
-        ),
-        "task_result": _parameter("task_result", "The key of a task's result."),
-    },
-)
+    ),
+    "dataset": kind("The key of a dataset."),
+    "dataset_column": kind("The name of a column."),
+    "list": kind("A list of one kind of value.", dtype=Field(_DTYPES, doc="What its items are.")),
+    "categorical": kind(
+        "One of the allowed values, or several of them.",
+        allowed_values=Field(ListOf(Text(), least=1), doc="The values that may be chosen."),
+        multiple=Field(Boolean(), False, "Whether several may be chosen."),
+        values_mapping=Field(Anything(), None, "Ignored."),
+    ),
+    "dict": kind("A mapping from names to one kind of value.", value_dtype=Field(_DTYPES, doc="What its values are.")),
+    "task_result": kind("The key of a task's result."),
+}
+CONFIG_PARAMETER = Tagged("parameter type", {name: _parameter(name, each) for name, each in _PARAMETERS.items()})

@@ -10,8 +10,9 @@ from assay.tasks.declarative.schema.fields import (
     REFERENCED_KEY,
     TAGS,
     USER_KEY,
+    kind,
+    kinds,
     text,
-    word,
 )
 from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
@@ -79,23 +80,18 @@ RUN_SETTINGS = ObjectOf(
 )
 _RULE = Tagged(
     "policy rule",
-    {
-        "threshold": ObjectOf(
-            "a threshold rule",
-            "A number of the tasks in its scope must lie on the right side of a threshold.",
-            {
-                "type": word("threshold"),
-                "metric": text("The name of the number.", min_length=1),
-                "operator": Field(Text(words=(">", ">=", "=", "<", "<=")), doc="How the number is compared."),
-                "threshold": Field(Number(), doc="What it is compared with."),
-            },
-        ),
-        "exists": ObjectOf(
-            "an exists rule",
-            "A number must have been computed.",
-            {"type": word("exists"), "metric": text("The name of the number.", min_length=1)},
-        ),
-    },
+    kinds(
+        "{} rule",
+        {
+            "threshold": kind(
+                "A number of the tasks in its scope must lie on the right side of a threshold.",
+                operator=Field(Text(words=(">", ">=", "=", "<", "<=")), doc="How the number is compared."),
+                threshold=Field(Number(), doc="What it is compared with."),
+            ),
+            "exists": kind("A number must have been computed."),
+        },
+        metric=text("The name of the number.", min_length=1),
+    ),
 )
 _SCOPE = ObjectOf(
     "a policy scope",

@@ -7,28 +7,20 @@ from collections.abc import Mapping, Sequence
 from assay.metrics.choice_likelihood import NORMALIZATIONS
 from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.rag_checker import ALL_SCORES as RAG_SCORES
-from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, USER_KEY, snippet, template, text, word
-from assay.tasks.declarative.schema.metrics import FIELDS_READ, METRIC
-from assay.tasks.declarative.schema.named_scorers import (
-    ABOUT,
-    ASSERTION_TYPES,
-    ASSERTIONS,
-    CODE_EXEC,
-    COMPARED,
-    EXTRACTED_MATCH,
-    INSTRUCTIONS,
-    KNOWN_INSTRUCTIONS,
-    METRIC_FIELDS,
-    METRIC_TYPES,
-    ONE_CHECK,
-    ONE_TARGET,
-    assertion_fields,
-    assertion_rule,
-    assertion_together,
-    code_exec_rule,
-    extracted_match_rule,
-    instructions_rule,
+from assay.tasks.declarative.schema.fields import (
+    ANSWER,
+    REFERENCED_KEY,
+    USER_KEY,
+    Kind,
+    an,
+    kind,
+    snippet,
+    template,
+    text,
+    word,
 )
+from assay.tasks.declarative.schema.metrics import FIELDS_READ, METRIC
+from assay.tasks.declarative.schema.named_scorers import ASSERTION_TYPES, METRIC_TYPES, NAMED_SCORERS, VALUE
 from assay.tasks.declarative.schema.together import exactly_one, reads_one_of
 from assay.tasks.declarative.shape import (
     Boolean,
@@ -81,19 +73,11 @@ def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | Non
     return [str(name) for name in computed] if computed and isinstance(computed, list) else _GIVES[kind]
 
 
-def _scorer(kind: str, doc: str, rule: Rule | None = None, *together: Fields, **own: Field) -> ObjectOf:
-    return _shaped(kind, doc, own, rule, together)
-
-
-def _shaped(
-    kind: str, doc: str, own: Mapping[str, Field], rule: Rule | None = None, together: tuple[Fields, ...] = ()
-) -> ObjectOf:
-    fields = {**_COMMON, "type": word(kind), **own}
-    if "ground_truths" in own:
-        together = (*together, ONE_TARGET)
-    if kind in _GIVES:
-        together = (*together, reads_one_of(FIELDS_READ, _GIVES[kind]))
-    return ObjectOf(f"a {kind} scorer", doc, fields, _metrics_rule(kind, rule), together)
+def _scorer(name: str, kind: Kind) -> ObjectOf:
+    reads = (reads_one_of(FIELDS_READ, _GIVES[name]),) if name in _GIVES else ()
+    fields = {**_COMMON, "type": word(name), **kind.fields}
+    rule = _metrics_rule(name, kind.rule)
+    return ObjectOf(an(f"{name} scorer"), kind.doc, fields, rule, (*kind.together, *reads))
 
 
 _COMMON = {
@@ -183,151 +167,100 @@ def _one_evaluator(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 _GROUND_TRUTH = template("Template of the expected text; may read `sample`.")
-_VALUE = template("Template of the text compared; the last answer of the model when absent.", ANSWER, None)
 _MODEL_KEY = Field(REFERENCED_KEY, doc="The key of the model that judges.")
 _STRUCTURED = Field(Boolean(), False, "Whether the judge is asked for JSON by schema.")
 _PROMPT = template(
     "Template of the user message; may read `sample`, `model_output`, `messages`, `solver_output`.", ANSWER
 )
-_NAMED = {
-    **{kind: _shaped(kind, doc, {**own, **COMPARED}, rule) for kind, (doc, rule, own) in METRIC_FIELDS.items()},
-    **{
-        kind: _shaped(
-            kind,
-            assertion_fields(kind)[0],
-            {**assertion_fields(kind)[1], **ABOUT},
-            assertion_rule,
-            assertion_together(kind),
-        )
-        for kind in ASSERTION_TYPES
-    },
-    "assertions": _shaped("assertions", "A weighted list of assertions: one score, evidence for each.", ASSERTIONS),
-    "extracted_match": _shaped(
-        "extracted_match",
-        "Equality after an answer is read out by named steps.",
-        EXTRACTED_MATCH,
-        extracted_match_rule,
+_SCORERS = {
+    "bleu": kind("Word overlap with the expected text.", ground_truth=_GROUND_TRUTH, value=VALUE),
+    "string_equals": kind("Exact equality of two texts.", ground_truth=_GROUND_TRUTH, value=VALUE),
+    "string_equals_mcqa": kind(
+        "The first character of the answer against the right choice.",
+        _choice_fields,
+        exactly_one("ground_truth_choice", "ground_truth_choice_field"),
+        exactly_one("choices", "choices_field"),
+        ground_truth_choice=template("Template of the right choice.", default=None),
+        choices=template("Template of the list of choices.", default=None),
+        ground_truth_choice_field=text("Old name.", None),
+        choices_field=text("Old name.", None),
     ),
-    "code_exec": _shaped(
-        "code_exec",
-        "Runs the answer in the sandbox; the share of checks that hold.",
-        CODE_EXEC,
-        code_exec_rule,
-        (ONE_CHECK,),
+    "choice_likelihood": kind(
+        "Whether the choice that the model finds likeliest is the right one.",
+        ground_truth_choice=template("Template of the right choice: its text, its letter, or its number from 0."),
+        normalize=Field(Text(words=tuple(NORMALIZATIONS)), "raw", "What is compared between choices."),
     ),
-    "instructions": _shaped(
-        "instructions",
-        "Whether instructions that a program can check are followed.",
-        INSTRUCTIONS,
-        instructions_rule,
-        (KNOWN_INSTRUCTIONS,),
+    "text_likelihood": kind("What the text cost the model: nats, bytes, words, tokens."),
+    "model_as_a_judge_classifier": kind(
+        "A judge gives one of the labels.",
+        _label_sets,
+        model_key=_MODEL_KEY,
+        system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
+        user_prompt=_PROMPT,
+        correct_labels=Field(ListOf(Text(), least=1), doc="Labels that mean the answer is right."),
+        incorrect_labels=Field(ListOf(Text()), doc="Labels that mean it is wrong."),
+        use_structured_outputs=_STRUCTURED,
     ),
+    "model_as_a_judge_scorer": kind(
+        "A judge gives a number, brought to [0, 1].",
+        _score_range,
+        model_key=_MODEL_KEY,
+        system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
+        user_prompt=_PROMPT,
+        score_min=Field(Number(), 0.0, "The worst mark, which becomes 0."),
+        score_max=Field(Number(), 1.0, "The best mark, which becomes 1."),
+        use_structured_outputs=_STRUCTURED,
+    ),
+    "labeler_via_model": kind(
+        "A model labels the answer or the sample.",
+        model_key=_MODEL_KEY,
+        system_prompt=template("The labeler's instructions.", ANSWER, LABELER_SYSTEM_PROMPT),
+        user_prompt=_PROMPT,
+        valid_labels=Field(ListOf(Text()), [], "Empty allows any label."),
+        use_structured_outputs=_STRUCTURED,
+    ),
+    "python": kind(
+        "The author's `compute_scores`, one sample at a time.",
+        compute_scores_snippet=snippet("compute_scores", "Returns a mapping of names to values."),
+    ),
+    "python_all_samples": kind(
+        "The author's `compute_scores(samples)`, over the whole dataset at once.",
+        compute_scores_snippet=snippet("compute_scores", "Returns a list of such mappings, one per sample."),
+    ),
+    "rag_checker": kind(
+        "Claims of answer, target and retrieved chunks, checked against each other by a judge.",
+        query_column=text("Column of the question.", "query"),
+        target_column=text("Column of the expected answer.", "target"),
+        scores_to_compute=Field(ListOf(Text(words=RAG_SCORES)), None, "All eleven when absent."),
+        judge_model_key=_MODEL_KEY,
+    ),
+    "function_call_coverage": kind(
+        "Which of the required function calls were made.",
+        function_calls=template("Template of a JSON list of names or {name, arguments}."),
+        mode=Field(Text(words=("any_order", "in_order")), "any_order", "Whether the order of the list counts."),
+    ),
+    "evaluator": kind(
+        "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
+        _one_evaluator,
+        exactly_one("command", "url", "model_key"),
+        command=Field(ListOf(Text(), least=1), None, "The program and its arguments; needs `--trust`."),
+        url=text("The address that candidates are posted to.", None),
+        model_key=Field(REFERENCED_KEY, None, "The key of the model that judges."),
+        objective=text("What a good answer is, for a judge.", None),
+        quality_dimensions=Field(MapOf(Number(), least=1), None, "Names and weights, for a judge."),
+        hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
+        cwd=text("Working directory of the program.", None),
+        headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
+        pass_env=Field(ListOf(Text()), None, "Variables to pass to the program in addition to the usual ones."),
+        timeout_seconds=Field(Number(), None, "Time limit for one evaluation."),
+        score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
+        task_model=text("The name of the model the candidate is meant for.", None),
+    ),
+    **NAMED_SCORERS,
 }
 SCORER = Tagged(
     "scorer",
-    {
-        "bleu": _scorer(
-            "bleu",
-            "Word overlap with the expected text.",
-            ground_truth=_GROUND_TRUTH,
-            value=_VALUE,
-        ),
-        "string_equals": _scorer(
-            "string_equals", "Exact equality of two texts.", ground_truth=_GROUND_TRUTH, value=_VALUE
-        ),
-        "string_equals_mcqa": _scorer(
-            "string_equals_mcqa",
-            "The first character of the answer against the right choice.",
-            _choice_fields,
-            exactly_one("ground_truth_choice", "ground_truth_choice_field"),
-            exactly_one("choices", "choices_field"),
-            ground_truth_choice=template("Template of the right choice.", default=None),
-            choices=template("Template of the list of choices.", default=None),
-            ground_truth_choice_field=text("Old name.", None),
-            choices_field=text("Old name.", None),
-        ),
-        "choice_likelihood": _scorer(
-            "choice_likelihood",
-            "Whether the choice that the model finds likeliest is the right one.",
-            ground_truth_choice=template("Template of the right choice: its text, its letter, or its number from 0."),
-            normalize=Field(Text(words=tuple(NORMALIZATIONS)), "raw", "What is compared between choices."),
-        ),
-        "text_likelihood": _scorer("text_likelihood", "What the text cost the model: nats, bytes, words, tokens."),
-        "model_as_a_judge_classifier": _scorer(
-            "model_as_a_judge_classifier",
-            "A judge gives one of the labels.",
-            _label_sets,
-            model_key=_MODEL_KEY,
-            system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
-            user_prompt=_PROMPT,
-            correct_labels=Field(ListOf(Text(), least=1), doc="Labels that mean the answer is right."),
-            incorrect_labels=Field(ListOf(Text()), doc="Labels that mean it is wrong."),
-            use_structured_outputs=_STRUCTURED,
-        ),
-        "model_as_a_judge_scorer": _scorer(
-            "model_as_a_judge_scorer",
-            "A judge gives a number, brought to [0, 1].",
-            _score_range,
-            model_key=_MODEL_KEY,
-            system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),
-            user_prompt=_PROMPT,
-            score_min=Field(Number(), 0.0, "The worst mark, which becomes 0."),
-            score_max=Field(Number(), 1.0, "The best mark, which becomes 1."),
-            use_structured_outputs=_STRUCTURED,
-        ),
-        "labeler_via_model": _scorer(
-            "labeler_via_model",
-            "A model labels the answer or the sample.",
-            model_key=_MODEL_KEY,
-            system_prompt=template("The labeler's instructions.", ANSWER, LABELER_SYSTEM_PROMPT),
-            user_prompt=_PROMPT,
-            valid_labels=Field(ListOf(Text()), [], "Empty allows any label."),
-            use_structured_outputs=_STRUCTURED,
-        ),
-        "python": _scorer(
-            "python",
-            "The author's `compute_scores`, one sample at a time.",
-            compute_scores_snippet=snippet("compute_scores", "Returns a mapping of names to values."),
-        ),
-        "python_all_samples": _scorer(
-            "python_all_samples",
-            "The author's `compute_scores(samples)`, over the whole dataset at once.",
-            compute_scores_snippet=snippet("compute_scores", "Returns a list of such mappings, one per sample."),
-        ),
-        "rag_checker": _scorer(
-            "rag_checker",
-            "Claims of answer, target and retrieved chunks, checked against each other by a judge.",
-            query_column=text("Column of the question.", "query"),
-            target_column=text("Column of the expected answer.", "target"),
-            scores_to_compute=Field(ListOf(Text(words=RAG_SCORES)), None, "All eleven when absent."),
-            judge_model_key=_MODEL_KEY,
-        ),
-        "function_call_coverage": _scorer(
-            "function_call_coverage",
-            "Which of the required function calls were made.",
-            function_calls=template("Template of a JSON list of names or {name, arguments}."),
-            mode=Field(Text(words=("any_order", "in_order")), "any_order", "Whether the order of the list counts."),
-        ),
-        "evaluator": _scorer(
-            "evaluator",
-            "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
-            _one_evaluator,
-            exactly_one("command", "url", "model_key"),
-            command=Field(ListOf(Text(), least=1), None, "The program and its arguments; needs `--trust`."),
-            url=text("The address that candidates are posted to.", None),
-            model_key=Field(REFERENCED_KEY, None, "The key of the model that judges."),
-            objective=text("What a good answer is, for a judge.", None),
-            quality_dimensions=Field(MapOf(Number(), least=1), None, "Names and weights, for a judge."),
-            hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
-            cwd=text("Working directory of the program.", None),
-            headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
-            pass_env=Field(ListOf(Text()), None, "Variables to pass to the program in addition to the usual ones."),
-            timeout_seconds=Field(Number(), None, "Time limit for one evaluation."),
-            score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
-            task_model=text("The name of the model the candidate is meant for.", None),
-        ),
-        **_NAMED,
-    },
+    {name: _scorer(name, each) for name, each in _SCORERS.items()},
     kind="scorer",
     own=ObjectOf("a scorer", "A scorer of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )

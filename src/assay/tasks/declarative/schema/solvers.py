@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from assay.solvers.multi_turn import NOT_ASKED, asks
-from assay.tasks.declarative.schema.fields import GENERATION, REFERENCED_KEY, SAMPLE, snippet, template, text, word
+from assay.tasks.declarative.schema.fields import (
+    GENERATION,
+    REFERENCED_KEY,
+    SAMPLE,
+    kind,
+    kinds,
+    snippet,
+    template,
+    text,
+    word,
+)
 from assay.tasks.declarative.schema.together import ASKS_MODEL, FEW_SHOT, FEW_SHOT_INPUT
 from assay.tasks.declarative.shape import (
     Anything,
@@ -16,8 +26,6 @@ from assay.tasks.declarative.shape import (
     Number,
     ObjectOf,
     Report,
-    Rule,
-    Shape,
     Tagged,
     Text,
     mappings,
@@ -35,21 +43,19 @@ _INPUT_MESSAGE = ObjectOf(
 )
 INPUT_BUILDER = Tagged(
     "input builder",
-    {
-        "generic": ObjectOf(
-            "a generic input builder",
-            "A template that renders to the JSON of the model's input.",
-            {"type": word("generic"), "template": template("Jinja text that renders to JSON.")},
-        ),
-        "chat_completion": ObjectOf(
-            "a chat_completion input builder",
-            "Messages whose contents are templates.",
-            {
-                "type": word("chat_completion"),
-                "input_messages": Field(ListOf(_INPUT_MESSAGE, least=1), doc="The messages, in this order."),
-            },
-        ),
-    },
+    kinds(
+        "{} input builder",
+        {
+            "generic": kind(
+                "A template that renders to the JSON of the model's input.",
+                template=template("Jinja text that renders to JSON."),
+            ),
+            "chat_completion": kind(
+                "Messages whose contents are templates.",
+                input_messages=Field(ListOf(_INPUT_MESSAGE, least=1), doc="The messages, in this order."),
+            ),
+        },
+    ),
 )
 _TERMINATE = ObjectOf(
     "a termination condition",
@@ -63,49 +69,39 @@ _TERMINATE_IF = Field(_TERMINATE, None, "When to end the loop, or the conversati
 _CONVERSATION = (*SAMPLE, "messages", "loop_index")
 
 
-def _builder(kind: str, doc: str, **own: Field) -> ObjectOf:
-    return ObjectOf(f"a {kind} builder", doc, {"type": word(kind), **own})
-
-
-_CHAT_MESSAGE = _builder(
-    "chat_message",
-    "Appends a rendered message.",
-    role=_ROLE,
-    content=template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
-    terminate_if=_TERMINATE_IF,
-)
-MESSAGE_BUILDER: Shape = Tagged(
-    "message builder",
-    {
-        "chat_message": _CHAT_MESSAGE,
-        "generate": _builder(
-            "generate", "Asks the evaluated model and appends its answer.", terminate_if=_TERMINATE_IF
+_BUILDERS = {
+    "chat_message": kind(
+        "Appends a rendered message.",
+        role=_ROLE,
+        content=template("Template; may read `sample`, `messages` and, in a loop, `loop_index`.", _CONVERSATION),
+        terminate_if=_TERMINATE_IF,
+    ),
+    "generate": kind("Asks the evaluated model and appends its answer.", terminate_if=_TERMINATE_IF),
+    "generate_message": kind(
+        "Asks another model and appends its answer.",
+        model_key=Field(REFERENCED_KEY, doc="The key of the other model."),
+        extra_input_messages=Field(
+            ListOf(Later(lambda: MESSAGE_BUILDER.choices["chat_message"]), least=1),
+            doc="What it is asked after the conversation.",
         ),
-        "generate_message": _builder(
-            "generate_message",
-            "Asks another model and appends its answer.",
-            model_key=Field(REFERENCED_KEY, doc="The key of the other model."),
-            extra_input_messages=Field(ListOf(_CHAT_MESSAGE, least=1), doc="What it is asked after the conversation."),
-            output_role=Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
-            include_conversation=Field(Boolean(), True, "Whether it sees the conversation so far."),
-            terminate_if=_TERMINATE_IF,
+        output_role=Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
+        include_conversation=Field(Boolean(), True, "Whether it sees the conversation so far."),
+        terminate_if=_TERMINATE_IF,
+    ),
+    "loop": kind(
+        "Repeats its builders.",
+        message_builders=Field(ListOf(Later(lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."),
+        max_iterations=Field(Number(whole=True, least=0), 10, "Maximum number of iterations."),
+        on_max_iterations=Field(
+            Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
         ),
-        "loop": _builder(
-            "loop",
-            "Repeats its builders.",
-            message_builders=Field(ListOf(Later(lambda: MESSAGE_BUILDER), least=1), doc="What is repeated."),
-            max_iterations=Field(Number(whole=True, least=0), 10, "Maximum number of iterations."),
-            on_max_iterations=Field(
-                Text(words=("error", "continue")), "error", "What happens when no `terminate_if` ended it by then."
-            ),
-        ),
-        "load_trace": _builder(
-            "load_trace",
-            "Puts a recorded trace into the conversation.",
-            trace_column=text("The column that holds it.", min_length=1),
-        ),
-    },
-)
+    ),
+    "load_trace": kind(
+        "Puts a recorded trace into the conversation.",
+        trace_column=text("The column that holds it.", min_length=1),
+    ),
+}
+MESSAGE_BUILDER: Tagged = Tagged("message builder", kinds("{} builder", _BUILDERS))
 
 
 def _few_shot_rule(result: Fields, where: FieldPath, report: Report) -> None:
@@ -165,63 +161,63 @@ _POSTPROCESSOR = Field(
 )
 
 
-def _solver(kind: str, doc: str, rule: Rule | None = None, *together: Fields, **own: Field) -> ObjectOf:
-    name = "a python solver" if kind == "python" else f"a {kind}"
-    return ObjectOf(name, doc, {"type": word(kind), **own}, rule, together)
-
-
+_SOLVERS = {
+    **kinds(
+        "{}",
+        {
+            "single_turn_solver": kind(
+                "One rendered input, one answer.",
+                _few_shot_input,
+                FEW_SHOT_INPUT,
+                message_format=_FORMAT,
+                input_builder=Field(INPUT_BUILDER, doc="What is asked."),
+                few_shot=Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
+                generation=GENERATION,
+                postprocessor=_POSTPROCESSOR,
+            ),
+            "multi_turn_solver": kind(
+                "A conversation made by builders.",
+                _asks_model,
+                ASKS_MODEL,
+                message_format=_FORMAT,
+                message_builders=Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
+                generation=GENERATION,
+            ),
+            "pass_through_solver": kind(
+                "Uses the recorded trace in a column as the answer.",
+                trace_column=text("The column.", min_length=1),
+                message_format=_FORMAT,
+            ),
+            "choice_likelihood_solver": kind(
+                "Asks how likely each choice is after the prompt; the model writes nothing.",
+                prompt=template("Template of the text before a choice.", min_length=1),
+                choices=template("Template of the list of choices.", min_length=1),
+                separator=text("Between prompt and choice.", " "),
+                system_prompt=template("Template; makes it a chat, in which a choice is the answer.", default=None),
+                unconditional_prompt=text("The text before a choice when the question is left out.", ""),
+            ),
+            "text_likelihood_solver": kind(
+                "Asks how likely a text is; the model writes nothing.",
+                text=template("Template of the text that is scored.", min_length=1),
+                prompt=template("Template of what is only read before it.", default=""),
+                window=Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
+                stride=Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
+            ),
+        },
+    ),
+    **kinds(
+        "{} solver",
+        {
+            "python": kind(
+                "The author's `async def run_solver(sample, model, trace)`.",
+                run_solver_snippet=snippet("run_solver", "Asks `model`, returns `trace`."),
+            ),
+        },
+    ),
+}
 SOLVER = Tagged(
     "solver",
-    {
-        "single_turn_solver": _solver(
-            "single_turn_solver",
-            "One rendered input, one answer.",
-            _few_shot_input,
-            FEW_SHOT_INPUT,
-            message_format=_FORMAT,
-            input_builder=Field(INPUT_BUILDER, doc="What is asked."),
-            few_shot=Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
-            generation=GENERATION,
-            postprocessor=_POSTPROCESSOR,
-        ),
-        "multi_turn_solver": _solver(
-            "multi_turn_solver",
-            "A conversation made by builders.",
-            _asks_model,
-            ASKS_MODEL,
-            message_format=_FORMAT,
-            message_builders=Field(ListOf(MESSAGE_BUILDER, least=1), doc="What happens, in this order."),
-            generation=GENERATION,
-        ),
-        "pass_through_solver": _solver(
-            "pass_through_solver",
-            "Uses the recorded trace in a column as the answer.",
-            trace_column=text("The column.", min_length=1),
-            message_format=_FORMAT,
-        ),
-        "choice_likelihood_solver": _solver(
-            "choice_likelihood_solver",
-            "Asks how likely each choice is after the prompt; the model writes nothing.",
-            prompt=template("Template of the text before a choice.", min_length=1),
-            choices=template("Template of the list of choices.", min_length=1),
-            separator=text("Between prompt and choice.", " "),
-            system_prompt=template("Template; makes it a chat, in which a choice is the answer.", default=None),
-            unconditional_prompt=text("The text before a choice when the question is left out.", ""),
-        ),
-        "text_likelihood_solver": _solver(
-            "text_likelihood_solver",
-            "Asks how likely a text is; the model writes nothing.",
-            text=template("Template of the text that is scored.", min_length=1),
-            prompt=template("Template of what is only read before it.", default=""),
-            window=Field(Number(whole=True, least=0), 0, "Tokens per window; 0 is the model's context."),
-            stride=Field(Number(whole=True, least=0), 0, "Tokens a window moves on; 0 is all but one."),
-        ),
-        "python": _solver(
-            "python",
-            "The author's `async def run_solver(sample, model, trace)`.",
-            run_solver_snippet=snippet("run_solver", "Asks `model`, returns `trace`."),
-        ),
-    },
+    _SOLVERS,
     kind="solver",
     own=ObjectOf("a solver", "A solver of an installed package or your own.", {"type": Field(Text())}),
 )
