@@ -21,30 +21,29 @@ from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.tasks.declarative.records import (
     AdapterReference,
     DatasetEntry,
-    FolderSource,
     GeneratedSource,
-    HubSource,
-    InlineSource,
-    LocalSource,
     ModelEntry,
     ModelStep,
     Options,
     OtherModel,
-    OwnSource,
     ProvidedModel,
     RowRecipe,
     SourceRows,
-    TaskResultSource,
-    TracesSource,
-    UrlSource,
     record,
     without_nulls,
 )
 from assay.tasks.declarative.schema.checked import checked_adapter, checked_dataset, checked_model
+from assay.tasks.declarative.schema.datasets import SOURCE
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.tasks.shots import Shots
 from assay.tasks.trust import keys_sent_elsewhere
 
+_PATHS = {
+    "file_path": NearbyFiles.data_file,
+    "directory_path": NearbyFiles.folder,
+    "run_path": NearbyFiles.folder,
+}
+"""The options of sources that name a file or a folder, and how it is found."""
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
 _STEP = re.compile(r"dataset `([^`]+)`: steps\[(\d+)\]: (.*)", re.DOTALL)
 _DTYPES = re.compile(r"dataset `([^`]+)` in .*?: dtypes: (?=[^`]*`([^`]+)`)(.*)", re.DOTALL)
@@ -250,45 +249,24 @@ class Library:
             f"with this key, or {key}.jsonl, .csv or .parquet, in {places}"
         )
 
-    def _source(  # noqa: PLR0911 - one case for each kind
-        self, document: Document, where: FieldPath, dataset: DatasetEntry
-    ) -> tuple[str, Options]:
+    def _source(self, document: Document, where: FieldPath, dataset: DatasetEntry) -> tuple[str, Options]:
         self.warnings.extend(document.warnings)
         self._sources[dataset.key] = document, where
-        source = dataset.source
-        if isinstance(source, OwnSource):
-            return source.use, dict(source.options)
-        rows: Options = {"name": dataset.key, "filters": source.filters, "columns": source.columns}
-        match source:
-            case GeneratedSource():
-                return "generated", {**rows, "recipe": msgspec.to_builtins(self._recipe(source))}
-            case InlineSource():
-                return "inline", {**rows, "samples": source.samples}
-            case HubSource():
-                # `path` is where a file lies and no part of a task's identity; a repository's name is
-                return "hub", {
-                    **rows,
-                    "repository": source.path,
-                    "split": source.split,
-                    "revision": source.revision,
-                    "load_dataset_kwargs": source.load_dataset_kwargs,
-                }
-            case LocalSource():
-                path = self.nearby.data_file(document, (*where, "source", "file_path"), source.file_path)
-                return "table", {**rows, "path": str(path), **_given(dtypes=source.dtypes)}
-            case UrlSource():
-                own = _given(sha256=source.sha256, file_format=source.format, dtypes=source.dtypes)
-                return "url", {**rows, "url": source.url, **own}
-            case FolderSource():
-                path = self.nearby.folder(document, (*where, "source", "directory_path"), source.directory_path)
-                return "folder", {**rows, "path": str(path), "extension": source.extension}
-            case TaskResultSource():
-                path = self.nearby.folder(document, (*where, "source", "run_path"), source.run_path)
-                return "task_result", {**rows, "path": str(path), **_given(task=source.task)}
-            case TracesSource():
-                path = self.nearby.data_file(document, (*where, "source", "file_path"), source.file_path)
-                own = _given(file_format=source.format, operations=source.operations)
-                return "traces", {**rows, "path": str(path), **own}
+        kind, own = dataset.source.type, dict(dataset.source.options)
+        if kind not in SOURCE.choices:
+            return kind, own
+        rows: Options = {"name": dataset.key, "filters": own.pop("filters"), "columns": own.pop("columns")}
+        if kind == "generated":
+            return kind, {**rows, "recipe": msgspec.to_builtins(self._recipe(record(own, GeneratedSource)))}
+        if kind == "huggingface":
+            # `path` is where a file lies and no part of a task's identity; a repository's name is
+            return "hub", {**rows, "repository": own.pop("path"), **own}
+        for name, find in _PATHS.items():
+            if name in own:
+                own["path"] = str(find(self.nearby, document, (*where, "source", name), str(own.pop(name))))
+        if "format" in own:
+            own["file_format"] = own.pop("format")
+        return "table" if kind == "local" else kind, {**rows, **without_nulls(own)}
 
     def model(self, key: str) -> ModelSpec:
         """How to make the model with this key."""
@@ -351,7 +329,3 @@ class Library:
             self.paces[key] = limits
         made: Options = {"model": spec.model, "options": spec.options}
         return {**made, "generation": spec.generation} if spec.generation else made
-
-
-def _given(**options: object) -> Options:
-    return without_nulls(msgspec.to_builtins(options))

@@ -6,7 +6,7 @@ its own: the tables of `schema/` say what they may be, the part itself what they
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar, get_args
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -107,51 +107,6 @@ class SystemTask(Struct, frozen=True, kw_only=True, tag_field="type", tag="syste
 Definition = BenchmarkTask | SystemTask
 
 
-class _Rows(Struct, frozen=True, kw_only=True, tag_field="type"):
-    filters: list[Plain]
-    columns: list[Plain] | None
-
-
-class LocalSource(_Rows, frozen=True, kw_only=True, tag="local"):
-    file_path: str
-    dtypes: str | dict[str, str] | None
-    """What columns of a table hold, or `string` of all of them."""
-
-
-class InlineSource(_Rows, frozen=True, kw_only=True, tag="inline"):
-    samples: list[Plain]
-
-
-class HubSource(_Rows, frozen=True, kw_only=True, tag="huggingface"):
-    path: str
-    split: str
-    revision: str | None
-    load_dataset_kwargs: Options
-
-
-class UrlSource(_Rows, frozen=True, kw_only=True, tag="url"):
-    url: str
-    sha256: str | None
-    format: str | None
-    dtypes: str | dict[str, str] | None
-
-
-class FolderSource(_Rows, frozen=True, kw_only=True, tag="folder"):
-    directory_path: str
-    extension: str
-
-
-class TaskResultSource(_Rows, frozen=True, kw_only=True, tag="task_result"):
-    run_path: str
-    task: str | None
-
-
-class TracesSource(_Rows, frozen=True, kw_only=True, tag="traces"):
-    file_path: str
-    format: str | None
-    operations: list[str] | None
-
-
 class OtherModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The model behind a key, for models that a task calls in addition to the one it measures."""
 
@@ -181,7 +136,9 @@ class ModelStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="model"
 GeneratorStep = TemplateStep | PythonStep | ModelStep
 
 
-class GeneratedSource(_Rows, frozen=True, kw_only=True, tag="generated"):
+class GeneratedSource(Struct, frozen=True, kw_only=True):
+    """The options of a `generated` source."""
+
     num_samples: int
     seed: int
     dataset_key: str | None
@@ -206,39 +163,24 @@ class RowRecipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rows: SourceRows | None = None
 
 
-Source = (
-    GeneratedSource
-    | LocalSource
-    | InlineSource
-    | HubSource
-    | UrlSource
-    | FolderSource
-    | TaskResultSource
-    | TracesSource
-)
-"""The sources that assay itself reads."""
-_SOURCE_TYPES = tuple(each.__struct_config__.tag for each in get_args(Source))
+class SourceEntry(Struct, frozen=True, kw_only=True):
+    """Where rows come from: a source that assay reads, or a dataset of an installed package or your own."""
 
-
-class OwnSource(Struct, frozen=True, kw_only=True, tag_field="type", tag="own"):
-    """A dataset of an installed package or your own."""
-
-    use: str
+    type: str
     options: Options
 
 
 class DatasetEntry(Struct, frozen=True, kw_only=True):
     key: str
-    source: Source | OwnSource
+    source: SourceEntry
 
 
 def dataset_record(checked: Options) -> DatasetEntry:
-    """A checked dataset as its record: the fields of a custom source are kept as they are."""
+    """A checked dataset as its record: all fields of its source but the type become `options`."""
     source = checked["source"]
-    if isinstance(source, dict) and source["type"] not in _SOURCE_TYPES:
-        options: Options = {name: value for name, value in source.items() if name != "type"}
-        checked = {**checked, "source": {"type": "own", "use": source["type"], "options": options}}
-    return record(checked, DatasetEntry)
+    assert isinstance(source, dict)  # noqa: S101 - a dataset without one is refused
+    options = {name: value for name, value in source.items() if name != "type"}
+    return record({**checked, "source": {"type": source["type"], "options": options}}, DatasetEntry)
 
 
 class AdapterCode(Struct, frozen=True, kw_only=True):

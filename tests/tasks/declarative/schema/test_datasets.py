@@ -8,9 +8,6 @@ import pytest
 from tests.tasks.declarative.yaml_parts import read
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.records import (
-    LocalSource,
-)
 from assay.tasks.declarative.schema.checked import (
     checked_dataset,
 )
@@ -19,8 +16,7 @@ from assay.tasks.declarative.schema.checked import (
 def test_datasets(tmp_path: Path) -> None:
     document = read(tmp_path, "key: d\ndisplay_name: D\nfile_path: x.csv\n")
     source = checked_dataset(document, document.value).source
-    assert isinstance(source, LocalSource)
-    assert source.file_path == "x.csv"
+    assert (source.type, source.options["file_path"]) == ("local", "x.csv")
     assert document.warnings
     document = read(tmp_path, "key: d\ndisplay_name: D\n")
     with pytest.raises(UsageError, match="needs `source`"):
