@@ -13,7 +13,8 @@ from tests.reports.yaml_runs import EQUALS, python_scorer, write_task
 from assay.core.config import RunConfig
 from assay.runs.assemble import assemble_tasks
 from assay.tasks.declarative.load import read_yaml_tasks
-from assay.tasks.rehearse import MOST_SAMPLES, Fault, Rehearsal, rehearse
+from assay.tasks.findings import Finding, TaskCheck
+from assay.tasks.rehearse import MOST_SAMPLES, rehearse
 from assay.tasks.script import Script
 
 ROWS = [{"q": "one?", "a": "1"}, {"q": "two?", "a": "2"}]
@@ -25,8 +26,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def rehearsal(path: Path, **settings: Any) -> Rehearsal:
-    async def go() -> Rehearsal:
+def rehearsal(path: Path, **settings: Any) -> TaskCheck:
+    async def go() -> TaskCheck:
         script = Script()
         definitions = read_yaml_tasks(path, models_needed=False)
         async with assemble_tasks(definitions, RunConfig(**settings), model_for=script.model_for) as parts:
@@ -37,8 +38,8 @@ def rehearsal(path: Path, **settings: Any) -> Rehearsal:
 
 def faults(
     folder: Path, scorers: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]] = ROWS, **how: Any
-) -> list[Fault]:
-    return rehearsal(write_task(folder, rows, scorers, **how)).faults
+) -> list[Finding]:
+    return rehearsal(write_task(folder, rows, scorers, **how)).findings
 
 
 def says(content: str) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def says(content: str) -> dict[str, Any]:
 
 def test_a_sound_task_is_gone_through_and_its_first_sample_can_be_shown(tmp_path: Path) -> None:
     found = rehearsal(write_task(tmp_path, ROWS, [EQUALS]))
-    assert (found.tried, found.gold_tried, found.faults) == (2, 2, [])
+    assert (found.tried, found.gold_checked, found.findings) == (2, 2, [])
     assert found.first_sample is not None
     [request] = found.first_sample.requests
     assert request.messages is not None
@@ -60,17 +61,17 @@ def test_what_runs_out_of_time_once_is_not_tried_on_every_sample(tmp_path: Path)
     body = "with open('called', 'a') as file: file.write('x')\nwhile True: pass"
     path = write_task(tmp_path, ROWS * 20, [python_scorer(body, metrics=[{"type": "mean", "field": "x"}]), EQUALS])
     found = rehearsal(path, timeout_seconds=0.5)
-    [fault] = [each for each in found.faults if each.field == "scorers.own.compute_scores_snippet"]
-    assert "took longer than 0.5 s" in fault.message
+    [fault] = [each for each in found.findings if each.field == "scorers.own.compute_scores_snippet"]
+    assert "took longer than 0.5 s" in fault.detail
     assert not Path("called").exists() or Path("called").read_text() == "x"
-    assert found.gold_tried == 40
+    assert found.gold_checked == 40
 
 
 def test_a_missing_column_is_found_on_the_rows_that_lack_it(tmp_path: Path) -> None:
     [fault] = faults(tmp_path, [EQUALS], [*ROWS, {"a": "3"}, {"a": "4"}])
     assert (fault.problem, fault.sample, fault.samples, fault.error) == ("cannot_be_asked", "2", 2, True)
     assert fault.field == "definition.solver.input_builder.input_messages[0].content"
-    assert "unknown field of `sample` `q`" in fault.message
+    assert "unknown field of `sample` `q`" in fault.detail
 
 
 def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
@@ -82,12 +83,12 @@ def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
     }
     [fault] = faults(tmp_path, [EQUALS], [{"q": "q", "a": "text"}], rules=rule)
     assert (fault.problem, fault.field) == ("rule_failed", "actions.skip.filter")
-    assert "`greater_than` compares numbers" in fault.message
+    assert "`greater_than` compares numbers" in fault.detail
 
 
 def test_an_unknown_filter_fails_where_it_is_used(tmp_path: Path) -> None:
     [fault] = faults(tmp_path, [EQUALS], solver=says("{{ sample.q | to_json }}"))
-    assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault.message
+    assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault.detail
 
 
 BROKEN_SNIPPETS = [
@@ -101,13 +102,13 @@ BROKEN_SNIPPETS = [
 def test_a_snippet_is_loaded_and_tried(tmp_path: Path, body: str, says: str) -> None:
     [fault] = faults(tmp_path, [python_scorer(body)])
     assert fault.error
-    assert says in fault.message
+    assert says in fault.detail
 
 
 def test_a_snippet_that_wants_more_of_an_answer_than_a_made_up_one_has_is_only_remarked(tmp_path: Path) -> None:
     found = faults(tmp_path, [python_scorer("{'x': int(solver_output.output.choices[0].message.content)}")])
     assert [each.error for each in found] == [False, False]
-    assert "the model's answer was made up: 'an answer'" in found[0].message
+    assert "the model's answer was made up: 'an answer'" in found[0].detail
 
 
 def test_a_python_metric_is_tried_on_the_scores(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_metric_of_a_value_that_a_snippet_never_gives(tmp_path: Path) -> None:
     scorer = python_scorer("{'right': 1}", metrics=[{"type": "mean", "key": "m", "field": "rigth"}])
     [fault] = faults(tmp_path, [scorer])
     assert (fault.problem, fault.field) == ("metric_reads_nothing", "scorers.own.metrics.m.field")
-    assert "Did you mean `right`?" in fault.message
+    assert "Did you mean `right`?" in fault.detail
 
 
 JUDGES = [
@@ -135,7 +136,7 @@ JUDGES = [
 @pytest.mark.parametrize("judge", JUDGES, ids=[each["type"] for each in JUDGES])
 def test_a_judge_gives_one_verdict_of_each_kind(tmp_path: Path, judge: dict[str, Any]) -> None:
     found = rehearsal(write_task(tmp_path, ROWS, [{**JUDGE, **judge}]))
-    assert found.faults == []
+    assert found.findings == []
     assert found.first_sample is not None
     assert found.first_sample.judged["judge"]
 
@@ -146,7 +147,7 @@ def test_labels_that_no_verdict_can_tell_apart_are_found(tmp_path: Path) -> None
     judge = {"type": "labeler_via_model", "valid_labels": [" ", "b"]}
     [fault] = faults(tmp_path, [{**JUDGE, **judge}])
     assert fault.field == "scorers.judge"
-    assert "the answer is empty" in fault.message
+    assert "the answer is empty" in fault.detail
 
 
 def test_a_judge_whose_prompt_reads_a_missing_column(tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_the_gold_of_a_multiple_choice_question_is_one_character(tmp_path: Path)
     assert faults(tmp_path, [scorer], [{"q": "q", "a": "A"}]) == []
     [fault] = faults(tmp_path, [scorer], [{"q": "q", "a": "(A)"}])
     assert (fault.problem, fault.error) == ("gold_not_full_marks", True)
-    assert "the gold answer '(A)' gets is_correct False" in fault.message
+    assert "the gold answer '(A)' gets is_correct False" in fault.detail
 
 
 def test_required_calls_are_made_for_the_model(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_a_conversation_is_gone_through_to_its_maximum_and_to_its_end(tmp_path: 
     for column in ("inner", "after"):
         without = {name: value for name, value in row.items() if name != column}
         [fault] = faults(tmp_path, [EQUALS], [without], solver=solver)
-        assert f"unknown field of `sample` `{column}`" in fault.message
+        assert f"unknown field of `sample` `{column}`" in fault.detail
 
 
 def test_a_large_dataset_is_tried_from_its_first_sample_to_its_last(tmp_path: Path) -> None:
@@ -214,14 +215,14 @@ def test_a_large_dataset_is_tried_from_its_first_sample_to_its_last(tmp_path: Pa
     del rows[-1]["q"]
     found = rehearsal(write_task(tmp_path, rows, [EQUALS]))
     assert found.tried == MOST_SAMPLES
-    assert [fault.sample for fault in found.faults] == [str(MOST_SAMPLES + 499)]
+    assert [fault.sample for fault in found.findings] == [str(MOST_SAMPLES + 499)]
 
 
 def test_a_recorded_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     trace = {"items": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "1"}]}]}
     solver = {"type": "pass_through_solver", "trace_column": "trace"}
     found = rehearsal(write_task(tmp_path, [{"a": "1", "trace": trace}], [EQUALS], solver=solver))
-    assert (found.tried, found.gold_tried, found.without_gold, found.faults) == (1, 0, {}, [])
+    assert (found.tried, found.gold_checked, found.without_gold, found.findings) == (1, 0, {}, [])
     [fault] = faults(tmp_path, [EQUALS], [{"a": "1", "trace": 7}], solver=solver)
     assert fault.problem == "cannot_be_asked"
 
@@ -258,7 +259,7 @@ def test_the_gold_answer_of_an_assertion_is_made_of_what_it_says(
     tmp_path: Path, assertion: dict[str, Any], gold: str
 ) -> None:
     found = rehearsal(write_task(tmp_path, ROWS[:1], [{"key": "main", **assertion}]))
-    assert (found.gold_tried, found.without_gold, found.faults) == (1, {}, [])
+    assert (found.gold_checked, found.without_gold, found.findings) == (1, {}, [])
     assert found.first_sample is not None
     assert (found.first_sample.answer, found.first_sample.scores[0].values["score"]) == (gold, 1.0)
 
@@ -271,7 +272,7 @@ def test_the_gold_answer_of_a_weighted_list_holds_all_of_it(tmp_path: Path) -> N
         {"type": "latency", "max_seconds": 5},
     ]
     found = rehearsal(write_task(tmp_path, ROWS, [{"key": "main", "type": "assertions", "assertions": listed}]))
-    assert (found.gold_tried, found.without_gold, found.faults) == (2, {}, [])
+    assert (found.gold_checked, found.without_gold, found.findings) == (2, {}, [])
     assert found.first_sample is not None
     assert (found.first_sample.answer, found.first_sample.scores[0].values) == ("So: 1", {"score": 1.0, "passed": 1.0})
 
@@ -280,7 +281,7 @@ def test_assertions_that_no_answer_can_meet_are_found(tmp_path: Path) -> None:
     listed = [{"type": "equals", "value": "{{ sample.a }}"}, {"type": "not_contains", "value": "1"}]
     [fault] = faults(tmp_path, [{"key": "main", "type": "assertions", "assertions": listed}])
     assert (fault.problem, fault.sample, fault.error) == ("gold_not_full_marks", "0", True)
-    assert "does not hold: not_contains" in fault.message
+    assert "does not hold: not_contains" in fault.detail
 
 
 HARD = {"key": "hard", "type": "regex", "value": r"\A(?=\D*7)(?=.*q)\w{4}\Z"}
@@ -288,7 +289,7 @@ HARD = {"key": "hard", "type": "regex", "value": r"\A(?=\D*7)(?=.*q)\w{4}\Z"}
 
 def test_a_scorer_for_which_no_gold_answer_can_be_made_is_named(tmp_path: Path) -> None:
     found = rehearsal(write_task(tmp_path, ROWS, [HARD, EQUALS, python_scorer("{'x': 1}")]))
-    assert (found.gold_tried, found.without_gold, found.faults) == (2, {"hard": 2, "own": 2}, [])
+    assert (found.gold_checked, found.without_gold, found.findings) == (2, {"hard": 2, "own": 2}, [])
 
 
 @pytest.mark.parametrize(
@@ -316,9 +317,9 @@ def test_a_reference_solution_of_the_row_is_the_gold_answer_of_code(tmp_path: Pa
     program = "def f(x):\n    return 2 * x"
     rows = [{"q": "a", "twice": 4, "program": program}, {"q": "b", "twice": 5, "program": f"```python\n{program}\n```"}]
     found = rehearsal(write_task(tmp_path, rows, [scorer]))
-    assert found.gold_tried == 2
-    assert [(fault.problem, fault.sample) for fault in found.faults] == [("gold_not_full_marks", "1")]
-    assert "the gold answer" in found.faults[0].message
+    assert found.gold_checked == 2
+    assert [(fault.problem, fault.sample) for fault in found.findings] == [("gold_not_full_marks", "1")]
+    assert "the gold answer" in found.findings[0].detail
     del scorer["solution"]
     assert rehearsal(write_task(tmp_path, rows, [scorer])).without_gold == {"main": 2}
 
@@ -343,11 +344,11 @@ def test_an_expected_text_that_is_read_out_of_more_is_given_the_words_around_it(
     rows = [{"q": "q", "a": "1"}, {"q": "r", "a": "yes" if faults else "2"}]
     scorer = {"key": "main", "type": "extracted_match", "ground_truth": "{{ sample.a }}", "extract": extract}
     found = rehearsal(write_task(tmp_path, rows, [scorer]))
-    assert ([fault.problem for fault in found.faults], found.without_gold) == (faults, without)
+    assert ([fault.problem for fault in found.findings], found.without_gold) == (faults, without)
 
 
 def test_likelihoods_have_no_gold_answer_to_miss(tmp_path: Path) -> None:
     solver = {"type": "text_likelihood_solver", "text": "{{ sample.q }}"}
     metrics = [{"type": "bits_per_byte"}]
     found = rehearsal(write_task(tmp_path, ROWS, [{"type": "text_likelihood", "metrics": metrics}], solver=solver))
-    assert (found.tried, found.without_gold, found.faults) == (2, {}, [])
+    assert (found.tried, found.without_gold, found.findings) == (2, {}, [])

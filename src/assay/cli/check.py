@@ -18,9 +18,8 @@ from assay.wording import shortened
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.types import Request, TaskDefinition
-    from assay.tasks.check import Finding, TaskCheck
+    from assay.tasks.findings import Finding, SampleRehearsal, TaskCheck
     from assay.tasks.load import LoadedTask
-    from assay.tasks.rehearse import SampleRehearsal
 
 LONGEST_TEXT = 1000
 
@@ -67,9 +66,9 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.runs.metric_trial import MetricError, try_metrics
     from assay.runs.plan import warnings_of
     from assay.scorers.watch import Watch
-    from assay.tasks.check import Means, TaskCheck, check_built, check_files, check_rest
+    from assay.tasks.check import Means, check_built, check_files, check_rest
+    from assay.tasks.findings import Finding, TaskCheck
     from assay.tasks.load import read_sources
-    from assay.tasks.rehearse import Fault
     from assay.tasks.script import Script
 
     parameters = task_parameters(options)
@@ -81,11 +80,12 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     config = RunConfig(limit=options.limit, trust=options.trust, timeout_seconds=options.timeout)
     async with assemble_tasks([], config, model_for=script.model_for) as parts:
 
-        async def tried(definition: TaskDefinition) -> Fault | None:
+        async def tried(definition: TaskDefinition) -> Finding | None:
             try:
                 await try_metrics([definition], config)
             except MetricError as error:
-                return Fault(problem="metric_failed", field=error.field, sample="", message=error.problem)
+                name, detail = definition.name, error.problem
+                return Finding(task=name, problem="metric_failed", field=error.field, detail=detail)
             return None
 
         means = Means(parts.build_task, script, tried, partial(_policy_findings, config=config))
@@ -106,7 +106,7 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
     """The rules of run files that no task of theirs can meet."""
     from assay.runs.gates import Gates, PolicyError
     from assay.runs.plan import plan_runs
-    from assay.tasks.check import Finding
+    from assay.tasks.findings import Finding
 
     findings: dict[Finding, None] = {}
     for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
@@ -119,10 +119,8 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
                     position, field = places.of_policy_rule(rule)
                     about = Finding(
                         task=str(places.document.path),
-                        sample="",
                         problem="bad_policy",
                         detail=problem,
-                        error=True,
                         place=str(position),
                         field=field,
                     )
@@ -132,7 +130,8 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
 
 def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     from assay.reports.document import Cell, Span, TextTable
-    from assay.tasks.check import CANNOT_RUN, most_severe_first, some_of_each
+    from assay.tasks.check import CANNOT_RUN
+    from assay.tasks.findings import most_severe_first, some_of_each
 
     every: bool = options.all
     rows: list[list[Cell]] = []

@@ -6,14 +6,12 @@ The tasks of YAML files are rehearsed as in a run, with a script in place of eve
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
@@ -25,64 +23,21 @@ from assay.tasks.build import start_scorers
 from assay.tasks.declarative.config_spec import NoValueError
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
+from assay.tasks.findings import Finding, TaskCheck
 from assay.tasks.load import LoadedTask, RefusedFile
-from assay.tasks.rehearse import Fault, SampleRehearsal, rehearse
+from assay.tasks.rehearse import rehearse
 from assay.tasks.script import Script
 from assay.wording import shortened
 
 SHORTEST_PROMPT = 3
 REWARDS_SILENCE = {"forbidden_patterns"}
 """Metrics that check for forbidden text: an empty answer rightly scores."""
-ALIKE_SHOWN, SHOWN = 3, 20
-"""Findings shown for one problem at one field, and for one problem of a task whose samples are not fields of a file."""
 _OF_WHOLE_PARTS = {
     *("gold_not_full_marks", "empty_answer_scores", "verdict_misread", "metric_reads_nothing", "answer_not_shown")
 }
 """Problems that a part may have only because something was removed from it."""
 CANNOT_RUN = "cannot_run_here"
 """The problem of a task that could not be tried at all."""
-
-
-class Finding(Struct, frozen=True, kw_only=True):
-    """A finding about one sample, or about a whole task."""
-
-    task: str
-    sample: str
-    problem: str
-    """One word: `gold_not_full_marks`, `empty_answer_scores`, `duplicate`, …"""
-    detail: str
-    error: bool
-    """False for a warning."""
-    place: str = ""
-    """File, line and column of the field that is to blame."""
-    field: str = ""
-    samples: int = 1
-    """How many samples it is true of; `sample` is the first."""
-
-    def __str__(self) -> str:
-        about = f"sample `{self.sample}`: " if self.sample else ""
-        more = f" (and {self.samples - 1:,} more samples)" if self.samples > 1 else ""
-        if self.place:
-            return f"{self.place}: {f'{self.field}: ' if self.field else ''}{about}{self.detail}{more}"
-        return f"{self.task}{f'/{self.sample}' if self.sample else ''}: {self.problem}: {self.detail}{more}"
-
-
-class TaskCheck(Struct, frozen=True, kw_only=True):
-    """What was proved about one task."""
-
-    task: str
-    samples: int = 0
-    gold_checked: int = 0
-    """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
-    findings: list[Finding]
-    without_gold: dict[str, int] = {}
-    """Scorers for which no gold answer can be made, and of how many samples."""
-    tried_instead: dict[str, str] = {}
-    """The result of those scorers for the first answer that they saw."""
-    tried: int = 0
-    """Samples that were rehearsed: all of them, or a stated number from a large dataset."""
-    first_sample: SampleRehearsal | None = None
-    """The first sample, rehearsed."""
 
 
 NEEDS_VALUES = "needs_values"
@@ -94,7 +49,7 @@ class Means(NamedTuple):
 
     build: Callable[[TaskDefinition], Task]
     script: Script
-    try_metrics: Callable[[TaskDefinition], Awaitable[Fault | None]]
+    try_metrics: Callable[[TaskDefinition], Awaitable[Finding | None]]
     """What is wrong with a Python metric whatever the scores will be."""
     try_policies: Callable[[Sequence[LoadedTask]], list[Finding]]
     """The rules of run files that no task of theirs can meet."""
@@ -110,10 +65,10 @@ async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
         return TaskCheck(task=definition.name, findings=_faults_of(definition.name, error))
     if not definition.aggregates and loaded.places is not None:
         message = "no scorer has metrics, so the task has no score"
-        none = Fault(problem="no_score", field="definition.scorers", sample="", message=message, error=False)
+        none = Finding(task=task.name, problem="no_score", field="definition.scorers", detail=message, error=False)
         checked = msgspec.structs.replace(checked, findings=[*checked.findings, _located(task, none, loaded.places)])
-    if (fault := await means.try_metrics(definition)) is not None:
-        finding = _located(task, fault, loaded.places)
+    if (unlocated := await means.try_metrics(definition)) is not None:
+        finding = _located(task, unlocated, loaded.places)
         others = [each for each in checked.findings if (each.problem, each.field) != (finding.problem, finding.field)]
         checked = msgspec.structs.replace(checked, findings=[finding, *others])
     missing = definition.metadata.get("missing_models", ())
@@ -244,9 +199,9 @@ def _of_file(task: str, line: str, *, problem: str = "bad_file", error: bool = T
     """A message about a file, which begins with its location if it has one."""
     placed = PLACED_SENTENCE.match(line)
     if placed is None:
-        return Finding(task=task, sample="", problem=problem, detail=line, error=error)
+        return Finding(task=task, problem=problem, detail=line, error=error)
     place, field, detail = placed[1], placed[2] or "", placed[3]
-    return Finding(task=task, sample="", problem=problem, detail=detail, error=error, place=place, field=field)
+    return Finding(task=task, problem=problem, detail=detail, error=error, place=place, field=field)
 
 
 async def check_task(task: Task, *, script: Script | None = None, places: Places | None = None) -> TaskCheck:
@@ -256,8 +211,8 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
     """
     unusable = task.unusable or _cannot_start(task)
     if unusable is not None:
-        refused = Finding(task=task.name, sample="", problem=CANNOT_RUN, detail=unusable.message, error=False)
-        return TaskCheck(task=task.name, samples=task.definition.dataset.size, gold_checked=0, findings=[refused])
+        refused = Finding(task=task.name, problem=CANNOT_RUN, detail=unusable.message, error=False)
+        return TaskCheck(task=task.name, samples=task.definition.dataset.size, findings=[refused])
     findings: list[Finding] = []
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
@@ -271,7 +226,7 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         gold = gold_answer(task, sample)
         if isinstance(task.solver, Rehearsable):
             gold_checked += 1
-            findings.extend(_located(task, fault, places) for fault in await _try_choices(task, task.solver, sample))
+            findings.extend(_located(task, each, places) for each in await _try_choices(task, task.solver, sample))
             continue
         if gold is not None:
             gold_checked += 1
@@ -280,33 +235,15 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
     if not rehearsed:
         return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings, tried=samples)
     rehearsal = await rehearse(task, script or Script())
-    return TaskCheck(
-        task=task.name,
-        samples=samples,
-        gold_checked=rehearsal.gold_tried,
-        findings=[*(_located(task, fault, places) for fault in rehearsal.faults), *findings],
-        without_gold=rehearsal.without_gold,
-        tried_instead=rehearsal.tried_instead,
-        tried=rehearsal.tried,
-        first_sample=rehearsal.first_sample,
-    )
+    located = [_located(task, each, places) for each in rehearsal.findings]
+    return msgspec.structs.replace(rehearsal, samples=samples, findings=[*located, *findings])
 
 
-def _located(task: Task, fault: Fault, places: Places | None) -> Finding:
-    place, field = "", fault.field
-    if places is not None and field:
-        position, field = places.of(task.definition, fault.field, fault.message)
-        place = str(position)
-    return Finding(
-        task=task.name,
-        sample=fault.sample,
-        problem=fault.problem,
-        detail=fault.message,
-        error=fault.error,
-        place=place,
-        field=field,
-        samples=fault.samples,
-    )
+def _located(task: Task, finding: Finding, places: Places | None) -> Finding:
+    if places is None or not finding.field:
+        return finding
+    position, field = places.of(task.definition, finding.field, finding.detail)
+    return msgspec.structs.replace(finding, place=str(position), field=field)
 
 
 def _cannot_start(task: Task) -> Failure | None:
@@ -346,12 +283,12 @@ async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
     return findings
 
 
-async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Fault]:
+async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[Finding]:
     """Multiple choice by likelihood has no answer to try: the right choice being the likeliest is full marks."""
 
-    def fault(problem: str, message: str) -> list[Fault]:
+    def fault(problem: str, message: str) -> list[Finding]:
         field = f"scorers.{task.definition.scorers[0].key}" if task.definition.scorers else "definition"
-        return [Fault(problem=problem, field=field, sample=sample.id, message=message)]
+        return [_finding(task, sample, problem, message, field=field)]
 
     full = 0
     try:
@@ -400,8 +337,8 @@ def _look_at(task: Task, sample: Sample, seen: dict[bytes, tuple[str, tuple[str,
     return findings
 
 
-def _finding(task: Task, sample: Sample, problem: str, detail: str, *, error: bool = True) -> Finding:
-    return Finding(task=task.name, sample=sample.id, problem=problem, detail=detail, error=error)
+def _finding(task: Task, sample: Sample, problem: str, detail: str, *, error: bool = True, field: str = "") -> Finding:
+    return Finding(task=task.name, sample=sample.id, problem=problem, detail=detail, error=error, field=field)
 
 
 def _full(score: Score) -> bool:
@@ -410,25 +347,3 @@ def _full(score: Score) -> bool:
 
 def _value(score: Score) -> str:
     return str(score.values.get("score"))
-
-
-def most_severe_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Errors first, each kind in the order of the files."""
-    return sorted(findings, key=lambda finding: (not finding.error, *_in_file(finding.place)))
-
-
-def some_of_each(findings: Sequence[Finding]) -> list[Finding]:
-    """The first few of each problem at each place, so that a template that fails on every row hides nothing else."""
-    counts: Counter[tuple[str, str]] = Counter()
-    shown = []
-    for finding in findings:
-        alike = finding.problem, finding.place
-        counts[alike] += 1
-        if counts[alike] <= (ALIKE_SHOWN if finding.place else SHOWN):
-            shown.append(finding)
-    return shown
-
-
-def _in_file(place: str) -> tuple[str, int, int]:
-    file, line, column = place.rsplit(":", 2) if place else ("", "0", "0")
-    return file, int(line), int(column)

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from assay.core.attempt import apply_rules, failure_of, raise_unless_part_error
 from assay.core.errors import FailureError, UsageError
@@ -25,6 +24,7 @@ from assay.scorers.judge import constant_reply
 from assay.scorers.rehearsed import Judged, KnowsGold, is_full, marks_of
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.tasks.declarative.schema.metrics import FIELDS_READ
+from assay.tasks.findings import Finding, SampleRehearsal, TaskCheck
 from assay.tasks.script import SOME_ANSWER, Script
 from assay.wording import hint, shortened
 
@@ -47,44 +47,7 @@ _MISSING = re.compile(r"(?:unknown field (?:of `sample` )?`|KeyError: ')([^`']*)
 """How templates and snippets report a missing column."""
 
 
-class Fault(Struct, frozen=True, kw_only=True):
-    """Something that would go wrong in a run, at one field, on one sample or on many alike."""
-
-    problem: str
-    field: str
-    """By the names of the parts: `scorers.judge.user_prompt`."""
-    sample: str
-    """The first one; empty where it is about none."""
-    message: str
-    error: bool = True
-    samples: int = 1
-
-
-class SampleRehearsal(Struct, frozen=True, kw_only=True):
-    """One rehearsed sample, for display: the request, the scripted answer, and its scores."""
-
-    sample: str
-    requests: list[Request]
-    answer: str
-    judged: dict[str, list[Request]]
-    """What each judge is asked, by its scorer's key."""
-    scores: list[Score]
-
-
-class Rehearsal(Struct, frozen=True, kw_only=True):
-    """The findings of a rehearsal."""
-
-    tried: int
-    gold_tried: int
-    without_gold: dict[str, int]
-    """Scorers for which no answer with full marks is known, and on how many samples."""
-    tried_instead: dict[str, str]
-    """The result of those scorers for the first answer that they saw, in words."""
-    faults: list[Fault]
-    first_sample: SampleRehearsal | None
-
-
-async def rehearse(task: Task, script: Script) -> Rehearsal:
+async def rehearse(task: Task, script: Script) -> TaskCheck:
     """Rehearse the samples of a task, or a stated number from a large dataset."""
     rehearsing = _Rehearsing(task, script)
     for sample in _spread(task):
@@ -124,7 +87,7 @@ class _Rehearsing:
         self._task = task
         self._script = script
         self._parts = {part.key: part for part in task.definition.scorers}
-        self._faults: dict[tuple[str, str, str], Fault] = {}
+        self._findings: dict[tuple[str, str, str], Finding] = {}
         self._samples_at_fault: dict[tuple[str, str, str], set[str]] = {}
         self._tried = self._gold_tried = 0
         self._without_gold: dict[str, int] = {}
@@ -136,14 +99,14 @@ class _Rehearsing:
         self._left_out: dict[str, str] = {}
         """Samples that a rule excludes whatever is answered, each with the rule's key."""
 
-    def result(self) -> Rehearsal:
-        faults = sorted(self._faults.values(), key=lambda fault: not fault.error)
-        return Rehearsal(
-            tried=self._tried,
-            gold_tried=self._gold_tried,
+    def result(self) -> TaskCheck:
+        return TaskCheck(
+            task=self._task.name,
+            gold_checked=self._gold_tried,
+            findings=sorted(self._findings.values(), key=lambda finding: not finding.error),
             without_gold=self._without_gold,
             tried_instead={key: self._seen[key] for key in self._without_gold if key in self._seen},
-            faults=faults,
+            tried=self._tried,
             first_sample=self._first_sample,
         )
 
@@ -425,14 +388,16 @@ class _Rehearsing:
 
     def _add(self, problem: str, field: str, sample: Sample | None, message: str, *, error: bool = True) -> None:
         key = (problem, field, message)
-        known = self._faults.get(key)
+        known = self._findings.get(key)
         name = sample.id if sample is not None else ""
         names = self._samples_at_fault.setdefault(key, set())
         names.add(name)  # a sample is rehearsed with several answers and verdicts
         if known is None:
-            self._faults[key] = Fault(problem=problem, field=field, sample=name, message=message, error=error)
+            self._findings[key] = Finding(
+                task=self._task.name, sample=name, problem=problem, detail=message, error=error, field=field
+            )
         elif sample is not None:
-            self._faults[key] = msgspec.structs.replace(known, samples=len(names))
+            self._findings[key] = msgspec.structs.replace(known, samples=len(names))
 
 
 def _texts_in(options: object) -> Iterator[str]:
