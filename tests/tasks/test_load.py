@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.load import ReadingOptions
+from assay.tasks.declarative.reading_options import ReadingOptions
 from assay.tasks.load import ReadingKeywords, files_of, load_tasks
 
 EXAMPLE = json.dumps({"id": "a", "prompt": "2 + 2?", "targets": ["4"], "metric": "exact_match"}) + "\n"

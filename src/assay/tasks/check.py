@@ -91,8 +91,9 @@ async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means
 
     `reading` is how it was read. Nothing where nothing of it is left to check.
     """
-    from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
+    from assay.tasks.declarative.load import read_located_tasks
     from assay.tasks.declarative.mending import read_with_all_faults, without_parameters
+    from assay.tasks.declarative.reading_options import ReadingOptions
     from assay.tasks.promptfoo.config import is_promptfoo
 
     needs = file.error if file.in_folder and isinstance(file.error, NoValueError) else None

@@ -138,7 +138,8 @@ def read_sources(
                     _refuse_shots(shots, str(path))
                     loaded.extend(LoadedTask(definition) for definition in _read_promptfoo(path, how))
                 elif path.suffix in YAML:
-                    from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
+                    from assay.tasks.declarative.load import read_located_tasks
+                    from assay.tasks.declarative.reading_options import ReadingOptions
 
                     options = ReadingOptions(replaces_dataset=not in_folder, shots=shots, **how)
                     loaded.extend(read_located_tasks(path, options))

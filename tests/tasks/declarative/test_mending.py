@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.load import ReadingOptions, check_yaml_file, read_located_tasks
+from assay.tasks.declarative.load import check_yaml_file, read_located_tasks
 from assay.tasks.declarative.mending import Mending, read_with_all_faults
+from assay.tasks.declarative.reading_options import ReadingOptions
 
 TASK = """\
 key: t

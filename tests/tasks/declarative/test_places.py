@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.tasks.declarative.load import ReadingOptions, read_located_tasks
+from assay.tasks.declarative.load import read_located_tasks
+from assay.tasks.declarative.reading_options import ReadingOptions
 
 TASK = """\
 key: t

@@ -153,7 +153,7 @@ def _used(document: Document, library: Library, warnings: Sequence[str]) -> dict
     return {
         **_given(
             paces=dict(library.paces),
-            typed_models=sorted(library.typed),
+            typed_models=sorted(library.reading.models),
             missing_models=sorted(set(library.missing_models)),
             **generation,
             variables=sorted({*document.variables, *library.nearby.variables}),
@@ -255,9 +255,9 @@ def _dataset(
         try:
             return library.dataset(key, **choice)
         except RepeatedIdsError as error:
-            if library.nearby.mending is None:
+            if library.reading.mending is None:
                 raise
-            library.nearby.mending.add(document.error((*where, "dataset", "key"), str(error)))
+            library.reading.mending.add(document.error((*where, "dataset", "key"), str(error)))
             library.renames_repeated = True
             return library.dataset(key, **choice)
 
@@ -324,7 +324,7 @@ def _keyed(scorers: Sequence[ScorerEntry]) -> list[tuple[str, ScorerEntry]]:
 
 def _solver(document: Document, where: FieldPath, definition: BenchmarkTask, library: Library) -> PartSpec:
     solver, scorers = definition.solver, definition.scorers
-    few_shot = library.shots.of_solver(solver.options.get("few_shot") if solver is not None else None)
+    few_shot = library.reading.shots.of_solver(solver.options.get("few_shot") if solver is not None else None)
     if solver is None:
         return PartSpec(key="solver", use="no_solver")
     if solver.type in LIKELIHOOD_SOLVERS:
@@ -350,7 +350,7 @@ def _few_shot(given: Options, library: Library, asked_about: str | None) -> Opti
     rows = mappings(kept.pop("examples", None))
     if isinstance(named := kept.pop("dataset", None), dict):
         rows = library.rows(str(named["key"]))
-        library.shots.refuse_too_few(count, rows[1:] if named["key"] == asked_about else rows)
+        library.reading.shots.refuse_too_few(count, rows[1:] if named["key"] == asked_about else rows)
     # one more, because a sample is never its own example
     wanted = len(rows) if not isinstance(count, int) else min(len(rows), count + 1)
     chosen = rows[:wanted] if not isinstance(seed, int) else Random(seed).sample(rows, wanted)

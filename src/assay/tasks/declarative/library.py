@@ -14,10 +14,10 @@ import msgspec
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, Usage
-from assay.costs.budget import SpendingLimits
 from assay.datasets.content import Pinnable, content_hash, is_elsewhere
 from assay.tasks.declarative.model_specs import ModelSpec, model_spec, of_provider
 from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
+from assay.tasks.declarative.reading_options import ReadingOptions
 from assay.tasks.declarative.records import (
     AdapterReference,
     DatasetEntry,
@@ -35,7 +35,6 @@ from assay.tasks.declarative.records import (
 from assay.tasks.declarative.schema.checked import checked_adapter, checked_dataset, checked_model
 from assay.tasks.declarative.schema.datasets import SOURCE
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
-from assay.tasks.shots import Shots
 from assay.tasks.trust import keys_sent_elsewhere
 
 _PATHS = {
@@ -75,26 +74,21 @@ class Library:
     warnings: list[str] = field(default_factory=list)
     paces: dict[str, dict[str, int]] = field(default_factory=dict)
     """The rate limits of the other models, by key."""
-    models_needed: bool = True
-    """False where no model is called: an unknown model key is then accepted as it is."""
-    may_ask: bool = True
-    """False where no model may be called to write a dataset."""
-    limits: SpendingLimits = field(default_factory=SpendingLimits)
-    """What they may be paid for it."""
     generation: list[Usage] = field(default_factory=list)
-    """What they used to write datasets now; taken by the first task that reads one."""
-    only_reads: bool = False
-    """True where no dataset may be fetched from a server."""
-    shots: Shots = field(default_factory=Shots)
-    """How many few-shot examples, where the caller says so."""
-    typed: frozenset[str] = frozenset()
-    """Keys of models that the user named on the command line: no file chose those."""
+    """What models used to write datasets now; taken by the first task that reads one."""
     missing_models: list[str] = field(default_factory=list)
     """Unknown keys, where no model is needed."""
     renames_repeated: bool = False
     """Whether samples with a repeated id are renamed, so that they can be shown all the same."""
     _sources: dict[str, tuple[Document, FieldPath]] = field(default_factory=dict)
     """The locations of the datasets that were looked up."""
+
+    def __post_init__(self) -> None:
+        self.models |= {key: ModelSpec(model=model, options={}) for key, model in self.reading.models.items()}
+
+    @property
+    def reading(self) -> ReadingOptions:
+        return self.nearby.reading
 
     def dataset(self, key: str, **choice: Unpack[SampleChoice]) -> DatasetSpec:
         """The dataset with this key, read once for its size and hash."""
@@ -136,9 +130,9 @@ class Library:
         if self.renames_repeated:
             options = {**options, "renames_repeated": True}
         unread = DatasetSpec(use=use, options=options)
-        if self.only_reads and is_elsewhere(unread):
+        if self.reading.only_reads and is_elsewhere(unread):
             return unread  # neither its hash nor its size is known without calling its server, or running its code
-        made = catalog.make("dataset", use, options, own_code=not self.only_reads)
+        made = catalog.make("dataset", use, options, own_code=not self.reading.only_reads)
         with self._located_in_source():
             return DatasetSpec(use=use, options=options, sha256=content_hash(made), size=len(made))
 
@@ -161,7 +155,7 @@ class Library:
         if use == "generated":
             with self._located_in_source():
                 return self._generated(options)
-        if use not in catalog.CATALOG["dataset"] or self.only_reads:
+        if use not in catalog.CATALOG["dataset"] or self.reading.only_reads:
             return use, options
         made = catalog.make("dataset", use, options)
         if not isinstance(made, Pinnable) or made.is_pinned:
@@ -188,27 +182,29 @@ class Library:
 
         name, recipe = str(options["name"]), msgspec.convert(options["recipe"], RowRecipe)
         source = recipe.rows
-        if self.only_reads and source and is_elsewhere(DatasetSpec(use=source.use, options=source.options)):
+        if self.reading.only_reads and source and is_elsewhere(DatasetSpec(use=source.use, options=source.options)):
             return "generated", options  # the source rows are not fetched
         path = generated_file(name, recipe)
         if is_generated(path):
             return "generated", {**options, "path": str(path)}
-        if self.only_reads:
+        if self.reading.only_reads:
             return "generated", options
-        if asks_models(recipe) and not (self.models_needed and self.may_ask):
+        if asks_models(recipe) and not (self.reading.models_needed and self.reading.may_ask):
             return self._stand_ins(name, recipe)
         for step in recipe.steps:
-            if isinstance(step, ModelStep) and step.model_key not in self.typed:
+            if isinstance(step, ModelStep) and step.model_key not in self.reading.models:
                 for reach in keys_sent_elsewhere(msgspec.to_builtins(step.model), f"dataset `{name}`"):
                     raise UsageError(f"generating would {reach}; name the model with --model-for '{step.model_key}=…'")
-        self.generation += generate(name, recipe, path, self.limits)
+        self.generation += generate(name, recipe, path, self.reading.limits)
         return "generated", {**options, "path": str(path)}
 
     def _stand_ins(self, name: str, recipe: RowRecipe) -> tuple[str, Options]:
         """Rows to count and render, for a dataset that is not generated yet. Filters would read missing columns."""
         from assay.tasks.declarative.generation import estimate, stand_in_rows
 
-        takes = f"the dataset `{name}` is not generated yet, and a model writes it: {estimate(recipe, self.limits)}"
+        takes = (
+            f"the dataset `{name}` is not generated yet, and a model writes it: {estimate(recipe, self.reading.limits)}"
+        )
         rows = stand_in_rows(name, recipe)
         if rows is None:
             raise NotGeneratedError(f"{takes}. Its columns are known when they are written: run the task once")
@@ -273,9 +269,9 @@ class Library:
         try:
             return self._model(key)
         except UsageError as error:
-            if self.nearby.mending is None:
+            if self.reading.mending is None:
                 raise
-            self.nearby.mending.add(error)  # the parts that call it can be shown all the same
+            self.reading.mending.add(error)  # the parts that call it can be shown all the same
             return ModelSpec(model=key, options={})
 
     def _model(self, key: str) -> ModelSpec:
@@ -290,7 +286,7 @@ class Library:
         self.nearby.refuse_broken("model", key)
         if spec := of_provider(key):
             return spec
-        if not self.models_needed:
+        if not self.reading.models_needed:
             self.missing_models.append(key)
             return ModelSpec(model=key, options={})
         raise UsageError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -12,16 +12,15 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.core.types import DatasetSpec, TaskDefinition
-from assay.costs.budget import SpendingLimits
 from assay.datasets.content import is_elsewhere
 from assay.env_file import variables
 from assay.tasks.declarative.config_spec import typed_config
 from assay.tasks.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
 from assay.tasks.declarative.library import Library, NoDatasetError
 from assay.tasks.declarative.mending import Mending, read_with_all_faults
-from assay.tasks.declarative.model_specs import ModelSpec
 from assay.tasks.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.tasks.declarative.places import Places
+from assay.tasks.declarative.reading_options import ReadingOptions
 from assay.tasks.declarative.records import TaskEntry
 from assay.tasks.declarative.run_file import tasks_of_run
 from assay.tasks.declarative.schema.checked import (
@@ -36,36 +35,7 @@ from assay.tasks.declarative.schema.checked import (
 from assay.tasks.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
 from assay.tasks.load import YAML, LoadedTask, ReadingKeywords
 from assay.tasks.project import is_of_this_project, root_of
-from assay.tasks.shots import Shots
 from assay.tasks.trust import untrusted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingOptions:
-    """The caller's options for reading a file."""
-
-    config: Mapping[str, Plain] = field(default_factory=dict)
-    trust: bool = False
-    models: Mapping[str, str] = field(default_factory=dict)
-    """The models behind keys."""
-    measured: Sequence[str] = ()
-    """The models that are measured, which may be keys of model files."""
-    dataset: str | None = None
-    """The dataset that a dataset task evaluates."""
-    replaces_dataset: bool = True
-    """Whether it replaces the dataset that a task names; else it is for tasks that name none."""
-    allow_outside: bool = False
-    models_needed: bool = True
-    """False where no model is going to be called: a model key without a model is then not an error."""
-    only_reads: bool = False
-    """No server is called either, so a dataset of the hub has no size."""
-    may_ask: bool = True
-    """Whether models may be called to write datasets."""
-    limits: SpendingLimits = field(default_factory=SpendingLimits)
-    """What they may be paid for it."""
-    mending: Mending | None = None
-    """Removes faults from the files, so that the rest can be read."""
-    shots: Shots = field(default_factory=Shots)
 
 
 def read_yaml_tasks(path: Path, **how: Unpack[ReadingKeywords]) -> list[TaskDefinition]:
@@ -95,29 +65,13 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
     document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ, goes_on=True)
     if reading.mending is not None:
         document = reading.mending.applied(document)
-    nearby = NearbyFiles(
-        home=path.parent,
-        root=root_of(path).resolve(),
-        allow_outside=reading.allow_outside,
-        environ=environ,
-        mending=reading.mending,
-    )
-    library = Library(
-        nearby,
-        models={key: ModelSpec(model=model, options={}) for key, model in reading.models.items()},
-        typed=frozenset(reading.models),
-        models_needed=reading.models_needed,
-        only_reads=reading.only_reads,
-        may_ask=reading.may_ask,
-        limits=reading.limits,
-        shots=reading.shots,
-    )
-    return [_with_measured(each, library, reading.measured) for each in _tasks_in(document, library, reading)]
+    library = Library(NearbyFiles(home=path.parent, root=root_of(path).resolve(), environ=environ, reading=reading))
+    return [_with_measured(each, library) for each in _tasks_in(document, library)]
 
 
-def _with_measured(loaded: LoadedTask, library: Library, measured: Sequence[str]) -> LoadedTask:
+def _with_measured(loaded: LoadedTask, library: Library) -> LoadedTask:
     """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    specs = {name: spec for name in measured if (spec := library.file_of_model(name)) is not None}
+    specs = {name: spec for name in library.reading.measured if (spec := library.file_of_model(name)) is not None}
     if not specs:
         return loaded
     models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
@@ -125,8 +79,8 @@ def _with_measured(loaded: LoadedTask, library: Library, measured: Sequence[str]
     return loaded._replace(definition=msgspec.structs.replace(loaded.definition, metadata=metadata))
 
 
-def _tasks_in(document: Document, library: Library, reading: ReadingOptions) -> list[LoadedTask]:
-    kind = kind_of(document.value)
+def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
+    kind, reading = kind_of(document.value), library.reading
     if kind == "run":
         return tasks_of_run(document, library, reading.config)
     if kind != "task":
@@ -174,8 +128,8 @@ def read_dataset(what: str, *, allow_outside: bool = False) -> tuple[str, Datase
     home = path.parent if path.is_file() else Path()
     environ = variables() if path.is_file() and is_of_this_project(path) and not allow_outside else None
     root = root_of(path if path.is_file() else Path()).resolve()
-    nearby = NearbyFiles(home=home, root=root, allow_outside=allow_outside, environ=environ)
-    library = Library(nearby, only_reads=True)
+    reading = ReadingOptions(allow_outside=allow_outside, only_reads=True)
+    library = Library(NearbyFiles(home=home, root=root, environ=environ, reading=reading))
     if path.suffix in YAML and path.is_file():
         document = read_yaml(path, allow_outside=allow_outside, environ=environ)
         if kind_of(document.value) != "dataset":

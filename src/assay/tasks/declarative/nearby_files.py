@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.tasks.declarative.mending import Mending
+from assay.tasks.declarative.reading_options import ReadingOptions
 from assay.tasks.declarative.schema.checked import checked_dataset, checked_model, kind_of
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, hint_here, read_yaml
 from assay.tasks.project import is_hidden
@@ -26,10 +26,8 @@ class NearbyFiles:
     """The folder of the file that does the naming."""
     root: Path
     """No file outside of this folder is read, unless that is allowed."""
-    allow_outside: bool = False
     environ: Mapping[str, str] | None = None
-    mending: Mending | None = None
-    """Removes faults from files."""
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     used: list[Path] = field(default_factory=list)
     """Files that were used."""
     variables: list[str] = field(default_factory=list)
@@ -44,8 +42,8 @@ class NearbyFiles:
                 if label != (kind, key) and not (label and label[0] == kind and label[1].startswith("$")):
                     continue
                 document = self._read(path)
-                if self.mending is not None:
-                    document = self.mending.applied(document)
+                if self.reading.mending is not None:
+                    document = self.reading.mending.applied(document)
                 if isinstance(document.value, dict) and document.value.get("key") == key:
                     documents.append(document)
             if len(documents) > 1:
@@ -126,7 +124,7 @@ class NearbyFiles:
     def out_of_bounds(self, path: Path, named: str) -> str | None:
         """Why the file, with links resolved, may not be read."""
         resolved = path.resolve()
-        if self.allow_outside:
+        if self.reading.allow_outside:
             return None
         if not resolved.is_relative_to(self.root):
             return f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
@@ -135,7 +133,7 @@ class NearbyFiles:
         return None
 
     def _read(self, path: Path) -> Document:
-        return read_yaml(path, root=self.root, allow_outside=self.allow_outside, environ=self.environ)
+        return read_yaml(path, root=self.root, allow_outside=self.reading.allow_outside, environ=self.environ)
 
     def _label(self, path: Path) -> tuple[str, str] | None:
         """What kind of thing a YAML file holds, and under which key as it is written; None where it cannot be read.
@@ -144,7 +142,7 @@ class NearbyFiles:
         """
         status = path.stat()
         version = status.st_ino, status.st_size, status.st_mtime_ns
-        return _label_of_version(path, version, self.root, self.allow_outside)
+        return _label_of_version(path, version, self.root, self.reading.allow_outside)
 
 
 def _yaml_files(folder: Path) -> list[Path]:
