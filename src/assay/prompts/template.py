@@ -35,11 +35,7 @@ class Template:
 
     def __init__(self, source: str, *, where: str = "template") -> None:
         self.source = source
-        self.where = where
-        self._render = _compiled(source, where)
-
-    def render(self, variables: Mapping[str, Any]) -> str:
-        return self._render(variables)
+        self.render = _compiled(source, where)
 
 
 class ForgivingTemplate:
@@ -47,10 +43,7 @@ class ForgivingTemplate:
 
     def __init__(self, source: str, *, where: str = "template") -> None:
         tree = _parsed(FORGIVING, source, where)
-        self._render = _bounded(_guarded(lambda: FORGIVING.from_string(tree), where))
-
-    def render(self, variables: Mapping[str, Any]) -> str:
-        return self._render(variables)
+        self.render = _bounded(_guarded(lambda: FORGIVING.from_string(tree), where))
 
 
 class Expression:
@@ -58,11 +51,7 @@ class Expression:
 
     def __init__(self, source: str, *, where: str = "expression") -> None:
         self.source = source
-        self.where = where
-        self._evaluate = _compiled_expression(_braced(source), where)
-
-    def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        return self._evaluate(variables)
+        self.evaluate = _compiled_expression(_braced(source), where)
 
 
 class Reads(NamedTuple):

@@ -18,16 +18,15 @@ Row = dict[str, Any]
 class FewShot:
     """The examples of a task, each rendered once; a sample is never an example of itself."""
 
-    def __init__(
-        self, examples: Sequence[Row], *, user: str, assistant: str, count: int, style: str, context: BuildContext
-    ) -> None:
-        self._rows = list(examples)
-        self._count = count
-        self._as_text = style == "text"
+    def __init__(self, given: Mapping[str, Any], question: str, context: BuildContext) -> None:
+        """`given` is the solver's `few_shot`; examples without a `user` template are asked with `question`."""
+        self._rows: list[Row] = list(given["examples"])
+        self._count = given.get("count") or len(self._rows)
+        self._as_text = given.get("style") == "text"
         where = "definition.solver.few_shot"
         self._user, self._assistant = (
             FieldTemplate(source, field=f"{where}.{name}", stage="solver", part="single_turn_solver", context=context)
-            for name, source in (("user", user), ("assistant", assistant))
+            for name, source in (("user", given.get("user") or question), ("assistant", given["assistant"]))
         )
 
     def before(self, messages: Sequence[Message], sample: Sample) -> tuple[Message, ...]:
@@ -50,17 +49,3 @@ class FewShot:
             "prompt": self._user.render(variables, sample),
             "completion": self._assistant.render(variables, sample),
         }
-
-
-def few_shot_of(given: Mapping[str, Any] | None, question: str, context: BuildContext) -> FewShot | None:
-    """The examples that a solver's `few_shot` holds; `question` is the template that they are asked with if none is."""
-    if given is None:
-        return None
-    return FewShot(
-        given["examples"],
-        user=given.get("user") or question,
-        assistant=given["assistant"],
-        count=given.get("count") or len(given["examples"]),
-        style=given.get("style", "turns"),
-        context=context,
-    )

@@ -15,7 +15,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.prompts.row_sample import RowSample
-from assay.solvers.single_turn import answered
+from assay.solvers.single_turn import AsksOnce
 
 DEFAULT_SEPARATOR = " "
 
@@ -136,7 +136,7 @@ class TextLikelihood:
         return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
 
 
-class LetteredChoice:
+class LetteredChoice(AsksOnce):
     """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
 
     def __init__(
@@ -149,12 +149,7 @@ class LetteredChoice:
     ) -> None:
         self._read = _row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt)
 
-    async def __call__(self, sample: Sample, model: Model) -> Trace:
-        request = self.request(sample)
-        return answered(request, await model.generate(request))
-
     def request(self, sample: Sample) -> Request:
-        """What the model is asked about this sample."""
         sample = self._read.of(sample)
         choices = _choices(sample)
         lettered = choices == list(ascii_uppercase[: len(choices)])  # then the prompt has them already

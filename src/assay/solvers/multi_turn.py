@@ -78,12 +78,10 @@ class MultiTurn:
 def multi_turn_solver(
     *,
     message_builders: Sequence[Mapping[str, Any]],
-    message_format: str = "latticeflow",
     generation: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
-    del message_format  # both views of the answer are always there
     if not asks(message_builders):
         raise UsageError(f"multi_turn_solver: {NOT_ASKED}")
     builders = _builders(message_builders, "definition.solver.message_builders", context)

@@ -16,8 +16,7 @@ from assay.snippets.views import chat_messages, plain, trace_items
 class PassThrough:
     """The recorded trace in a column, as the answer."""
 
-    def __init__(self, *, trace_column: str, message_format: str = "latticeflow") -> None:
-        del message_format  # both views of the answer are always there
+    def __init__(self, *, trace_column: str) -> None:
         self._column = trace_column
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:

@@ -16,21 +16,17 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Failure, Message, Request, Sample, Trace
 from assay.prompts.nunjucks import TemplateError, ask
 from assay.snippets.programs import Programs
-from assay.solvers.single_turn import answered
+from assay.solvers.single_turn import AsksOnce, answered
 from assay.solvers.templated import settings_of
 
 
-class PromptTemplate:
+class PromptTemplate(AsksOnce):
     """One request, one answer."""
 
     def __init__(self, prompt: str, environment: Mapping[str, str], settings: Mapping[str, Any]) -> None:
         self._prompt = prompt
         self._environment = environment
         self._settings = settings
-
-    async def __call__(self, sample: Sample, model: Model) -> Trace:
-        request = self.request(sample)
-        return answered(request, await model.generate(request))
 
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample; a test may put texts before and after the prompt."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import msgspec
@@ -10,6 +11,18 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Trace
 
 GENERATION = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "extra")
+
+
+class AsksOnce(ABC):
+    """A solver that makes one request and can show it."""
+
+    @abstractmethod
+    def request(self, sample: Sample) -> Request:
+        """What the model is asked about this sample."""
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self.request(sample)
+        return answered(request, await model.generate(request))
 
 
 class SingleTurn:

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Model
-from assay.core.types import Message, Request, Sample, Trace
+from assay.core.seams import NO_CONTEXT, BuildContext
+from assay.core.types import Message, Request, Sample
 from assay.prompts.field_template import FieldTemplate
-from assay.solvers.few_shot_turns import FewShot, few_shot_of
-from assay.solvers.single_turn import answered
+from assay.solvers.few_shot_turns import FewShot
+from assay.solvers.single_turn import AsksOnce
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
 
@@ -20,7 +20,6 @@ _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_forma
 def single_turn_solver(
     *,
     input_builder: Mapping[str, Any],
-    message_format: str = "latticeflow",
     generation: Mapping[str, Any] | None = None,
     few_shot: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
@@ -30,11 +29,10 @@ def single_turn_solver(
     `generation` are the settings it is asked with; those in a rendered JSON come first. `few_shot` puts examples
     before the last message.
     """
-    del message_format  # both views of the answer are always there
     kind = input_builder.get("type")
     if kind == "chat_completion":
         messages = input_builder["input_messages"]
-        examples = few_shot_of(few_shot, str(messages[-1]["content"]), context)
+        examples = FewShot(few_shot, str(messages[-1]["content"]), context) if few_shot is not None else None
         return ChatInput(messages, context, settings_of(generation), examples)
     if kind == "generic":
         return GenericInput(input_builder["template"], context, settings_of(generation))
@@ -46,7 +44,7 @@ def settings_of(generation: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in (generation or {}).items()}
 
 
-class ChatInput:
+class ChatInput(AsksOnce):
     """Messages whose contents are templates."""
 
     def __init__(
@@ -72,12 +70,7 @@ class ChatInput:
             for at, message in enumerate(input_messages)
         ]
 
-    async def __call__(self, sample: Sample, model: Model) -> Trace:
-        request = self.request(sample)
-        return answered(request, await model.generate(request))
-
     def request(self, sample: Sample) -> Request:
-        """What the model is asked about this sample."""
         variables = {"sample": sample.row or {}}
         messages = tuple(
             Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
@@ -87,7 +80,7 @@ class ChatInput:
         return Request(messages=messages, **self._settings)
 
 
-class GenericInput:
+class GenericInput(AsksOnce):
     """One template that renders to the JSON of the model's input."""
 
     def __init__(self, template: str, context: BuildContext, settings: Mapping[str, Any]) -> None:
@@ -100,12 +93,7 @@ class GenericInput:
             context=context,
         )
 
-    async def __call__(self, sample: Sample, model: Model) -> Trace:
-        request = self.request(sample)
-        return answered(request, await model.generate(request))
-
     def request(self, sample: Sample) -> Request:
-        """What the model is asked about this sample."""
         text = self._template.render({"sample": sample.row or {}}, sample)
         try:
             request = request_of(msgspec.json.decode(text))

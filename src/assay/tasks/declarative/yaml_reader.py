@@ -198,28 +198,13 @@ def read_yaml(
     path = Path(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
-    reading = _Reading(
-        root=(root or root_of(path)).resolve(),
-        allow_outside=allow_outside,
-        environ=environ,
-        of_another_program=of_another_program,
-    )
-    marks: dict[FieldPath, Position] = {}
-    value = reading.file(path, (), marks, ())
-    faults = [
-        FileFault(path, where, sentence, passable=where in reading.passable) for where, sentence in reading.faults
-    ]
-    if faults and not goes_on:
-        raise PlacedError("\n".join(fault.sentence for fault in faults), faults)
-    return Document(
-        value=value,
-        path=path,
-        marks=marks,
-        warnings=reading.warnings,
-        files=reading.files,
-        variables=reading.variables,
-        faults=faults,
-    )
+    document = Document(None, path, {})
+    root = (root or root_of(path)).resolve()
+    reading = _Reading(document, root, allow_outside, environ, of_another_program)
+    document.value = reading.file(path, (), document.marks, ())
+    if document.faults and not goes_on:
+        raise PlacedError("\n".join(fault.sentence for fault in document.faults), document.faults)
+    return document
 
 
 _STANDARD = "tag:yaml.org,2002:"
@@ -227,20 +212,21 @@ _STANDARD = "tag:yaml.org,2002:"
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of one document: what it may read, and what was read so far."""
+    """One reading of one document, filled on the way: what it may read, and how much was read so far."""
 
+    document: Document
     root: Path
     allow_outside: bool
     environ: Mapping[str, str] | None
     of_another_program: bool
-    warnings: list[str] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
     nodes: int = 0
-    faults: list[tuple[FieldPath, str]] = field(default_factory=list)
-    """Errors in single fields: the others are still read."""
-    passable: set[FieldPath] = field(default_factory=set)
-    """Those of them that have a value."""
+
+    def fault(self, where: FieldPath, error: UsageError, *, passable: bool = False) -> None:
+        """An error in a single field: the others are still read."""
+        self.document.faults.append(FileFault(self.document.path, where, str(error), passable=passable))
+
+    def warn(self, mark: Position, where: FieldPath, message: str) -> None:
+        self.document.warnings.append(str(_error(mark, where, message)))
 
     def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Position], above: tuple[Path, ...]) -> Plain:
         """The value of one YAML file, its marks put under `where`; `above` are the files that lead to it."""
@@ -251,7 +237,7 @@ class _Reading:
 
     def text(self, path: Path) -> str:
         """The text of a file that is small, regular and UTF-8."""
-        if len(self.files) >= MAX_FILES:
+        if len(self.document.files) >= MAX_FILES:
             raise UsageError(f"{path}: more than {MAX_FILES} files are included")
         try:
             text = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
@@ -259,7 +245,7 @@ class _Reading:
             raise UsageError(f"{path}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from error
-        self.files.append(path)
+        self.document.files.append(path)
         return text
 
 
@@ -283,7 +269,7 @@ class _File:
             try:
                 return self._scalar(node, where)
             except UsageError as error:
-                self.reading.faults.append((where, str(error)))
+                self.reading.fault(where, error)
                 return ""
         if node.tag not in (_STANDARD + "seq", _STANDARD + "map"):
             raise _error(mark, where, f"unknown tag `{node.tag}`; only `!include` is known")
@@ -305,8 +291,7 @@ class _File:
             key = str(key_node.value)
             at = (*where, key)
             if key in own:
-                reading.faults.append((at, str(_error(self._mark(key_node), at, "the key is given twice"))))
-                reading.passable.add(at)
+                reading.fault(at, _error(self._mark(key_node), at, "the key is given twice"), passable=True)
                 continue
             value = self.value(value_node, at, marks)
             is_scalar = isinstance(value_node, yaml.ScalarNode) and not reading.of_another_program
@@ -321,9 +306,9 @@ class _File:
         try:
             return self._referred(result, where, marks)
         except UsageError as error:
-            if not where or reading.nodes > MAX_NODES or len(reading.files) >= MAX_FILES:
+            if not where or reading.nodes > MAX_NODES or len(reading.document.files) >= MAX_FILES:
                 raise
-            reading.faults.append((where, str(error)))  # the other files are still read
+            reading.fault(where, error)
             return {}
 
     def _merged(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> dict[str, Plain]:
@@ -346,8 +331,7 @@ class _File:
             return self._included(text, where, mark)
         if tag == _STANDARD + "str":
             if text.startswith("!include "):
-                message = "a quoted `!include` is plain text; write it unquoted"
-                self.reading.warnings.append(str(_error(mark, where, message)))
+                self.reading.warn(mark, where, "a quoted `!include` is plain text; write it unquoted")
             return text
         try:
             if tag in CORE_SCHEMA and (tag != _STANDARD + "null" or text in _NULLS):
@@ -414,12 +398,12 @@ class _File:
                 message = (
                     f"`${name}` looks like a secret; secrets belong in `secrets` or in a model's `config`, nowhere else"
                 )
-                reading.faults.append((where, str(_error(mark, where, message))))
+                reading.fault(where, _error(mark, where, message))
             return text  # resolved by the model that needs it, so that no file or journal ever holds it
         if reading.environ is None:
-            reading.variables.append(name)
+            reading.document.variables.append(name)
         elif name not in reading.environ:
-            reading.warnings.append(str(_error(mark, where, f"the variable `{name}` is not set")))
+            reading.warn(mark, where, f"the variable `{name}` is not set")
         else:
             return reading.environ[name]
         return text
