@@ -279,7 +279,7 @@ def _row(sample: LogSample, header: LogHeader) -> Row:
         "epoch": sample.epoch,
     }
     if isinstance(sample.input, str):
-        row["input"] = attached(sample.input, sample)
+        row["input"] = attached(sample.input, sample.attachments)
     if sample.error is not None:
         row |= {"error": str(sample.error.get("message") or "the sample failed"), "trace": None}
     return row
@@ -322,25 +322,20 @@ def _chat_message(message: dict[str, Any], attachments: dict[str, str]) -> dict[
 def _text(content: Any, attachments: dict[str, str]) -> str:
     """The text of a message; images, audio and reasoning are not part of an answer's text."""
     if isinstance(content, str):
-        return _attached(content, attachments)
+        return attached(content, attachments)
     parts = content if isinstance(content, list) else []
     texts = [str(part.get("text", "")) for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    return joined_texts(_attached(text, attachments) for text in texts)
+    return joined_texts(attached(text, attachments) for text in texts)
 
 
 def input_text(sample: LogSample) -> str:
     """What was asked, which may be a conversation."""
     if isinstance(sample.input, str):
-        return attached(sample.input, sample)
+        return attached(sample.input, sample.attachments)
     messages = sample.input if isinstance(sample.input, list) else []
     return joined_texts(_text(each.get("content"), sample.attachments) for each in messages if isinstance(each, dict))
 
 
-def attached(text: str, sample: LogSample) -> str:
-    """A text of a sample, in full."""
-    return _attached(text, sample.attachments)
-
-
-def _attached(text: str, attachments: dict[str, str]) -> str:
+def attached(text: str, attachments: dict[str, str]) -> str:
     """Long texts of a log are stored separately, with a reference in their place."""
     return attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text

@@ -43,7 +43,7 @@ def _sample(sample: LogSample) -> Sample:
     return Sample(
         id=str(sample.id),
         prompt=input_text(sample),
-        targets=tuple(attached(target, sample) for target in targets),
+        targets=tuple(attached(target, sample.attachments) for target in targets),
         extras={"choices": sample.choices} if sample.choices else {},
         metadata=sample.metadata,
     )

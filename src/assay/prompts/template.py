@@ -295,14 +295,13 @@ def _explain(error: Exception) -> NoReturn:
     """Any exception of a rendering as one sentence."""
     if isinstance(error, UndefinedError):
         raise UnknownNameError(str(error.message)) from error
-    if isinstance(error, OverflowError):
-        raise RenderError(f"not allowed in a template: {error}") from error
-    if isinstance(error, SecurityError):
-        raise RenderError(f"not allowed in a template: {error.message}") from error
-    if isinstance(error, (BadPatternError, PatternTimeoutError)):
-        raise RenderError(str(error)) from error
-    if isinstance(error, RecursionError):
-        raise RenderError("the template calls itself too deep") from error
-    if isinstance(error, TemplateError):
-        raise RenderError(str(error.message)) from error
-    raise RenderError(f"{type(error).__name__}: {error}") from error
+    message = f"{type(error).__name__}: {error}"
+    if isinstance(error, OverflowError | SecurityError):
+        message = f"not allowed in a template: {error}"
+    elif isinstance(error, RecursionError):
+        message = "the template calls itself too deep"
+    elif isinstance(error, TemplateError):
+        message = str(error.message)
+    elif isinstance(error, BadPatternError | PatternTimeoutError):
+        message = str(error)
+    raise RenderError(message) from error

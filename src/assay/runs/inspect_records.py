@@ -66,9 +66,9 @@ def score_of(name: str, score: Any, sample: LogSample) -> Score:
     return Score(
         name=name,
         values=_values(given.get("value")),
-        answer=attached(answer, sample) if isinstance(answer, str) else None,
+        answer=attached(answer, sample.attachments) if isinstance(answer, str) else None,
         extracted=given.get("value") != "N",
-        reason=attached(reason, sample) if isinstance(reason, str) else None,
+        reason=attached(reason, sample.attachments) if isinstance(reason, str) else None,
         metadata=metadata if isinstance(metadata, dict) and metadata else None,
     )
 
@@ -108,7 +108,9 @@ def _trace(sample: LogSample, model: str) -> Trace | None:
     messages = chat_messages(sample)
     columns = conversation_columns(messages)
     text = sample.output.get("completion")
-    prediction = attached(text, sample) if choices and isinstance(text, str) else str(columns.get("output", ""))
+    prediction = (
+        attached(text, sample.attachments) if choices and isinstance(text, str) else str(columns.get("output", ""))
+    )
     with_tools = any(message.get("tool_calls") or message["role"] == "tool" for message in messages)
     return Trace(
         prediction=prediction,

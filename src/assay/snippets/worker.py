@@ -18,6 +18,7 @@ import threading
 import time
 import traceback
 import types
+from functools import partial
 from typing import Any
 
 if __name__ == "__main__":  # a file run by itself finds its neighbour by folder, not by package
@@ -380,8 +381,8 @@ def _install_shim() -> None:
         "FunctionCallStatus": _Words("in_progress", "completed", "incomplete"),
         "FunctionCallOutputStatusEnum": _Words("in_progress", "completed", "incomplete"),
         "SYNTHETIC_MESSAGE_STATUS": "completed",
-        "OutputTextContent": _part("output_text"),
-        "InputTextContent": _part("input_text"),
+        "OutputTextContent": partial(views.Node, type="output_text"),
+        "InputTextContent": partial(views.Node, type="input_text"),
         "FunctionCall": _item("function_call"),
         "FunctionCallOutput": _item("function_call_output"),
         "ChatCompletionModelOutput": views.Node,
@@ -415,17 +416,7 @@ class _Words:
 
 
 def _item(kind: str, **usual: Any) -> Any:
-    def make(**fields: Any) -> Any:
-        return views.as_item({"type": kind, **usual, **fields})
-
-    return make
-
-
-def _part(kind: str) -> Any:
-    def make(**fields: Any) -> Any:
-        return views.Node({"type": kind, **fields})
-
-    return make
+    return lambda **fields: views.as_item({"type": kind, **usual, **fields})
 
 
 def _time_up(*_: Any) -> None:

@@ -106,7 +106,7 @@ def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: BuildCont
 class _Terminating:
     """A builder that may end what it is part of, when the message it added includes a text."""
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
+    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
         self.condition: Mapping[str, Any] | None = spec.get("terminate_if")
 
     def stop_after(self, message: Message) -> _Stop | None:
@@ -117,7 +117,7 @@ class _Terminating:
 
 class _ChatMessage(_Terminating):
     def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
-        super().__init__(spec)
+        super().__init__(spec, where, context)
         self._role = str(spec["role"])
         self._content = FieldTemplate(
             spec["content"], field=f"{where}.content", stage="solver", part="multi_turn_solver", context=context
@@ -133,9 +133,6 @@ class _ChatMessage(_Terminating):
 
 
 class _Generate(_Terminating):
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
-        super().__init__(spec)
-
     async def run(self, conversation: _Conversation) -> _Stop | None:
         if not conversation.messages:
             problem = "there is no message to send yet; a `chat_message` belongs before `generate`"
@@ -153,7 +150,7 @@ class _GenerateMessage(_Terminating):
     """Another model speaks; instructions it gets beyond the conversation are not kept."""
 
     def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
-        super().__init__(spec)
+        super().__init__(spec, where, context)
         self._model = context.model_behind(str(spec["model_key"]), spec.get("model"))
         self._extra = [
             _ChatMessage(extra, f"{where}.extra_input_messages[{at}]", context)

@@ -92,7 +92,7 @@ async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means
     `reading` is how it was read. Nothing where nothing of it is left to check.
     """
     from assay.tasks.declarative.load import read_located_tasks
-    from assay.tasks.declarative.mending import read_with_all_faults, without_parameters
+    from assay.tasks.declarative.mending import Mending, read_with_all_faults
     from assay.tasks.declarative.reading_options import ReadingOptions
     from assay.tasks.promptfoo.config import is_promptfoo
 
@@ -100,16 +100,12 @@ async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means
     mendable = isinstance(file.error, PlacedError) and not _is_unwritten(file.error)
     if (needs is None and not mendable) or is_promptfoo(file.path):
         return []
-    mending = None
+    mending = Mending()
     if needs is not None:
-        mending = without_parameters(read_yaml(file.path, environ=None, goes_on=True), needs.parameters)
+        mending.leave_out(read_yaml(file.path, environ=None, goes_on=True), needs.parameters)
     how = {name: value for name, value in reading.items() if name not in ("lm_eval", "registry")}
-    tasks, mending = read_with_all_faults(
-        lambda mending: read_located_tasks(
-            file.path, ReadingOptions(replaces_dataset=not file.in_folder, mending=mending, **how)
-        ),
-        mending,
-    )
+    options = ReadingOptions(replaces_dataset=not file.in_folder, mending=mending, **how)
+    tasks = read_with_all_faults(lambda: read_located_tasks(file.path, options), mending)
     known = [_of_file(str(file.path), line) for line in mending.sentences]
     if needs is not None and not tasks:
         return []  # nothing can be rehearsed without the values

@@ -116,7 +116,9 @@ class _Rehearsing:
         column = None if golds else _expected_column(sample)
         if column is not None:
             golds[""] = Completion(text=str((sample.row or {})[column]))  # not a scorer's gold answer, but worth a try
-        answers = list(dict.fromkeys(golds.values())) if _hashable(golds.values()) else list(golds.values())
+        answers: list[Completion] = []
+        for gold in golds.values():
+            answers += [] if gold in answers else [gold]
         seen = set(golds)
         for number, answer in enumerate([*(answers or [SOME_ANSWER]), EMPTY_ANSWER]):
             tried = await self._solve(sample, answer)
@@ -293,14 +295,11 @@ class _Rehearsing:
                     self._add_failure("scorer_failed", failure, sample)
                 return None
             if verdict.gives is None or any(given.values.get(name) != it for name, it in verdict.gives.items()):
-                expected = _expected(verdict.gives)
-                message = f"a judge that says {self._judge_reply()} gives {_shown(given)}, expected {expected}"
+                reply = shortened(verdict.says(self._script.other_requests[-1]))
+                message = f"a judge that says {reply!r} gives {_shown(given)}, expected {_expected(verdict.gives)}"
                 self._add("verdict_misread", f"scorers.{scorer.name}", sample, message)
             score = score or given
         return score
-
-    def _judge_reply(self) -> str:
-        return repr(shortened(self._script.others_say(self._script.other_requests[-1])))
 
     def _compare(self, sample: Sample, tried: _Tried, score: Score, gold: Completion | None) -> None:
         """Full marks for the gold answer, none for the empty one."""
@@ -419,10 +418,6 @@ def _lacks_column(failure: Failure, sample: Sample) -> bool:
     """Whether something reads a column that the sample does not have, whatever a model would say."""
     missing = _MISSING.search(failure.message)
     return missing is not None and sample.row is not None and missing[1] not in sample.row
-
-
-def _hashable(answers: Any) -> bool:
-    return all(answer.tool_calls is None for answer in answers)
 
 
 def _snippet_of(part: PartSpec) -> str:

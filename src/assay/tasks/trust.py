@@ -167,7 +167,8 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
         ("action", definition.actions),
     ):
         for part in parts:
-            reached.extend(_part(kind, part, typed))
+            reached.extend(_use(kind, part.use, f"{kind} {part.key}"))
+            reached.extend(_options(part.options, f"{kind} {part.key}", part.use, typed))
             if part.use in _PACKAGES and kind in ("scorer", "aggregate"):
                 reached.extend(_library(kind, part, looked_for=definition.format == part.use and not out_of_a_run))
     asked_models: Mapping[str, object] = definition.metadata.get("asked_models") or {}
@@ -212,11 +213,6 @@ def _data_elsewhere(dataset: DatasetSpec) -> Iterator[Reach]:
 
 def _is_of_assay(path: Path) -> bool:
     return path.resolve().is_relative_to(_PACKAGE)
-
-
-def _part(kind: str, part: PartSpec, typed: Sequence[str]) -> Iterator[Reach]:
-    yield from _use(kind, part.use, f"{kind} {part.key}")
-    yield from _options(part.options, f"{kind} {part.key}", part.use, typed)
 
 
 def _library(kind: str, part: PartSpec, *, looked_for: bool) -> Iterator[Reach]:

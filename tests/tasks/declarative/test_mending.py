@@ -40,12 +40,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def mended(text: str) -> tuple[list[str] | None, Mending]:
     """The scorers that are left of a task, and what was found."""
     Path("t.yaml").write_text(text)
-
-    def read(mending: Mending) -> list[str]:
-        how = ReadingOptions(models_needed=False, mending=mending)
-        return [part.key for task in read_located_tasks(Path("t.yaml"), how) for part in task.definition.scorers]
-
-    return read_with_all_faults(read)
+    mending = Mending()
+    how = ReadingOptions(models_needed=False, mending=mending)
+    tasks = read_with_all_faults(lambda: read_located_tasks(Path("t.yaml"), how), mending)
+    left = None if tasks is None else [part.key for task in tasks for part in task.definition.scorers]
+    return left, mending
 
 
 @pytest.mark.parametrize(

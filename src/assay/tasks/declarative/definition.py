@@ -7,9 +7,9 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Required, TypedDict
 
 import msgspec
-from msgspec import Struct
 
 from assay.catalog import CATALOG, OTHER_MODELS, OptionError
 from assay.core.errors import UsageError
@@ -61,14 +61,14 @@ SNIPPET_FIELDS = (
 _EVIDENCE = "evidence"
 
 
-class _Parts(Struct, frozen=True, kw_only=True):
-    """What a definition is made of, as the catalog names it."""
+class _Parts(TypedDict, total=False):
+    """The fields of a `TaskDefinition` that say what it is made of, as the catalog names it."""
 
-    solver: PartSpec
+    solver: Required[PartSpec]
     scorers: tuple[PartSpec, ...]
     aggregates: tuple[PartSpec, ...]
-    metric: str
-    actions: tuple[PartSpec, ...] = ()
+    metric: Required[str]
+    actions: tuple[PartSpec, ...]
 
 
 def task_definition(
@@ -102,9 +102,11 @@ def task_definition(
         dataset = _no_dataset(document, where, dataset_key)
     else:
         choice: SampleChoice = {"num_samples": num_samples, "subsampling": subsampling}
-        with _everything_named(document, at, written, library):
+        try:
             parts = _benchmark_parts(document, at, definition, library)
             dataset = _dataset(document, at, definition, library, dataset_key, written=task.definition, choice=choice)
+        except PlacedError as error:  # the errors of all keys of the definition are reported together
+            raise all_of([error, *unresolved(document, at, written, library)]) from error
         if dataset.sha256 and not dataset.size:
             raise document.error(
                 (*at, "dataset", "key") if dataset_key is None else where,
@@ -121,11 +123,7 @@ def task_definition(
         name=name or task.key,
         format="declarative",
         dataset=dataset,
-        solver=parts.solver,
-        scorers=parts.scorers,
-        aggregates=parts.aggregates,
-        actions=parts.actions,
-        metric=parts.metric,
+        **parts,
         description=task.description,
         source=document.mark(where).file,
         metadata=metadata,
@@ -182,15 +180,6 @@ def awaits_dataset(task: TaskEntry) -> bool:
     """Whether the task evaluates a dataset that is chosen when it is run."""
     about_dataset = task.definition.get("evaluated_entity_type") == "dataset"
     return about_dataset and task.definition.get("dataset") is None
-
-
-@contextmanager
-def _everything_named(document: Document, where: FieldPath, value: Plain, library: Library) -> Iterator[None]:
-    """Reports the errors of all keys of a definition together."""
-    try:
-        yield
-    except PlacedError as error:
-        raise all_of([error, *unresolved(document, where, value, library)]) from error
 
 
 def unresolved(document: Document, where: FieldPath, value: Plain, library: Library) -> list[UsageError]:

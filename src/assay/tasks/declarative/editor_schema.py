@@ -173,7 +173,7 @@ def _schema_of_field(entry: Field, definitions: Definitions, is_tag: bool) -> Pl
     schema = {} if is_tag else _schema_of(entry.shape, definitions)
     if not is_tag and definitions.configured and entry.placeholder and _may_be_placeholder(entry.shape):
         schema = {"anyOf": [schema, {"type": "string", "pattern": r"^\s*<<.*>>\s*$"}]}
-    if (entry.nullable or entry.default is None) and schema:
+    if entry.default is None and schema:
         schema = {"anyOf": [schema, {"type": "null"}]}
     if "$ref" in schema:
         return schema

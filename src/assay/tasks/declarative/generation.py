@@ -12,13 +12,13 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -53,10 +53,8 @@ ROWS_AT_ONCE = 32
 Row = dict[str, Any]
 
 
-class Step(Protocol):
-    """One thing that is done to a row: the columns it adds."""
-
-    async def __call__(self, row: Row, index: int) -> Row: ...
+Step = Callable[[Row, int], Awaitable[Row]]
+"""One thing that is done to a row and its number: the columns it adds."""
 
 
 def generated_file(name: str, recipe: RowRecipe) -> Path:

@@ -165,9 +165,8 @@ def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, in
 
     A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
     """
-    checked, mending = read_with_all_faults(
-        lambda mending: _check_yaml_file(path, mending, allow_outside=allow_outside)
-    )
+    mending = Mending()
+    checked = read_with_all_faults(lambda: _check_yaml_file(path, mending, allow_outside=allow_outside), mending)
     if checked is None or mending.sentences:
         raise PlacedError("\n".join(mending.sentences))
     return checked

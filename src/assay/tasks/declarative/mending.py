@@ -166,13 +166,6 @@ class Mending:
         return _added(self._repairs[path].cut, where) or (len(where) > 1 and self._cut(path, where[:-1]))
 
 
-def without_parameters(document: Document, names: Collection[str]) -> Mending:
-    """What leaves these parameters out of a task's file, and every text that needs one of them."""
-    mending = Mending()
-    mending.leave_out(document, names)
-    return mending
-
-
 def _texts_with(value: Plain, names: Collection[str], where: FieldPath) -> Iterator[FieldPath]:
     if isinstance(value, str) and any(match[1] in names for match in PLACEHOLDER_INSIDE.finditer(value)):
         yield where
@@ -202,15 +195,12 @@ def _added(paths: set[FieldPath], where: FieldPath) -> bool:
     return len(paths) > before
 
 
-def read_with_all_faults(
-    read: Callable[[Mending], Read], mending: Mending | None = None
-) -> tuple[Read | None, Mending]:
-    """What can be read once the faults are out of the way, None where nothing can; and all of them."""
-    mending = mending or Mending()
+def read_with_all_faults(read: Callable[[], Read], mending: Mending) -> Read | None:
+    """What can be read once the faults are out of the way, None where nothing can; `mending` gets all of them."""
     for _ in range(MOST_ROUNDS):
         try:
-            return read(mending), mending
+            return read()
         except UsageError as error:
             if not mending.learns(error):
                 break
-    return None, mending
+    return None

@@ -96,7 +96,7 @@ class Places:
     def _metric(self, scorer: FieldPath, rest: str) -> FieldPath:
         """A metric is named by its key, given or made up; nothing where the scorer's metrics are the usual ones."""
         written = mappings(self._value((*scorer, "metrics")))
-        keys = scorer_keys([(_text(each.get("key")), str(each.get("type"))) for each in written])
+        keys = scorer_keys([(str(each["key"]) if each.get("key") else None, str(each.get("type"))) for each in written])
         key, _, field = rest.partition(".")
         return ("metrics", keys.index(key), *_steps(field)) if key in keys else ()
 
@@ -132,7 +132,3 @@ def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterat
 
 def _steps(field: str) -> FieldPath:
     return tuple(name or int(number) for name, number in _STEP.findall(field))
-
-
-def _text(value: Plain) -> str | None:
-    return value if isinstance(value, str) else None

@@ -330,19 +330,13 @@ def definition_record(checked: Options) -> Definition:
     if checked["type"] == "system_task":
         return record(checked, SystemTask)
     solver = checked["solver"]
-    scorers: list[Plain] = [
-        _with_options({**scorer, "metrics": _metrics(scorer["metrics"])}, ScorerEntry)
-        for scorer in mappings(checked["scorers"])
-    ]
-    parts: Options = {
-        "solver": _with_options(solver, SolverEntry) if isinstance(solver, dict) else None,
-        "scorers": scorers,
-    }
-    return record({**checked, **parts}, BenchmarkTask)
-
-
-def _metrics(metrics: Plain) -> Plain:
-    return None if metrics is None else [_with_options(metric, MetricEntry) for metric in mappings(metrics)]
+    scorers: list[Plain] = []
+    for scorer in mappings(checked["scorers"]):
+        metrics: list[Plain] = [_with_options(metric, MetricEntry) for metric in mappings(scorer["metrics"])]
+        given = scorer["metrics"] is not None
+        scorers.append(_with_options({**scorer, "metrics": metrics if given else None}, ScorerEntry))
+    made = _with_options(solver, SolverEntry) if isinstance(solver, dict) else None
+    return record({**checked, "solver": made, "scorers": scorers}, BenchmarkTask)
 
 
 def _with_options(part: Options, kind: type[Struct]) -> Options:

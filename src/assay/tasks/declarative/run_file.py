@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import msgspec
 
@@ -42,6 +42,8 @@ from assay.tasks.load import LoadedTask
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
 """The key of no model, where answers that were recorded are scored."""
 _SPECIFICATIONS = ("evaluation", "task_specifications")
+Tasks = Mapping[str, tuple[FieldPath, TaskEntry]]
+"""The tasks of a run file by key, each with where it stands."""
 
 
 def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LoadedTask]:
@@ -58,16 +60,11 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     check_scopes(document, run.policies, evaluation.key, names)
     evaluation = _with_settings(evaluation, run.run_config)
     times = run.run_config.trials_config if run.run_config is not None else None
-    shared: _Shared = {
-        "evaluation": evaluation,
-        "tasks": tasks,
-        "library": library,
-        "trials": None if times is None else times.num_trials,
-        "policies": run.policies,
-    }
+    trials = None if times is None else times.num_trials
+    shared = _Shared(document, library, evaluation, tasks, trials, run.policies)
     prompts = _prompts(document, run, library)
     return [
-        _specified(document, at, variant, name=name, prompt=prompt, matrix=matrix, **shared)
+        _specified(shared, at, variant, name=name, prompt=prompt, matrix=matrix)
         for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
         for variant, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
     ]
@@ -114,7 +111,7 @@ def _variants(
     document: Document,
     at: int,
     spec: TaskSpecification,
-    tasks: Mapping[str, tuple[FieldPath, TaskEntry]],
+    tasks: Tasks,
     models: Sequence[str],
     prompts: Sequence[_Prompt],
 ) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
@@ -127,9 +124,7 @@ def _variants(
         raise document.error(
             (*where, "task_key"), f"there is no task `{spec.task_key}` in this file. {hint_here(spec.task_key, tasks)}"
         )
-    definition = tasks[spec.task_key][1].definition
-    about_models = definition["type"] != "system_task" and definition["evaluated_entity_type"] == "model"
-    if not about_models:
+    if _evaluates(tasks[spec.task_key][1].definition) != "model":
         yield spec, None, False
         return
     keys = [spec.model_key] if spec.model_key is not None or not models else list(models)
@@ -141,7 +136,7 @@ def _variants(
             yield msgspec.structs.replace(spec, model_key=key), prompt, matrix
 
 
-def _all_of(document: Document, tasks: Mapping[str, tuple[FieldPath, TaskEntry]]) -> EvaluationEntry:
+def _all_of(document: Document, tasks: Tasks) -> EvaluationEntry:
     """The evaluation of a run file without one: every task."""
     if not tasks:
         raise document.error((), "there is nothing to run: give `tasks`")
@@ -180,7 +175,7 @@ def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
     return keys
 
 
-def _tasks(document: Document, run: RunEntry) -> dict[str, tuple[FieldPath, TaskEntry]]:
+def _tasks(document: Document, run: RunEntry) -> Tasks:
     tasks: dict[str, tuple[FieldPath, TaskEntry]] = {}
     for at, entry in enumerate(run.tasks):
         task = checked_task(document, entry, ("tasks", at))
@@ -225,33 +220,26 @@ def _names(document: Document, specifications: Sequence[TaskSpecification]) -> l
     return names
 
 
-class _Shared(TypedDict):
+class _Shared(NamedTuple):
     """What the task specifications of a run file have in common."""
 
-    evaluation: EvaluationEntry
-    tasks: Mapping[str, tuple[FieldPath, TaskEntry]]
+    document: Document
     library: Library
+    evaluation: EvaluationEntry
+    tasks: Tasks
     trials: int | None
     policies: Sequence[PolicyEntry]
 
 
 def _specified(
-    document: Document,
-    at: int,
-    spec: TaskSpecification,
-    *,
-    name: str,
-    prompt: _Prompt | None,
-    matrix: bool,
-    evaluation: EvaluationEntry,
-    tasks: Mapping[str, tuple[FieldPath, TaskEntry]],
-    library: Library,
-    trials: int | None,
-    policies: Sequence[PolicyEntry],
+    shared: _Shared, at: int, spec: TaskSpecification, *, name: str, prompt: _Prompt | None, matrix: bool
 ) -> LoadedTask:
+    document, library, evaluation, tasks, trials, policies = shared
     where = (*_SPECIFICATIONS, at)
     task_at, task = tasks[spec.task_key]
-    if spec.model_key is not None or not (matrix or _leaves_model(task.definition, library)):
+    # a file that names no model leaves it to `--model`
+    for_any_model = matrix or (_evaluates(task.definition) == "model" and not library.models)
+    if spec.model_key is not None or not for_any_model:
         _check_named(document, where, spec, task.definition)
     prompt_file = None
     if prompt is not None:
@@ -313,14 +301,14 @@ def _with_prompt(
     return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": changed}), file
 
 
-def _leaves_model(definition: Options, library: Library) -> bool:
-    """Whether the task is for any model: a file that names none leaves it to `--model`."""
-    return definition["type"] != "system_task" and definition["evaluated_entity_type"] == "model" and not library.models
+def _evaluates(definition: Options) -> str:
+    """What the task is about: `model`, `dataset` or `system`."""
+    return "system" if definition["type"] == "system_task" else str(definition["evaluated_entity_type"])
 
 
 def _check_named(document: Document, where: FieldPath, spec: TaskSpecification, definition: Options) -> None:
     """A model task names a model, a dataset task a dataset, a system task neither."""
-    kind = "system" if definition["type"] == "system_task" else str(definition["evaluated_entity_type"])
+    kind = _evaluates(definition)
     wanted = {"model": "model_key", "dataset": "dataset_key"}.get(kind)
     for name, key in (("model_key", spec.model_key), ("dataset_key", spec.dataset_key)):
         if name == wanted and key is None and not (kind == "dataset" and definition["dataset"]):

@@ -273,7 +273,6 @@ class Field:
     default: Plain | UnsetType = UNSET
     """Without one the field is required."""
     doc: str = ""
-    nullable: bool = False
     placeholder: bool = True
     """Whether a whole `<< config.x >>` may stand here until the configuration is known."""
     configured: bool = False
@@ -318,7 +317,7 @@ class ObjectOf(Shape):
                     report.wrong(where, f"{self.name} needs the field `{name}`", lacks=name)
                 else:
                     result[name] = entry.default
-            elif value[name] is None and (entry.nullable or entry.default is None):
+            elif value[name] is None and entry.default is None:
                 result[name] = None
             else:
                 result[name] = check(value[name], entry.shape, (*where, name), report, placeholder=entry.placeholder)

@@ -114,13 +114,9 @@ def _check_types(record: Mapping[str, Any]) -> None:
 
 
 _TYPES: dict[str, tuple[type, str]] = {
-    "id": (str, "a string"),
-    "prompt": (str, "a string"),
+    **dict.fromkeys(_FIELDS, (str, "a string")),
     "targets": (list, "a list of strings"),
-    "metric": (str, "a string"),
-    "extras": (dict, "an object"),
-    "metadata": (dict, "an object"),
-    "post_process": (str, "a string"),
+    **dict.fromkeys(("extras", "metadata"), (dict, "an object")),
 }
 
 
@@ -147,11 +143,8 @@ def _check_metric(metric: str) -> None:
         return
     if not is_name("metric", metric) and metric not in (scorers := published("scorer")):
         known = {*_METRIC_WORDS, *names("metric"), *scorers}
-        raise LineError("metric", f"{unknown_name('metric', plain(metric), known)}{_form(metric)}")
-
-
-def _form(metric: str) -> str:
-    return " One of your own is written `package.module:name`." if ":" in metric or "." in metric else ""
+        form = " One of your own is written `package.module:name`." if ":" in metric or "." in metric else ""
+        raise LineError("metric", f"{unknown_name('metric', plain(metric), known)}{form}")
 
 
 _METRIC_WORDS = frozenset(

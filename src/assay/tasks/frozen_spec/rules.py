@@ -151,11 +151,11 @@ def _almost(name: str, record: Mapping[Any, Any]) -> str:
 
 def _check_types(record: Mapping[Any, Any]) -> None:
     for name, value in record.items():
-        expected = _TYPES[name]
+        expected, words = _TYPES[name]
         if not isinstance(value, expected):
             if name == "post_process" and isinstance(value, list | tuple):
                 raise RuleBroken("combined_post_process", name, "is a list; a record has one rule, a string")
-            raise RuleBroken("bad_type", name, f"is {in_json(value)}; must be {_TYPE_NAMES[name]}")
+            raise RuleBroken("bad_type", name, f"is {in_json(value)}; must be {words}")
     for number, target in enumerate(record["targets"]):
         if not isinstance(target, str):
             raise RuleBroken(
@@ -282,20 +282,9 @@ _ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST: nothing is compiled, let alone run
 
 _TARGET_CHECKS: dict[str, Callable[[Sequence[str]], None]] = {"mcq": _check_choice, "code_exec": _check_expressions}
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "task_id": str,
-    "category": str,
-    "prompt": str,
-    "targets": (list, tuple),
-    "metric_name": str,
-    "post_process": str,
-    "few_shot_examples": (list, tuple),
-    "metadata": dict,
-}
-
-_TYPE_NAMES = {
-    **dict.fromkeys(_TYPES, "a string"),
-    "targets": "a list of strings",
-    "few_shot_examples": "a list of {prompt, completion} objects",
-    "metadata": "an object",
+_TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(REQUIRED_FIELDS, (str, "a string")),
+    "targets": ((list, tuple), "a list of strings"),
+    "few_shot_examples": ((list, tuple), "a list of {prompt, completion} objects"),
+    "metadata": (dict, "an object"),
 }
