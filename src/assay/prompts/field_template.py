@@ -1,4 +1,4 @@
-"""A template at its place in a task: what goes wrong names task, field, sample and variable."""
+"""Templates at their place in a task: what goes wrong names task, field, sample and variable."""
 
 from __future__ import annotations
 
@@ -44,3 +44,33 @@ class FieldTemplate:
         """A failure of this field at this sample."""
         sentence = f"{self._where}, sample `{sample.id}`: {message}"
         return FailureError(Failure(stage=self._stage, part=self._part, field=self._field, kind=kind, message=sentence))
+
+
+class TemplatedData:
+    """Plain data whose texts are templates: lists and mappings keep their shape, every text in them is rendered."""
+
+    def __init__(self, data: Any, *, field: str, stage: Stage, part: str, context: BuildContext) -> None:
+        self._data = data
+        self._text: FieldTemplate | None = None
+        self._part: dict[str, TemplatedData] | list[TemplatedData] | None = None
+        if isinstance(data, str) and ("{{" in data or "{%" in data):
+            self._text = FieldTemplate(data, field=field, stage=stage, part=part, context=context)
+        elif isinstance(data, Mapping):
+            self._part = {
+                name: TemplatedData(item, field=f"{field}.{name}", stage=stage, part=part, context=context)
+                for name, item in data.items()
+            }
+        elif isinstance(data, list | tuple):
+            self._part = [
+                TemplatedData(item, field=f"{field}[{at}]", stage=stage, part=part, context=context)
+                for at, item in enumerate(data)
+            ]
+
+    def render(self, variables: Mapping[str, Any], sample: Sample) -> Any:
+        if self._text is not None:
+            return self._text.render(variables, sample)
+        if isinstance(self._part, dict):
+            return {name: item.render(variables, sample) for name, item in self._part.items()}
+        if self._part is not None:
+            return [item.render(variables, sample) for item in self._part]
+        return self._data

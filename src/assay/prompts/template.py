@@ -244,16 +244,12 @@ def _dotted_name(node: nodes.Expr) -> Path | None:
 
 def _joined(pieces: list[TemplatePiece]) -> Callable[[Mapping[str, Any]], str]:
     def render(variables: Mapping[str, Any]) -> str:
-        text = "".join([piece if isinstance(piece, str) else _text_of(_follow(piece, variables)) for piece in pieces])
+        text = "".join([piece if isinstance(piece, str) else str(_follow(piece, variables)) for piece in pieces])
         if len(text) > MAX_OUTPUT:
             raise RenderError(f"the text grew beyond {MAX_OUTPUT:,} characters")
         return text
 
     return render
-
-
-def _text_of(value: Any) -> str:
-    return value if type(value) is str else str(value)
 
 
 def _follow(path: Path, variables: Mapping[str, Any]) -> Any:

@@ -18,9 +18,8 @@ from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.embedding import lack_of_embeddings, similarity_of
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
-from assay.prompts.field_template import FieldTemplate
+from assay.prompts.field_template import FieldTemplate, TemplatedData
 from assay.prompts.row_sample import parse_printed
-from assay.prompts.templated_data import TemplatedData
 from assay.scorers.assertion_gold import Wanted, gold_text
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.json_schema import unsupported

@@ -77,11 +77,6 @@ class _Tried(NamedTuple):
     """Whether the trace is made up because no request could be built: only what the sample itself lacks is known."""
 
 
-def _unasked(answer: Completion) -> _Tried:
-    """What scorers and rules are tried on where the model could not be asked."""
-    return _Tried(Trace(prediction=answer.text, messages=(Message(role="user", content=""),)), None, made_up=True)
-
-
 class _Rehearsing:
     def __init__(self, task: Task, script: Script) -> None:
         self._task = task
@@ -123,7 +118,8 @@ class _Rehearsing:
         for number, answer in enumerate([*(answers or [SOME_ANSWER]), EMPTY_ANSWER]):
             tried = await self._solve(sample, answer)
             if tried is None:
-                await self._score(sample, _unasked(answer), {}, first=True)
+                trace = Trace(prediction=answer.text, messages=(Message(role="user", content=""),))
+                await self._score(sample, _Tried(trace, None, made_up=True), {}, first=True)
                 return
             scores = await self._score(sample, tried, golds, first=number == 0)
             if tried.answer is None:

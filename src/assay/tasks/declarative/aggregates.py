@@ -37,17 +37,12 @@ def aggregates_of(scorers: Sequence[tuple[str, ScorerEntry]]) -> tuple[PartSpec,
     parts: list[tuple[tuple[bool, bool], PartSpec]] = []
     for key, scorer in scorers:
         metrics = scorer.metrics if scorer.metrics is not None else default_metrics(scorer)
-        names = metric_keys(metrics)
+        names = scorer_keys([(metric.key, metric.type) for metric in metrics])
         for name, metric in zip(names, metrics, strict=True):
             options = without_nulls(metric.options)
             part = PartSpec(key=f"{key}.{name}", use=metric.type, options={"scorer": key, **options})
             parts.append(((scorer.purpose == "qa", part.use == "frequency" and "label" not in options), part))
     return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
-
-
-def metric_keys(metrics: Sequence[MetricEntry]) -> list[str]:
-    """The key of each of a scorer's metrics: given, or made of its type."""
-    return scorer_keys([(metric.key, metric.type) for metric in metrics])
 
 
 def headline(aggregates: Sequence[PartSpec]) -> str:

@@ -12,14 +12,14 @@ from assay.tasks.declarative.code_shapes import ExpressionText, PythonText, Temp
 from assay.tasks.declarative.shape import (
     Anything,
     Boolean,
-    ByField,
-    Either,
     Field,
     Later,
     ListOf,
     MapOf,
     Number,
     ObjectOf,
+    OrMapping,
+    OrWithField,
     Refused,
     Scalar,
     Shape,
@@ -59,47 +59,36 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
     match shape:
         case Later():
             return _schema_of(shape.get(), definitions)
+        case Text() if shape.words:
+            return {"enum": list(shape.words)}
         case Text():
-            schema: Schema = {"type": "string"}
-            if shape.words:
-                return {"enum": list(shape.words)}
-            if shape.min_length:
-                schema["minLength"] = shape.min_length
-            if shape.max_length:
-                schema["maxLength"] = shape.max_length
-            if shape.pattern:
-                schema["pattern"] = f"^(?:{shape.pattern}{'|.*<<.*>>.*' if definitions.configured else ''})$"
-            return schema
+            placeholder = "|.*<<.*>>.*" if definitions.configured else ""
+            pattern = f"^(?:{shape.pattern}{placeholder})$" if shape.pattern else None
+            return _limited("string", minLength=shape.min_length or None, maxLength=shape.max_length, pattern=pattern)
         case TemplateText():
-            return {"type": "string", **({"minLength": shape.min_length} if shape.min_length else {})}
+            return _limited("string", minLength=shape.min_length or None)
         case ExpressionText() | PythonText():
             return {"type": "string", "minLength": 1}
         case Number():
-            schema = {"type": "integer" if shape.whole else "number"}
-            if shape.least is not None:
-                schema["minimum"] = shape.least
-            if shape.above is not None:
-                schema["exclusiveMinimum"] = shape.above
-            if shape.most is not None:
-                schema["maximum"] = shape.most
-            return schema
+            kind = "integer" if shape.whole else "number"
+            return _limited(kind, minimum=shape.least, exclusiveMinimum=shape.above, maximum=shape.most)
         case Boolean():
             return {"type": "boolean"}
         case Anything() | TemplatedValue():
             return {}
         case TextOr():
-            return {"anyOf": [_schema_of(shape.text, definitions), _schema_of(shape.other, definitions)]}
+            return {"anyOf": [_schema_of(shape.first, definitions), _schema_of(shape.second, definitions)]}
         case Scalar():
             return {"type": ["string", "number", "boolean"]}
         case ListOf():
             return {"type": "array", "items": _schema_of(shape.item, definitions), "minItems": shape.least}
         case MapOf():
             return {"type": "object", "additionalProperties": _schema_of(shape.value, definitions)}
-        case Either():
-            mapping, plain = _schema_of(shape.mapping, definitions), _schema_of(shape.plain, definitions)
+        case OrMapping():
+            mapping, plain = _schema_of(shape.second, definitions), _schema_of(shape.first, definitions)
             return {"if": {"type": "object"}, "then": mapping, "else": plain}
-        case ByField():
-            given, other = _schema_of(shape.given, definitions), _schema_of(shape.other, definitions)
+        case OrWithField():
+            given, other = _schema_of(shape.second, definitions), _schema_of(shape.first, definitions)
             return {"type": "object", "if": {"required": [shape.field]}, "then": given, "else": other}
         case Refused():
             return {"not": {}}
@@ -112,6 +101,11 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
                 definitions.schemas[name] = _schema_of_choices(shape, definitions)
             return {"$ref": f"#/definitions/{name}"}
     raise AssertionError(f"no schema for a {type(shape).__name__}")
+
+
+def _limited(kind: str, **limits: float | str | None) -> Schema:
+    """Values of a type within the limits that are set."""
+    return {"type": kind, **{name: limit for name, limit in limits.items() if limit is not None}}
 
 
 def _may_be_placeholder(shape: Shape) -> bool:

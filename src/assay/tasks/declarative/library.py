@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -22,11 +22,9 @@ from assay.tasks.declarative.records import (
     AdapterReference,
     DatasetEntry,
     GeneratedSource,
-    ModelEntry,
     ModelStep,
     Options,
     OtherModel,
-    ProvidedModel,
     RowRecipe,
     SourceRows,
     record,
@@ -37,12 +35,8 @@ from assay.tasks.declarative.schema.datasets import SOURCE
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.tasks.trust import keys_sent_elsewhere
 
-_PATHS = {
-    "file_path": NearbyFiles.data_file,
-    "directory_path": NearbyFiles.folder,
-    "run_path": NearbyFiles.folder,
-}
-"""The options of sources that name a file or a folder, and how it is found."""
+_PATHS: dict[str, Literal["file", "folder"]] = {"file_path": "file", "directory_path": "folder", "run_path": "folder"}
+"""The options of sources that name a file or a folder."""
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
 _STEP = re.compile(r"dataset `([^`]+)`: steps\[(\d+)\]: (.*)", re.DOTALL)
 _DTYPES = re.compile(r"dataset `([^`]+)` in .*?: dtypes: (?=[^`]*`([^`]+)`)(.*)", re.DOTALL)
@@ -257,9 +251,10 @@ class Library:
         if kind == "huggingface":
             # `path` is where a file lies and no part of a task's identity; a repository's name is
             return "hub", {**rows, "repository": own.pop("path"), **own}
-        for name, find in _PATHS.items():
+        for name, file_or_folder in _PATHS.items():
             if name in own:
-                own["path"] = str(find(self.nearby, document, (*where, "source", name), str(own.pop(name))))
+                at, named = (*where, "source", name), str(own.pop(name))
+                own["path"] = str(self.nearby.path(file_or_folder, document, at, named))
         if "format" in own:
             own["file_format"] = own.pop("format")
         return "table" if kind == "local" else kind, {**rows, **without_nulls(own)}
@@ -278,7 +273,8 @@ class Library:
         if key in self.models:
             return self.models[key]
         if document := self.nearby.keyed_file("model", key):
-            _, self.models[key] = self.model_spec(document, (), checked_model(document, document.value))
+            model = checked_model(document, document.value)
+            _, self.models[key] = model_spec(document, (), model, self.adapter)
             self.warnings.extend(document.warnings)
             return self.models[key]
         if catalog.is_name("model", key):
@@ -301,13 +297,7 @@ class Library:
         is_key = name in self.models or self.nearby.keyed_file("model", name) or of_provider(name)
         return self.model(name) if is_key else None
 
-    def model_spec(
-        self, document: Document, where: FieldPath, model: ModelEntry | ProvidedModel
-    ) -> tuple[str, ModelSpec]:
-        """The key of a model, and what `--model` and its options would say."""
-        return model_spec(document, where, model, self._adapter)
-
-    def _adapter(self, document: Document, where: FieldPath, key: str) -> AdapterReference:
+    def adapter(self, document: Document, where: FieldPath, key: str) -> AdapterReference:
         if key in self.adapters:
             return self.adapters[key]
         if file := self.nearby.keyed_file("model_adapter", key):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
@@ -95,7 +96,7 @@ class NearbyFiles:
 
     def text_file(self, document: Document, where: FieldPath, named: str) -> str:
         """A text that a file names, without its last line end."""
-        path = self.data_file(document, where, named)
+        path = self.path("file", document, where, named)
         try:
             text = read_regular(path, MAX_PROMPT_BYTES).decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -103,22 +104,13 @@ class NearbyFiles:
         self.used.append(path)
         return text.removesuffix("\n").removesuffix("\r")
 
-    def data_file(self, document: Document, where: FieldPath, named: str) -> Path:
-        path = self._inside(document, where, named)
-        if not path.is_file():
-            raise document.error(where, f"there is no file {path}")
-        return path
-
-    def folder(self, document: Document, where: FieldPath, named: str) -> Path:
-        path = self._inside(document, where, named)
-        if not path.is_dir():
-            raise document.error(where, f"there is no folder {path}")
-        return path
-
-    def _inside(self, document: Document, where: FieldPath, named: str) -> Path:
+    def path(self, kind: Literal["file", "folder"], document: Document, where: FieldPath, named: str) -> Path:
+        """The file or folder that a field names."""
         path = document.directory(where) / named
         if reason := self.out_of_bounds(path, named):
             raise document.error(where, reason)
+        if not (path.is_file() if kind == "file" else path.is_dir()):
+            raise document.error(where, f"there is no {kind} {path}")
         return path
 
     def out_of_bounds(self, path: Path, named: str) -> str | None:

@@ -23,20 +23,18 @@ from assay.tasks.declarative.schema.models import ADAPTER
 from assay.tasks.declarative.schema.scorers import values_given
 from assay.tasks.declarative.shape import (
     Boolean,
-    ByField,
-    Either,
     Field,
     Later,
     ListOf,
     MapOf,
     Number,
     ObjectOf,
+    OneOfTwo,
     Refused,
     Scalar,
     Shape,
     Tagged,
     Text,
-    TextOr,
 )
 from assay.tasks.declarative.yaml_reader import Plain
 
@@ -136,18 +134,14 @@ def _types_below(root: Shape, seen: set[tuple[str, str]]) -> Iterator[tuple[str,
                 waiting.extend(field.shape for field in mapping[3].fields.values())
 
 
-def _inside(shape: Shape) -> list[Shape]:  # noqa: PLR0911 - one case per shape
+def _inside(shape: Shape) -> list[Shape]:
     match shape:
         case ListOf():
             return [shape.item]
         case MapOf():
             return [shape.value]
-        case Either():
-            return [shape.plain, shape.mapping]
-        case TextOr():
-            return [shape.text, shape.other]
-        case ByField():
-            return [shape.other, shape.given]
+        case OneOfTwo():
+            return [shape.first, shape.second]
         case Later():
             return [shape.get()]
     return []
@@ -215,12 +209,8 @@ def type_text(shape: Shape) -> str:  # noqa: PLR0911, PLR0912 - one case per sha
             return f"list of {type_text(shape.item)}{f' (at least {shape.least})' if shape.least else ''}"
         case MapOf():
             return f"mapping of names to {type_text(shape.value)}"
-        case Either():
-            return f"{type_text(shape.plain)} or {type_text(shape.mapping)}"
-        case TextOr():
-            return f"{type_text(shape.text)} or {type_text(shape.other)}"
-        case ByField():
-            return f"{type_text(shape.other)} or {type_text(shape.given)}"
+        case OneOfTwo():
+            return f"{type_text(shape.first)} or {type_text(shape.second)}"
         case Refused():
             return "nothing"
         case Tagged() | ObjectOf():

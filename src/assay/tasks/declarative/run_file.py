@@ -15,6 +15,7 @@ from assay.prompts.template import template_reads
 from assay.tasks.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.tasks.declarative.definition import placed_at, task_definition
 from assay.tasks.declarative.library import Library
+from assay.tasks.declarative.model_specs import model_spec
 from assay.tasks.declarative.places import Places, PromptFile
 from assay.tasks.declarative.policies import check_scopes, policy_rules
 from assay.tasks.declarative.records import (
@@ -161,7 +162,7 @@ def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
         where: FieldPath = ("models", at)
         named: Plain = {"key": "named", "display_name": "named", "config": {"connection_type": "assay", "model": entry}}
         model = checked_model(document, named if isinstance(entry, str) else entry, where)
-        key, spec = library.model_spec(document, where, model)
+        key, spec = model_spec(document, where, model, library.adapter)
         key = entry if isinstance(entry, str) else key
         if key in keys:
             raise document.error((*where, "key"), f"`{key}` is given twice")

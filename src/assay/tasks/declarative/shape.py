@@ -122,17 +122,6 @@ class Text(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class TextOr(Shape):
-    """A text of one shape, or something else of another."""
-
-    text: Shape
-    other: Shape
-
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        return check(value, self.text if isinstance(value, str) else self.other, where, report)
-
-
-@dataclass(frozen=True, slots=True)
 class Number(Shape):
     """A number; `whole` for integers."""
 
@@ -219,28 +208,42 @@ class MapOf(Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Either(Shape):
-    """One of two shapes, told apart by whether the value is a mapping."""
+class OneOfTwo(Shape):
+    """The second shape for values of which `is_second` is true, else the first."""
 
-    plain: Shape
-    mapping: Shape
+    first: Shape
+    second: Shape
+
+    def is_second(self, value: Plain) -> bool:
+        raise NotImplementedError
 
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        return check(value, self.mapping if isinstance(value, dict) else self.plain, where, report)
+        return check(value, self.second if self.is_second(value) else self.first, where, report)
+
+
+class TextOr(OneOfTwo):
+    """A text of one shape, or something else of another."""
+
+    def is_second(self, value: Plain) -> bool:
+        return not isinstance(value, str)
+
+
+class OrMapping(OneOfTwo):
+    """Something of one shape, or a mapping of another."""
+
+    def is_second(self, value: Plain) -> bool:
+        return isinstance(value, dict)
 
 
 @dataclass(frozen=True, slots=True)
-class ByField(Shape):
-    """One of two mappings, told apart by whether a field is given."""
+class OrWithField(OneOfTwo):
+    """A mapping of one shape, or of another if it has this field."""
 
     may_be_placeholder = False
     field: str
-    given: Shape
-    other: Shape
 
-    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
-        is_given = isinstance(value, dict) and self.field in value
-        return check(value, self.given if is_given else self.other, where, report)
+    def is_second(self, value: Plain) -> bool:
+        return isinstance(value, dict) and self.field in value
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,13 +306,9 @@ class ObjectOf(Shape):
         before = report.misshapen
         for name in value:
             if name not in self.fields:
-                hint = hint_here(name, self.fields)
-                report.wrong(
-                    (*where, name),
-                    f"unknown field of {self.name}. {hint}",
-                    unknown=True,
-                    meant=self._meant(name, value),
-                )
+                near = nearest(name, list(self.fields))
+                message = f"unknown field of {self.name}. {hint_here(name, self.fields)}"
+                report.wrong((*where, name), message, unknown=True, meant=near if near not in value else None)
         result: Fields = {}
         for name, entry in self.fields.items():
             if name not in value:
@@ -325,10 +324,6 @@ class ObjectOf(Shape):
             self.rule(result, where, report)
             report.misshapen = before  # what a rule reports is not an error of shape
         return result
-
-    def _meant(self, name: str, value: Fields) -> str | None:
-        near = nearest(name, list(self.fields))
-        return near if near not in value else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,7 +394,7 @@ class _File:
             return text
         name = match[1] or match[2]
         if _SECRET_NAME.search(name):
-            if not _may_hold_secret(where):
+            if not (where[0] == "secrets" or "config" in where or where[-1] == "api_key"):
                 message = (
                     f"`${name}` looks like a secret; secrets belong in `secrets` or in a model's `config`, nowhere else"
                 )
@@ -410,10 +410,6 @@ class _File:
 
     def _mark(self, node: yaml.Node) -> Position:
         return Position(str(self.path), node.start_mark.line + 1, node.start_mark.column + 1)
-
-
-def _may_hold_secret(where: FieldPath) -> bool:
-    return bool(where) and (where[0] == "secrets" or "config" in where or where[-1] == "api_key")
 
 
 def _error(mark: Position, where: FieldPath, message: str) -> UsageError:

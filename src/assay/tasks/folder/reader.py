@@ -31,12 +31,12 @@ from assay.tasks.folder.rules import (
     check_files,
     check_like_the_first,
     check_line,
-    check_new,
     shape_of,
 )
 from assay.tasks.likelihood import define_likelihood_task, is_likelihood
 from assay.tasks.lost_words import LostWords
 from assay.tasks.media_files import MediaFiles
+from assay.wording import show
 
 _SHOWN_PROBLEMS = 1000
 NOT_CARRIED_OVER = "# not carried over: "
@@ -107,7 +107,8 @@ def iter_examples(path: Path) -> Iterator[Example | Problem]:
                 check_like_the_first(example, first)
             elif example.metric == "evaluator":
                 check_evaluator(example)
-            check_new(example.id, seen.of(example.id, line.number), line.number)
+            if (first_line := seen.of(example.id, line.number)) != line.number:
+                raise LineError("id", f"{show(example.id)} is already given on line {first_line}")
             if not _NAMES_FILES.isdisjoint(example.extras):
                 check_files(example, path)
         except LineError as error:

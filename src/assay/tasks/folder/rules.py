@@ -251,8 +251,3 @@ def check_files(example: Example, path: Path) -> None:
         MediaFiles(path).digest(example.extras)
     except UsageError as error:
         raise LineError("extras", str(error)) from None
-
-
-def check_new(example_id: str, first_line: int, line_number: int) -> None:
-    if first_line != line_number:
-        raise LineError("id", f"{show(example_id)} is already given on line {first_line}")

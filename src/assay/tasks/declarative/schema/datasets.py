@@ -24,13 +24,13 @@ from assay.tasks.declarative.schema.together import exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
     Boolean,
-    Either,
     Field,
     Fields,
     ListOf,
     MapOf,
     Number,
     ObjectOf,
+    OrMapping,
     Refused,
     Report,
     Tagged,
@@ -41,7 +41,7 @@ from assay.tasks.declarative.yaml_reader import FieldPath
 _FILTERS = Field(ListOf(FILTER), [], "Rows kept: those that match all.")
 _COLUMNS = Field(ListOf(Text(min_length=1)), None, "Columns kept; all when absent.")
 _DTYPES = Field(
-    Either(Text(words=("string",)), MapOf(Text(words=DTYPES))),
+    OrMapping(Text(words=("string",)), MapOf(Text(words=DTYPES))),
     None,
     "What columns of a table hold, where they do not hold what they look like; `string` keeps every cell as text.",
 )

@@ -16,12 +16,12 @@ from assay.tasks.declarative.schema.fields import (
 from assay.tasks.declarative.schema.together import ADAPTED
 from assay.tasks.declarative.shape import (
     Anything,
-    ByField,
     Field,
     Fields,
     MapOf,
     Number,
     ObjectOf,
+    OrWithField,
     Report,
     Tagged,
     Text,
@@ -156,4 +156,4 @@ MODEL = ObjectOf(
     },
 )
 PROVIDED = ObjectOf("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})
-ANY_MODEL = ByField("$provider", PROVIDED, MODEL)
+ANY_MODEL = OrWithField(MODEL, PROVIDED, "$provider")

@@ -15,13 +15,13 @@ from assay.tasks.declarative.schema.together import at_least_one, exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
     Boolean,
-    Either,
     Field,
     Fields,
     ListOf,
     MapOf,
     Number,
     ObjectOf,
+    OrMapping,
     Report,
     Rule,
     Tagged,
@@ -118,7 +118,7 @@ _METRICS = {
 
 # -- extraction --------------------------------------------------------------------------------------------------------
 
-_STEP = Either(
+_STEP = OrMapping(
     Text(words=("strip", "strip_start", "lowercase", "uppercase")),
     ObjectOf(
         "an extraction step",

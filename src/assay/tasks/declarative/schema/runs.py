@@ -17,7 +17,18 @@ from assay.tasks.declarative.schema.fields import (
 from assay.tasks.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.tasks.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.tasks.declarative.schema.tasks import TASK, TRIALS
-from assay.tasks.declarative.shape import Anything, Either, Field, ListOf, MapOf, Number, ObjectOf, Tagged, Text, TextOr
+from assay.tasks.declarative.shape import (
+    Anything,
+    Field,
+    ListOf,
+    MapOf,
+    Number,
+    ObjectOf,
+    OrMapping,
+    Tagged,
+    Text,
+    TextOr,
+)
 
 _SUBSAMPLING = Field(Text(words=("head", "random")), None, "The first samples, or a fixed random choice.")
 _POLICIES = Text(words=("reuse", "update", "no-cache"))
@@ -121,7 +132,7 @@ POLICY = ObjectOf(
                         "display_name": text("Display name.", None),
                         "description": DESCRIPTION,
                         "definition": Field(_RULE, doc="What must hold."),
-                        "scope": Field(Either(Text(words=("all_latest",)), _SCOPE), "all_latest", "Of which tasks."),
+                        "scope": Field(OrMapping(Text(words=("all_latest",)), _SCOPE), "all_latest", "Of which tasks."),
                     },
                 ),
                 least=1,
