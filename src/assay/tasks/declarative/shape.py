@@ -12,13 +12,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import isfinite
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
 from assay.catalog import OWN_NAME, published
 from assay.tasks.declarative.own_options import own_option_faults
-from assay.tasks.declarative.yaml_reader import Document, FaultKind, FieldPath, FileFault, PlacedError, Plain, hint_here
+from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.tasks.project import is_of_this_project
 from assay.wording import count_of, in_yaml, nearest
 
@@ -40,17 +40,25 @@ class Report:
         self.misshapen = 0
         """How many of them are about a value that is not of its shape: rules over it would not hold."""
 
-    def wrong(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> None:
-        self._add(where, message, **kind)
+    def wrong(
+        self,
+        where: FieldPath,
+        message: str,
+        *,
+        lacks: str | None = None,
+        unknown: bool = False,
+        meant: str | None = None,
+    ) -> None:
+        self._add(self.document.fault(where, message)._replace(lacks=lacks, unknown=unknown, meant=meant))
         self.misshapen += 1
 
     def wrong_content(self, where: FieldPath, message: str) -> None:
         """Wrong, though of the right shape: checks of the whole may continue."""
-        self._add(where, message, content=True)
+        self._add(self.document.fault(where, message)._replace(content=True))
 
-    def _add(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> None:
-        if self.document.written(where) not in self._unread:  # a stand-in for a value is not an error
-            self.faults.append(self.document.fault(where, message, **kind))
+    def _add(self, fault: FileFault) -> None:
+        if fault.where not in self._unread:  # a stand-in for a value is not an error
+            self.faults.append(fault)
 
     def warn(self, where: FieldPath, message: str) -> None:
         self.document.warn(where, message)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -67,16 +67,6 @@ class FileFault(NamedTuple):
     """Whether it is a text of the right shape with invalid content."""
     passable: bool = False
     """Whether the field has a value that can still be read."""
-
-
-class FaultKind(TypedDict, total=False):
-    """The fields of a `FileFault` that most do not have."""
-
-    lacks: str | None
-    unknown: bool
-    meant: str | None
-    content: bool
-    passable: bool
 
 
 class PlacedError(UsageError):
@@ -150,8 +140,8 @@ class Document:
         named = dotted(self.written(where))
         return f"{self.mark(where)}: {named + ': ' if named else ''}{message}"
 
-    def fault(self, where: FieldPath, message: str, **kind: Unpack[FaultKind]) -> FileFault:
-        return FileFault(self.path, self.written(where), self.sentence(where, message), **kind)
+    def fault(self, where: FieldPath, message: str) -> FileFault:
+        return FileFault(self.path, self.written(where), self.sentence(where, message))
 
     def error(self, where: FieldPath, message: str) -> PlacedError:
         fault = self.fault(where, message)
