@@ -2,25 +2,10 @@
 
 import { isStatic, messageOf, sendMark } from "./api.js";
 import { button, fill, h, toast } from "./dom.js";
+import { keep, kept } from "./kept.js";
 
 const NAME = "assay-annotator";
 const BLIND = "assay-blind";
-
-function kept(name) {
-  try {
-    return localStorage.getItem(name) || "";
-  } catch {
-    return "";
-  }
-}
-
-function keep(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    /* private windows keep nothing */
-  }
-}
 
 const ownMark = (sample) => (sample.marks || []).find((mark) => (mark.by || "") === kept(NAME)) || null;
 

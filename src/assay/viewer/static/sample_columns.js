@@ -2,6 +2,7 @@
 
 import { badge, weakTag } from "./signs.js";
 import { button, fill, h, select } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
 
 // Columns that every run has: name, head, class, what to sort by, cell.
@@ -88,34 +89,27 @@ export function cellOf(column, row, lines) {
   );
 }
 
-const kept = (name, otherwise) => {
+const chosen = (name, otherwise) => {
   try {
-    return JSON.parse(localStorage.getItem(name) || "") ?? otherwise;
+    return JSON.parse(kept(name)) ?? otherwise;
   } catch {
-    return otherwise;
-  }
-};
-const keep = (name, value) => {
-  try {
-    localStorage.setItem(name, JSON.stringify(value));
-  } catch {
-    /* private windows keep nothing */
+    return otherwise; // nothing was chosen yet
   }
 };
 
 // What the reader chose, in this browser: names of columns that this run lacks are left out, and not forgotten.
 export function chosenColumns(columns) {
-  const names = kept("assay-columns", USUAL);
+  const names = chosen("assay-columns", USUAL);
   return columns.filter((each) => names.includes(each.name));
 }
 
-export const chosenLines = () => Math.min(6, Math.max(1, Number(kept("assay-lines", 1)) || 1));
+export const chosenLines = () => Math.min(6, Math.max(1, Number(chosen("assay-lines", 1)) || 1));
 
 // A button that opens the list of columns and the choice of lines.
 export function columnChooser(columns, onchange) {
   const panel = h("div", { class: "panel", hidden: true });
   const opener = button("Columns", () => show(panel.hidden), { "aria-expanded": "false", class: "columns" });
-  const names = () => kept("assay-columns", USUAL);
+  const names = () => chosen("assay-columns", USUAL);
 
   function show(open) {
     panel.hidden = !open;
@@ -124,7 +118,7 @@ export function columnChooser(columns, onchange) {
   }
 
   function change(next) {
-    keep("assay-columns", next);
+    keep("assay-columns", JSON.stringify(next));
     onchange();
   }
 
@@ -176,7 +170,7 @@ export function columnChooser(columns, onchange) {
 function linesChooser(onchange) {
   const options = [1, 2, 3, 4, 5, 6].map((n) => [String(n), n === 1 ? "1 line a row" : `${n} lines a row`]);
   return select("Lines a row", options, String(chosenLines()), (value) => {
-    keep("assay-lines", Number(value));
+    keep("assay-lines", value);
     onchange();
   });
 }
