@@ -186,6 +186,26 @@ export function th(/** @type {any} */ text, /** @type {Props} */ props = null) {
   return h("th", { scope: "col", ...props }, text);
 }
 
+/** @typedef {[any, (row: any) => any, string?]} Column its head, what its cells show, and their class */
+
+// A table by its columns; the head of a column of numbers stands above them.
+export function tableOf(
+  /** @type {string} */ label,
+  /** @type {Column[]} */ columns,
+  /** @type {any[]} */ rows,
+  /** @type {(row: any) => Props} */ propsOf = () => null,
+) {
+  const head = columns.map(([name, , kind]) => th(name, { class: kind?.startsWith("num") ? "num" : null }));
+  const body = rows.map((row) =>
+    h(
+      "tr",
+      propsOf(row),
+      columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row))),
+    ),
+  );
+  return table(label, head, body);
+}
+
 export function section(/** @type {string} */ title, /** @type {any[]} */ ...children) {
   return h("section", null, h("h2", null, title), ...children);
 }

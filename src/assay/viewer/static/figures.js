@@ -1,7 +1,7 @@
 // Charts as the server draws them, made into nodes of our own; what they can do is the same in a report.
 
 import { enliven } from "./chart_tools.js";
-import { h, section, table, th } from "./dom.js";
+import { h, section, tableOf } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ELEMENTS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "tspan", "title", "desc"]);
@@ -35,22 +35,13 @@ export function plotted(/** @type {Chart} */ chart) {
 }
 
 function behind(/** @type {Chart} */ chart) {
-  const kind = (/** @type {number} */ place) => (place >= chart.numeric_from ? "num" : "");
+  const column = (/** @type {string} */ name, /** @type {number} */ place) =>
+    /** @type {import("./dom.js").Column} */ ([name, (row) => row[place], place >= chart.numeric_from ? "num" : ""]);
   return h(
     "details",
     { class: "behind" },
     h("summary", { "aria-label": `Table: ${chart.title}` }, "Table"),
-    table(
-      chart.title,
-      chart.header.map((name, place) => th(name, { class: kind(place) })),
-      chart.rows.map((row) =>
-        h(
-          "tr",
-          null,
-          row.map((cell, place) => h("td", { class: kind(place) }, cell)),
-        ),
-      ),
-    ),
+    tableOf(chart.title, chart.header.map(column), chart.rows),
   );
 }
 

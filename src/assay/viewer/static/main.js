@@ -1,7 +1,8 @@
 // The page's frame: finds the place in the address, shows it, keeps it up to date, listens to keys.
 
 import { isStatic, listen, messageOf } from "./api.js";
-import { add, button, byId, fill, h, link } from "./dom.js";
+import { button, byId, fill, h, link } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { pageCompare } from "./page_compare.js";
 import { pageHistory } from "./page_history.js";
 import { pageMarks } from "./page_marks.js";
@@ -35,6 +36,7 @@ const PAGES = {
   marks: pageMarks,
   provenance: pageProvenance,
 };
+const THEME = "assay-theme";
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 
 let shownPage = null;
@@ -89,55 +91,41 @@ function title(route, name) {
 }
 
 function header(route) {
-  const bar = fill(byId("top"));
-  add(bar, [
+  fill(
+    byId("top"),
     link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay"),
-  ]);
-  if (route.run) {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "this run" },
-        link(toRun(route.run), { class: "runname", title: route.run }, route.run),
-        h(
-          "span",
-          { class: "tabs" },
-          tab(toRun(route.run), "Overview", route.page === "overview"),
-          tab(
-            toSamples(route.run, route.page === "sample" ? route.params : {}),
-            "Samples",
-            route.page === "samples" || route.page === "sample",
-          ),
-          tab(toMarks(route.run), "Marks", route.page === "marks"),
-          tab(toProvenance(route.run), "Provenance", route.page === "provenance"),
-        ),
-      ),
-    ]);
-  } else if (route.page === "together") {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "samples of several runs" },
-        link(toTogether(route.runs), { class: "runname" }, `Samples of ${route.runs.length} runs`),
-      ),
-    ]);
-  } else if (route.page === "compare") {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "comparison" },
-        link(toCompare(route.runs), { class: "runname" }, `Comparing ${route.runs.length} runs`),
-      ),
-    ]);
-  }
-  add(bar, [
+    crumbs(route),
     h("span", { class: "room" }),
     link(toHistory(), { class: "tab", "aria-current": route.page === "history" ? "page" : null }, "History"),
     h("span", { id: "live", class: "live", hidden: true }, "live"),
     isStatic ? h("span", { class: "quiet" }, "static copy") : null,
     button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }),
     themeButton(),
-  ]);
+  );
+}
+
+function crumbs({ page, run, runs, params }) {
+  const nav = (label, ...children) => h("nav", { class: "crumbs", "aria-label": label }, ...children);
+  if (page === "together")
+    return nav(
+      "samples of several runs",
+      link(toTogether(runs), { class: "runname" }, `Samples of ${runs.length} runs`),
+    );
+  if (page === "compare")
+    return nav("comparison", link(toCompare(runs), { class: "runname" }, `Comparing ${runs.length} runs`));
+  if (!run) return null;
+  return nav(
+    "this run",
+    link(toRun(run), { class: "runname", title: run }, run),
+    h(
+      "span",
+      { class: "tabs" },
+      tab(toRun(run), "Overview", page === "overview"),
+      tab(toSamples(run, page === "sample" ? params : {}), "Samples", page === "samples" || page === "sample"),
+      tab(toMarks(run), "Marks", page === "marks"),
+      tab(toProvenance(run), "Provenance", page === "provenance"),
+    ),
+  );
 }
 
 function tab(href, label, on) {
@@ -145,12 +133,12 @@ function tab(href, label, on) {
 }
 
 function themeButton() {
-  const theme = saved();
+  const theme = kept(THEME) || "auto";
   const next = { auto: "light", light: "dark", dark: "auto" }[theme];
   const made = button(
     THEMES[theme],
     () => {
-      remember(next);
+      keep(THEME, next);
       applyTheme();
       made.replaceWith(themeButton());
     },
@@ -159,24 +147,8 @@ function themeButton() {
   return made;
 }
 
-function saved() {
-  try {
-    return localStorage.getItem("assay-theme") || "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-function remember(theme) {
-  try {
-    localStorage.setItem("assay-theme", theme);
-  } catch {
-    /* private windows keep nothing */
-  }
-}
-
 function applyTheme() {
-  const theme = saved();
+  const theme = kept(THEME) || "auto";
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }

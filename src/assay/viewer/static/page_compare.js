@@ -7,7 +7,7 @@ import { badge, weakTag } from "./signs.js";
 import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
-import { replace, toCompare, toRun, toSample } from "./route.js";
+import { goTo, replace, toCompare, toRun, toSample } from "./route.js";
 import { answerOf, isLongRead, questionOf } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
@@ -75,9 +75,7 @@ export async function pageCompare(root, route) {
           change({ task: task ? [task] : [], offset: "" }),
         ),
         search,
-        button("Swap the order", () => {
-          location.hash = toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" });
-        }),
+        button("Swap the order", () => goTo(toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" }))),
       ),
     );
   }
@@ -178,7 +176,7 @@ export async function pageCompare(root, route) {
       ...(state.flip ? { flip: state.flip } : {}),
     });
   function open(i) {
-    if (rows[i]) location.hash = address(rows[i]);
+    if (rows[i]) goTo(address(rows[i]));
   }
   function choose(i) {
     const shown = body.querySelectorAll("tbody tr");

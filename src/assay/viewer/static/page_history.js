@@ -1,7 +1,7 @@
 // Runs of the same tasks in order: the score with its interval, what changed, and where it first got worse.
 
 import { get } from "./api.js";
-import { fill, h, link, section, select, table, th } from "./dom.js";
+import { fill, h, link, section, select, tableOf } from "./dom.js";
 import { plotted } from "./figures.js";
 import { replace, toCompare, toHistory, toRun } from "./route.js";
 import { interval, number, pValue, plural, signed } from "./words.js";
@@ -42,38 +42,32 @@ export async function pageHistory(root, route) {
 }
 
 function historyOf(history, choose) {
-  const rows = history.runs.map((run, place) =>
-    h(
-      "tr",
-      { class: run.run === history.first_worse ? "overall" : null },
-      h("td", { class: "when" }, run.created.slice(0, 16).replace("T", " ")),
-      h("td", null, link(toRun(run.run), { class: "strong" }, run.run), h("div", { class: "quiet small" }, run.model)),
-      h("td", { class: "num" }, h("b", null, number(run.score))),
-      h("td", { class: "num quiet" }, interval(run.interval)),
-      h(
-        "td",
-        { class: "num" },
-        run.run === history.baseline
-          ? h("span", { class: "quiet" }, "baseline")
-          : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
-      ),
-      h("td", { class: "num" }, run.adjusted_p === null ? "" : pValue(run.adjusted_p)),
-      h(
-        "td",
-        null,
-        run.changes.length ? run.changes.join("; ") : h("span", { class: "quiet" }, place ? "only answers" : "–"),
-      ),
-    ),
-  );
-  const heads = [th("when"), th("run"), num("score"), num("interval"), num("against the baseline"), num("p (Holm)")];
+  const against = (run) =>
+    run.run === history.baseline
+      ? h("span", { class: "quiet" }, "baseline")
+      : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference));
+  const unchanged = (run) => h("span", { class: "quiet" }, run === history.runs[0] ? "–" : "only answers");
   const names = history.runs.map((run) => [run.run, run.run]);
   return section(
     history.tasks.join(", "),
     h("p", { class: "verdict" }, history.verdict),
     h("div", { class: "row" }, h("label", null, "baseline ", select("Baseline", names, history.baseline, choose))),
     plotted(history.chart),
-    table(`${plural(history.runs.length, "run")} in order`, [...heads, th("what changed")], rows),
+    tableOf(
+      `${plural(history.runs.length, "run")} in order`,
+      [
+        ["when", (run) => run.created.slice(0, 16).replace("T", " "), "when"],
+        ["run", (run) => [link(toRun(run.run), { class: "strong" }, run.run), quietly(run.model)]],
+        ["score", (run) => h("b", null, number(run.score)), "num"],
+        ["interval", (run) => interval(run.interval), "num quiet"],
+        ["against the baseline", against, "num"],
+        ["p (Holm)", (run) => (run.adjusted_p === null ? "" : pValue(run.adjusted_p)), "num"],
+        ["what changed", (run) => (run.changes.length ? run.changes.join("; ") : unchanged(run))],
+      ],
+      history.runs,
+      (run) => ({ class: run.run === history.first_worse ? "overall" : null }),
+    ),
   );
 }
 
-const num = (name) => th(name, { class: "num" });
+const quietly = (text) => h("div", { class: "quiet small" }, text);

@@ -1,25 +1,17 @@
 // What produced the numbers: the command that repeats the run, settings, versions, hashes, and the tasks as data.
 
 import { get } from "./api.js";
-import { button, copy, fill, h, section, table, th } from "./dom.js";
+import { button, copy, fill, h, section, tableOf } from "./dom.js";
 import { fold, json } from "./sample_parts.js";
 
 export async function pageProvenance(root, route) {
   const run = await get("run", { run: route.run });
   const from = run.provenance;
   const board = run.board;
-  const rows = from.definitions.map((task) => {
+  const scoring = (task) => {
     const row = board ? board.tasks.find((each) => each.task === task.name) : null;
-    return h(
-      "tr",
-      null,
-      h("td", { class: "strong" }, task.name),
-      h("td", { class: "quiet" }, task.source || task.format),
-      h("td", null, h("code", null, row ? row.signature : task.metric)),
-      hash(task.dataset.sha256),
-      hash(from.tasks[task.name]),
-    );
-  });
+    return h("code", null, row ? row.signature : task.metric);
+  };
   fill(
     root,
     h("h1", null, "Provenance"),
@@ -36,7 +28,17 @@ export async function pageProvenance(root, route) {
     ),
     section(
       "Tasks",
-      table("Tasks", [th("task"), th("source"), th("scoring"), th("content sha256"), th("task fingerprint")], rows),
+      tableOf(
+        "Tasks",
+        [
+          ["task", (task) => task.name, "strong"],
+          ["source", (task) => task.source || task.format, "quiet"],
+          ["scoring", scoring],
+          ["content sha256", (task) => hash(task.dataset.sha256)],
+          ["task fingerprint", (task) => hash(from.tasks[task.name])],
+        ],
+        from.definitions,
+      ),
     ),
     scorers(board),
     h(
@@ -59,24 +61,25 @@ export async function pageProvenance(root, route) {
 }
 
 function scorers(board) {
-  const rows = (board ? board.tasks : []).flatMap((row) =>
-    (row.scorers || []).map((scorer) =>
-      h(
-        "tr",
-        null,
-        h("td", { class: "strong" }, row.task),
-        h("td", null, row.display_name || ""),
-        h("td", null, scorer.display_name || scorer.key),
-        h("td", { class: "quiet" }, scorer.purpose),
-      ),
+  const rows = (board ? board.tasks : []).flatMap((row) => (row.scorers || []).map((scorer) => ({ row, scorer })));
+  if (!rows.length) return null;
+  return section(
+    "Scorers",
+    tableOf(
+      "Scorers",
+      [
+        ["task", ({ row }) => row.task, "strong"],
+        ["called", ({ row }) => row.display_name],
+        ["scorer", ({ scorer }) => scorer.display_name || scorer.key],
+        ["purpose", ({ scorer }) => scorer.purpose, "quiet"],
+      ],
+      rows,
     ),
   );
-  if (!rows.length) return null;
-  return section("Scorers", table("Scorers", [th("task"), th("called"), th("scorer"), th("purpose")], rows));
 }
 
 function hash(text) {
-  return h("td", null, h("code", { title: text || "" }, (text || "").slice(0, 16)));
+  return h("code", { title: text || "" }, (text || "").slice(0, 16));
 }
 
 function pairs(title, values) {

@@ -1,11 +1,11 @@
 // One run from above: leaderboard, charts, outcomes, failures by kind, slices by any key.
 
 import { get } from "./api.js";
-import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
-import { progressBar, stack, whisker } from "./signs.js";
+import { button, fill, follow, h, link, section, select, table, tableOf, th } from "./dom.js";
+import { figure, progressBar, stack, whisker } from "./signs.js";
 import { chartSection, plotted } from "./figures.js";
 import { pageSearch } from "./page_search.js";
-import { toMarks, toSample, toSamples } from "./route.js";
+import { goTo, toMarks, toSample, toSamples } from "./route.js";
 import {
   OUTCOMES,
   copyNote,
@@ -90,34 +90,23 @@ export async function pageRun(root, route) {
     const answer = await get("slices", { run: route.run, by });
     // another key was chosen while this one was loading
     if (wanted !== by) return;
-    const rows = answer.slices.map((slice) =>
-      h(
-        "tr",
-        null,
-        h(
-          "td",
-          null,
-          slice.known
-            ? link(
-                toSamples(route.run, sliceFilter(by, slice.value)),
-                null,
-                slice.value === "" ? "(empty)" : slice.value,
-              )
-            : h("span", { class: "quiet" }, "(without, or not kept)"),
-        ),
-        h("td", { class: "num" }, h("b", null, number(slice.score && slice.score.value))),
-        h("td", { class: "wide" }, slice.score ? whisker(slice.score.value, slice.score) : null),
-        h("td", { class: "num quiet" }, interval(slice.score)),
-        h("td", { class: "num" }, count(slice.scored)),
-        h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0"),
-      ),
-    );
-    follow(sliceBox, [answer, rows.length], () => [
+    const nameOf = ({ known, value }) =>
+      known
+        ? link(toSamples(route.run, sliceFilter(by, value)), null, value === "" ? "(empty)" : value)
+        : h("span", { class: "quiet" }, "(without, or not kept)");
+    follow(sliceBox, [answer, answer.slices.length], () => [
       answer.chart ? h("div", { class: "plots" }, plotted(answer.chart)) : null,
-      table(
+      tableOf(
         `Slices by ${by}`,
-        [th("value"), num("score"), picture("score"), num("interval"), num("scored"), num("failed")],
-        rows,
+        [
+          ["value", nameOf],
+          ["score", ({ score }) => h("b", null, number(score && score.value)), "num"],
+          [chartHead("score"), ({ score }) => (score ? whisker(score.value, score) : null), "wide"],
+          ["interval", ({ score }) => interval(score), "num quiet"],
+          ["scored", (slice) => count(slice.scored), "num"],
+          ["failed", ({ failed }) => (failed ? h("span", { class: "bad" }, count(failed)) : "0"), "num"],
+        ],
+        answer.slices,
       ),
       [...new Set(answer.slices.map((slice) => meanNote(slice.score)))]
         .filter(Boolean)
@@ -133,20 +122,14 @@ export async function pageRun(root, route) {
   return {
     refresh: load,
     keys: {
-      "/": () => {
-        location.hash = toSamples(route.run);
-      },
-      Enter: () => {
-        location.hash = toSamples(route.run);
-      },
+      "/": () => goTo(toSamples(route.run)),
+      Enter: () => goTo(toSamples(route.run)),
     },
   };
 }
 
-const num = (name) => th(name, { class: "num" });
-
-// The header of a column of small charts, for screen readers.
-const picture = (of) => th(h("span", { class: "said" }, `${of} with its interval, drawn`));
+// The head of a column of small charts, for screen readers.
+const chartHead = (of) => h("span", { class: "said" }, `${of} with its interval, drawn`);
 
 // A key with a few values that many samples share; a hash or an id of each sample is useless for slices.
 function firstKey(run) {
@@ -164,9 +147,7 @@ function headline(run) {
   const { board, progress, summary, name } = run;
   const model = run.provenance.model.name;
   const state = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
-  const pick = (outcome) => {
-    location.hash = toSamples(name, { outcome });
-  };
+  const pick = (outcome) => goTo(toSamples(name, { outcome }));
   const cost = money(run.cost);
   return h(
     "div",
@@ -240,16 +221,6 @@ function headline(run) {
   );
 }
 
-function figure(label, value, note, kind) {
-  return h(
-    "div",
-    { class: "figure" },
-    h("div", { class: "label" }, label),
-    h("div", { class: "value " + (kind || "") }, value),
-    h("div", { class: "quiet small" }, note),
-  );
-}
-
 function legend(outcomes, pick) {
   return h(
     "div",
@@ -275,8 +246,10 @@ const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "remaining", 
 function leaderboard(run) {
   const rows = run.board.tasks;
   const shown = OPTIONAL.filter((name) => rows.some((row) => row[name]));
-  const head = [th("task"), th("metric"), num("score"), picture("score")];
-  head.push(...["interval", "correct", "scored", ...shown.map((name) => name.replace("_", " ")), "ms"].map(num));
+  const counted = shown.map((name) => name.replace("_", " "));
+  const num = (name) => th(name, { class: "num" });
+  const head = [th("task"), th("metric"), num("score"), th(chartHead("score"))];
+  head.push(...["interval", "correct", "scored", ...counted, "ms"].map(num));
   const body = rows.map((row) =>
     h(
       "tr",
@@ -344,9 +317,7 @@ function outcomesByTask(run) {
         h("span", { class: "quiet small" }, " " + plural(each.rows, "attempt")),
       ),
       stack(each.outcomes),
-      legend(each.outcomes, (outcome) => {
-        location.hash = toSamples(run.name, { task: each.task, outcome });
-      }),
+      legend(each.outcomes, (outcome) => goTo(toSamples(run.name, { task: each.task, outcome }))),
     ),
   );
   return section("Outcomes by task", h("div", { class: "cards" }, cards));
@@ -355,24 +326,9 @@ function outcomesByTask(run) {
 function failures(run) {
   if (!run.failures.length)
     return section("Failures", h("p", { class: "quiet" }, "None: every attempt was answered and scored."));
-  const rows = run.failures.map((each) =>
-    h(
-      "tr",
-      null,
-      h("td", null, link(toSamples(run.name, { failure: each.kind, task: each.task }), { class: "strong" }, each.kind)),
-      h("td", null, each.task),
-      h("td", { class: "num bad" }, count(each.count)),
-      h(
-        "td",
-        { class: "wide" },
-        link(
-          toSample(run.name, each.example.key),
-          { class: "cut", title: each.example.message },
-          oneLineOf(each.example.message),
-        ),
-      ),
-    ),
-  );
+  const samplesOf = ({ kind, task }) => link(toSamples(run.name, { failure: kind, task }), { class: "strong" }, kind);
+  const exampleOf = ({ example: { key, message } }) =>
+    link(toSample(run.name, key), { class: "cut", title: message }, oneLineOf(message));
   return section(
     "Failures by kind",
     h(
@@ -380,6 +336,15 @@ function failures(run) {
       { class: "quiet" },
       "A failure is never a score: these attempts are excluded from every mean. Rerun the same command to retry them.",
     ),
-    table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows),
+    tableOf(
+      "Failures by kind",
+      [
+        ["kind", samplesOf],
+        ["task", (each) => each.task],
+        ["count", (each) => count(each.count), "num bad"],
+        ["for example", exampleOf, "wide"],
+      ],
+      run.failures,
+    ),
   );
 }

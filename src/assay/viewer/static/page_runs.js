@@ -3,7 +3,7 @@
 import { get, isStatic } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
 import { progressBar, whisker } from "./signs.js";
-import { replace, toCompare, toRun, toTogether } from "./route.js";
+import { goTo, replace, toCompare, toRun, toTogether } from "./route.js";
 import { age, count, interval, lasted, moment, money, number, percent, plural, short } from "./words.js";
 
 /** @type {[string, string, (run: any) => string | number, number][]} */
@@ -31,16 +31,8 @@ export async function pageRuns(root, route) {
     value: (route.params.q || [""])[0],
     oninput: redraw,
   });
-  const compare = button(
-    "Compare",
-    () => {
-      location.hash = toCompare([...chosen]);
-    },
-    { class: "primary", disabled: true },
-  );
-  const together = button("Read their samples together", () => (location.hash = toTogether([...chosen])), {
-    hidden: true,
-  });
+  const compare = button("Compare", () => goTo(toCompare([...chosen])), { class: "primary", disabled: true });
+  const together = button("Read their samples together", () => goTo(toTogether([...chosen])), { hidden: true });
   const list = h("div");
 
   function draw() {

@@ -3,7 +3,7 @@
 import { get, messageOf } from "./api.js";
 import { button, fill, h, link, table, th } from "./dom.js";
 import { filterBar, outcomeBar, paramsOf, rangeBars, stateOf } from "./filters.js";
-import { lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
+import { goTo, lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
 import { USUAL, cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
 import { selection } from "./selection.js";
 import {
@@ -207,7 +207,7 @@ export async function pageSamples(root, route) {
   function open(i) {
     if (!rows[i]) return;
     noteRow(rows[i].key);
-    location.hash = address(rows[i]);
+    goTo(address(rows[i]));
   }
 
   function choose(i) {

@@ -37,6 +37,17 @@ function pieces(text) {
   return spans;
 }
 
+// One of two texts, with what the other lacks marked; `parts` is their difference.
+export function marked(parts, { without }) {
+  return h(
+    "pre",
+    { class: "prose", dir: "auto" },
+    parts
+      .filter(([kind]) => kind !== without)
+      .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text))),
+  );
+}
+
 // Built when opened: most never are.
 export function fold(title, ...children) {
   const box = h("details", null, h("summary", null, title));
@@ -186,21 +197,14 @@ export function targetsCard(sample) {
   if (sample.outcome === "right" && !marks.length && targets.length === 1) return null; // both stand at the top already
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
   const parts = settled || answer === nearest ? null : textDiff(answer, nearest);
-  const marked = (without) =>
-    (parts || [])
-      .filter(([kind]) => kind !== without)
-      .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
-  const box = (content) => h("pre", { class: "prose", dir: "auto" }, content);
+  const spans = () => h("pre", { class: "prose", dir: "auto" }, withMarks(answer, marks));
   return h(
     "div",
     { class: "compare-two" },
-    field(
-      "answer, as read",
-      parts ? box(marked("added")) : marks.length ? box(withMarks(answer, marks)) : prose(answer),
-    ),
+    field("answer, as read", parts ? marked(parts, { without: "added" }) : marks.length ? spans() : prose(answer)),
     field(
       targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target",
-      parts ? box(marked("removed")) : prose(nearest),
+      parts ? marked(parts, { without: "removed" }) : prose(nearest),
     ),
     answer === nearest ? h("p", { class: "good" }, "✓ the same, character by character") : null,
     targets.length > 1
