@@ -3,7 +3,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const STYLES =
-  "fill fill-opacity stroke stroke-width stroke-dasharray stroke-linejoin paint-order font-size font-weight font-family";
+  "fill fill-opacity stroke stroke-width stroke-dasharray stroke-linejoin paint-order " +
+  "font-size font-weight font-family";
 
 // Adds tips to the drawings of a figure and, next to the table behind it, buttons that save it.
 export function enliven(/** @type {HTMLElement} */ figure) {
@@ -38,7 +39,7 @@ function made(/** @type {string} */ name, /** @type {Record<string, string>} */ 
   return element;
 }
 
-// One stop for Tab; arrows go from mark to mark; what a mark stands for is shown and announced, and Enter follows its link.
+// One stop for Tab; arrows go from mark to mark; what a mark stands for is shown and announced, Enter follows its link.
 function liven(/** @type {SVGSVGElement} */ svg, /** @type {HTMLElement} */ tip) {
   const every = /** @type {SVGElement[]} */ ([...svg.querySelectorAll(".m")]);
   const marks = every.filter((mark) => mark.querySelector(":scope > title"));
