@@ -27,6 +27,12 @@ export function h(/** @type {string} */ tag, /** @type {Props} */ props = null, 
   return element;
 }
 
+// An element with classes and no other attribute: el("p.quiet.small", "text").
+export function el(/** @type {string} */ tag, /** @type {any[]} */ ...children) {
+  const [name, ...classes] = tag.split(".");
+  return h(name, { class: classes.join(" ") || null }, ...children);
+}
+
 // properties that an attribute does not set after the fact
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, selected: 1, indeterminate: 1, className: 1 };
 

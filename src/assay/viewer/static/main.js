@@ -1,7 +1,7 @@
 // The page's frame: finds the place in the address, shows it, keeps it up to date, listens to keys.
 
 import { isStatic, listen, messageOf } from "./api.js";
-import { button, byId, fill, h, link } from "./dom.js";
+import { button, byId, el, fill, h, link } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { pageCompare } from "./page_compare.js";
 import { pageHistory } from "./page_history.js";
@@ -51,7 +51,7 @@ async function go() {
   header(route);
   // the old page stays for a moment, until the new one has something to show
   const waiting = setTimeout(() => {
-    if (mine === turn) fill(byId("page"), h("div", { class: "empty", role: "status" }, h("h1", null, "Loading…")));
+    if (mine === turn) fill(byId("page"), h("div", { class: "empty", role: "status" }, el("h1", "Loading…")));
   }, 400);
   try {
     if (!PAGES[route.page]) throw new Error(`A run has no page “${route.view}”.`);
@@ -66,8 +66,8 @@ async function go() {
       h(
         "div",
         { class: "error", role: "alert" },
-        h("h1", null, "This could not be shown"),
-        h("p", null, messageOf(error)),
+        el("h1", "This could not be shown"),
+        el("p", messageOf(error)),
         link(toRuns(), null, "All runs"),
       ),
     );
@@ -95,10 +95,10 @@ function header(route) {
     byId("top"),
     link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay"),
     crumbs(route),
-    h("span", { class: "room" }),
+    el("span.room"),
     link(toHistory(), { class: "tab", "aria-current": route.page === "history" ? "page" : null }, "History"),
     h("span", { id: "live", class: "live", hidden: true }, "live"),
-    isStatic ? h("span", { class: "quiet" }, "static copy") : null,
+    isStatic ? el("span.quiet", "static copy") : null,
     button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }),
     themeButton(),
   );
@@ -117,9 +117,8 @@ function crumbs({ page, run, runs, params }) {
   return nav(
     "this run",
     link(toRun(run), { class: "runname", title: run }, run),
-    h(
-      "span",
-      { class: "tabs" },
+    el(
+      "span.tabs",
       tab(toRun(run), "Overview", page === "overview"),
       tab(toSamples(run, page === "sample" ? params : {}), "Samples", page === "samples" || page === "sample"),
       tab(toMarks(run), "Marks", page === "marks"),
@@ -170,17 +169,15 @@ function help() {
   const box = h(
     "dialog",
     { class: "help", "aria-label": "Keyboard shortcuts" },
-    h("h2", null, "Keyboard"),
-    h(
+    el("h2", "Keyboard"),
+    el(
       "dl",
-      null,
       SHORTCUTS.map(([keys, what]) => [
-        h(
+        el(
           "dt",
-          null,
-          keys.split("  ").map((key) => h("kbd", null, key)),
+          keys.split("  ").map((key) => el("kbd", key)),
         ),
-        h("dd", null, what),
+        el("dd", what),
       ]),
     ),
     button("Close", () => box.close(), { class: "primary" }),

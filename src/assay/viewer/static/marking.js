@@ -1,7 +1,7 @@
 // A person's mark of a sample: who marks, their verdict, and, where they mark blind, no score before it.
 
 import { isStatic, messageOf, sendMark } from "./api.js";
-import { button, fill, h, toast } from "./dom.js";
+import { button, el, fill, h, toast } from "./dom.js";
 import { keep, kept } from "./kept.js";
 
 const NAME = "assay-annotator";
@@ -33,13 +33,13 @@ export function markingBar(run, sample, redraw) {
     });
     const choice = (verdict, sign, key) =>
       button(
-        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, h("kbd", null, key)],
+        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, el("kbd", key)],
         () => mark(now === verdict ? null : verdict, note.value),
         { class: now === verdict ? `toggle on m-${verdict}` : "toggle", "aria-pressed": now === verdict },
       );
     return fill(
       bar,
-      h("span", { class: "label" }, "Your mark"),
+      el("span.label", "Your mark"),
       choice("right", "✓", "1"),
       choice("wrong", "✗", "2"),
       choice("unclear", "~", "3"),
@@ -101,5 +101,5 @@ function othersOf(marks) {
     `${mark.by || "somebody"} marked ${mark.verdict}` +
     (mark.blind ? " (blind)" : "") +
     (mark.note ? `: ${mark.note}` : "");
-  return h("p", { class: "quiet" }, marks.map(each).join("; "));
+  return el("p.quiet", marks.map(each).join("; "));
 }

@@ -1,7 +1,7 @@
 // What produced the numbers: the command that repeats the run, settings, versions, hashes, and the tasks as data.
 
 import { get } from "./api.js";
-import { button, copy, fill, h, section, tableOf } from "./dom.js";
+import { button, copy, el, fill, h, section, tableOf } from "./dom.js";
 import { fold, json } from "./sample_parts.js";
 
 export async function pageProvenance(root, route) {
@@ -10,21 +10,20 @@ export async function pageProvenance(root, route) {
   const board = run.board;
   const scoring = (task) => {
     const row = board ? board.tasks.find((each) => each.task === task.name) : null;
-    return h("code", null, row ? row.signature : task.metric);
+    return el("code", row ? row.signature : task.metric);
   };
   fill(
     root,
-    h("h1", null, "Provenance"),
+    el("h1", "Provenance"),
     section(
       "The command that repeats this run",
       from.command
-        ? h(
-            "div",
-            { class: "row" },
-            h("pre", { class: "grow command" }, from.command),
+        ? el(
+            "div.row",
+            el("pre.grow.command", from.command),
             button("Copy", () => copy(from.command, "Command copied")),
           )
-        : h("p", { class: "quiet" }, "This run was started from Python: it has no command."),
+        : el("p.quiet", "This run was started from Python: it has no command."),
     ),
     section(
       "Tasks",
@@ -41,9 +40,8 @@ export async function pageProvenance(root, route) {
       ),
     ),
     scorers(board),
-    h(
-      "div",
-      { class: "cards" },
+    el(
+      "div.cards",
       pairs("Model", from.model),
       pairs("Versions", from.versions),
       pairs("Run", {
@@ -86,16 +84,14 @@ function pairs(title, values) {
   const shown = Object.entries(values || {}).filter(
     ([, value]) => value !== null && value !== "" && !["{}", "[]", "false"].includes(JSON.stringify(value)),
   );
-  return h(
-    "div",
-    { class: "card" },
-    h("h3", null, title),
-    h(
-      "dl",
-      { class: "facts" },
+  return el(
+    "div.card",
+    el("h3", title),
+    el(
+      "dl.facts",
       shown.map(([name, value]) => [
-        h("dt", null, name.replaceAll("_", " ")),
-        h("dd", null, typeof value === "string" ? value : JSON.stringify(value)),
+        el("dt", name.replaceAll("_", " ")),
+        el("dd", typeof value === "string" ? value : JSON.stringify(value)),
       ]),
     ),
   );

@@ -1,6 +1,6 @@
 // A search of `assay optimize`: what came of it, its course, the texts it kept, and every record under two of them.
 
-import { button, copy, fill, follow, h, section, select, tableOf } from "./dom.js";
+import { button, copy, el, fill, follow, h, section, select, tableOf } from "./dom.js";
 import { plotted } from "./figures.js";
 import { replace, toRun } from "./route.js";
 import { fold, marked, prose } from "./sample_parts.js";
@@ -14,8 +14,8 @@ export function pageSearch(root, search, route) {
 }
 
 function unfinished(search) {
-  const reason = h("p", { class: "note" }, search.reason);
-  return [h("h1", null, search.name), reason, search.so_far ? soFar(search.so_far) : null];
+  const reason = el("p.note", search.reason);
+  return [el("h1", search.name), reason, search.so_far ? soFar(search.so_far) : null];
 }
 
 function soFar(search) {
@@ -26,11 +26,11 @@ function soFar(search) {
     plural(proposals.answers, "proposal"),
     `${count(proposals.unusable)} unusable`,
   ];
-  return section("So far", h("p", null, counts.join(", ")), curve(search.chart));
+  return section("So far", el("p", counts.join(", ")), curve(search.chart));
 }
 
 function curve(chart) {
-  return chart ? h("div", { class: "plots" }, plotted(chart)) : h("p", { class: "quiet" }, "Nothing was scored yet.");
+  return chart ? el("div.plots", plotted(chart)) : el("p.quiet", "Nothing was scored yet.");
 }
 
 function parts({ name, summary }, route) {
@@ -72,7 +72,7 @@ function compared(summary) {
     });
   return section(
     "Texts compared",
-    h("div", { class: "row wrap" }, choice("First text", "from"), " with ", choice("Second text", "to")),
+    el("div.row.wrap", choice("First text", "from"), " with ", choice("Second text", "to")),
     box,
   );
 }
@@ -80,8 +80,8 @@ function compared(summary) {
 function sides(before, after, beforeName, afterName) {
   const diff = before === after ? null : textDiff(before, after);
   const side = (label, text, without) =>
-    h("div", { class: "side-of" }, h("h3", null, label), diff ? marked(diff, { without }) : prose(text));
-  return h("div", { class: "sides" }, side(beforeName, before, "added"), side(afterName, after, "removed"));
+    el("div.side-of", el("h3", label), diff ? marked(diff, { without }) : prose(text));
+  return el("div.sides", side(beforeName, before, "added"), side(afterName, after, "removed"));
 }
 
 function nameOf(each, summary) {
@@ -95,7 +95,7 @@ function objectives({ front, best_number }) {
   const named = (name) => (front.lower_is_better.includes(name) ? `${name} (lower is better)` : name);
   return section(
     "Objectives",
-    h("p", { class: "quiet" }, `The best text was chosen by ${front.chosen_by}.`),
+    el("p.quiet", `The best text was chosen by ${front.chosen_by}.`),
     tableOf(
       "Objectives",
       [
@@ -114,11 +114,7 @@ function rejected(summary) {
   const texts = (each) => Object.values(each.texts || {}).join("\n\n");
   return section(
     "Rejected",
-    h(
-      "p",
-      { class: "quiet" },
-      `${plural(made.rejected || 0, "proposal")} rejected, ${count(made.unusable || 0)} unusable.`,
-    ),
+    el("p.quiet", `${plural(made.rejected || 0, "proposal")} rejected, ${count(made.unusable || 0)} unusable.`),
     tableOf(
       "Rejected",
       [
@@ -135,19 +131,13 @@ function rejected(summary) {
 }
 
 function headline(name, summary) {
-  return h(
-    "div",
-    { class: "card head" },
-    h(
-      "div",
-      null,
-      h("h1", null, name),
-      h("p", { class: "quiet" }, `a search by ${summary.proposer}, scored by ${summary.evaluator}`),
-    ),
-    h("p", { class: "verdict" }, `Verdict: ${summary.verdict}`),
-    summary.problem ? h("p", { class: "bad" }, summary.problem) : null,
-    h("div", { class: "figures" }, figures(summary)),
-    h("p", { class: "quiet" }, summary.stopped),
+  return el(
+    "div.card.head",
+    el("div", el("h1", name), el("p.quiet", `a search by ${summary.proposer}, scored by ${summary.evaluator}`)),
+    el("p.verdict", `Verdict: ${summary.verdict}`),
+    summary.problem ? el("p.bad", summary.problem) : null,
+    el("div.figures", figures(summary)),
+    el("p.quiet", summary.stopped),
   );
 }
 
@@ -166,14 +156,14 @@ function lineage(summary) {
   const isBest = (each) => each.number === summary.best_number;
   return section(
     "Lineage",
-    h("p", { class: "quiet" }, "The texts that were kept, in the order they were found."),
+    el("p.quiet", "The texts that were kept, in the order they were found."),
     tableOf(
       "Lineage",
       [
         ["text", (each) => [textName(each.number), isBest(each) ? " (best)" : ""]],
         ["from", parentsOf, "quiet"],
         ["after calls", (each) => count(each.calls), "num"],
-        ["score", (each) => h("b", null, number(each.mean)), "num"],
+        ["score", (each) => el("b", number(each.mean)), "num"],
         [
           "what changed",
           (each) => (each.diff.length ? fold("Changes", difference(each.diff)) : fold("Text", prose(each.text))),
@@ -192,9 +182,8 @@ function parentsOf({ parent, merged_with }) {
 }
 
 function difference(lines) {
-  return h(
-    "pre",
-    { class: "prose" },
+  return el(
+    "pre.prose",
     lines.map((line) => {
       const kind = line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span";
       return [h(kind, null, line.replace(/\n$/, "")), "\n"];

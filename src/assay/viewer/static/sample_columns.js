@@ -1,7 +1,7 @@
 // The columns of the sample table: those there are, those that were chosen, and how many lines a row has.
 
 import { badge, weakTag } from "./signs.js";
-import { button, fill, h, select } from "./dom.js";
+import { button, el, fill, h, select } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
 
@@ -61,18 +61,17 @@ export function answerOf(each) {
   const whole = oneLineOf(each.answer);
   if (isLongRead(each)) return read;
   return read && read !== whole
-    ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)]
+    ? [h("b", { class: "read", title: "the answer as it was read" }, read), el("span.quiet", " " + whole)]
     : whole;
 }
 
 function answerCell(row) {
-  return row.failure !== null ? h("span", { class: "bad" }, `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
+  return row.failure !== null ? el("span.bad", `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
 }
 
 export function signCell(row) {
-  return h(
-    "td",
-    { class: "c-sign" },
+  return el(
+    "td.c-sign",
     badge(row.outcome),
     weakTag(row),
     row.mark ? h("span", { class: "mark", title: `marked ${row.mark}` }, MARKS[row.mark][0]) : null,
@@ -85,7 +84,7 @@ export function cellOf(column, row, lines) {
     "td",
     // a phone shows no column heads: cells that need a label carry one
     { class: `${column.kind} f-${column.name}`, "data-label": PLAINLY.has(column.name) ? null : column.label },
-    lines > 1 ? h("div", { class: "lines" }, content) : content,
+    lines > 1 ? el("div.lines", content) : content,
   );
 }
 
@@ -146,15 +145,14 @@ export function columnChooser(columns, onchange) {
     };
     fill(
       panel,
-      h(
-        "div",
-        { class: "row wrap" },
-        h("b", null, "Columns"),
+      el(
+        "div.row.wrap",
+        el("b", "Columns"),
         button("The usual ones", usual, { class: "small" }),
-        h("span", { class: "room" }),
+        el("span.room"),
         linesChooser(onchange),
       ),
-      h("div", { class: "choices-of-columns" }, columns.map(box)),
+      el("div.choices-of-columns", columns.map(box)),
     );
   }
 
@@ -164,7 +162,7 @@ export function columnChooser(columns, onchange) {
     opener.focus();
     event.stopPropagation();
   });
-  return h("span", { class: "chooser" }, opener, panel);
+  return el("span.chooser", opener, panel);
 }
 
 function linesChooser(onchange) {

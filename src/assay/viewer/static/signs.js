@@ -1,6 +1,6 @@
 // Signs inside of rows and lines: badges, a score with its whisker, a stack of outcomes, progress.
 
-import { h } from "./dom.js";
+import { el, h } from "./dom.js";
 import { OUTCOMES, count, interval, number } from "./words.js";
 
 /** @typedef {import("./words.js").Interval} Interval */
@@ -30,7 +30,7 @@ function pointAndSpan(
   /** @type {Interval} */ ends,
   /** @type {{ kind: string, label: string, place: (value: number) => number }} */ { kind, label, place },
 ) {
-  if (value === null || value === undefined) return h("span", { class: "whisker none" });
+  if (value === null || value === undefined) return el("span.whisker.none");
   const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, place(x) * 100)) + "%";
   const name = `${label}${number(value)}, interval ${interval(ends) || "none"}`;
   const low = ends?.low ?? null;
@@ -45,12 +45,11 @@ function pointAndSpan(
 
 // A large number in the head of a page, with what it is and a note.
 export function figure(/** @type {string} */ label, /** @type {any} */ value, /** @type {any} */ note, kind = "") {
-  return h(
-    "div",
-    { class: "figure" },
-    h("div", { class: "label" }, label),
+  return el(
+    "div.figure",
+    el("div.label", label),
     h("div", { class: `value ${kind}` }, value),
-    note === null ? null : h("div", { class: "quiet small" }, note),
+    note === null ? null : el("div.quiet.small", note),
   );
 }
 
