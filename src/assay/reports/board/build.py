@@ -20,9 +20,9 @@ from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
 from assay.costs.spending import cost_of, judge_rows, total_cost, with_generation
+from assay.reports.board.amounts import Latencies
 from assay.reports.board.groups import group_rows
 from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
-from assay.reports.board.latencies import Latencies
 from assay.reports.board.likelihood import calibration_of, likelihood_of
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code

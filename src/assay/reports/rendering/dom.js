@@ -212,6 +212,10 @@ export function tableOf(
   return table(label, head, body);
 }
 
+export function listed(/** @type {any[]} */ items, tag = "ul") {
+  return el(tag, ...items.map((item) => el("li", item)));
+}
+
 export function section(/** @type {string} */ title, /** @type {any[]} */ ...children) {
   return h("section", null, h("h2", null, title), ...children);
 }

@@ -1,6 +1,6 @@
 // How sure the differences between runs are: a card for two runs, one line each for more, with the cards folded.
 
-import { el, h, section, table, th } from "./dom.js";
+import { el, h, listed, section, table, th } from "./dom.js";
 import { differenceWhisker } from "./signs.js";
 import { count, interval, number, pValue, plural, signed } from "./words.js";
 
@@ -74,12 +74,7 @@ function pairCard(pair, short) {
   const { overall } = pair;
   const reach = reachOf(overall ? [overall, ...pair.tasks] : []);
   const title = el("h2", `${short(pair.second)} against ${short(pair.first)}`);
-  const besides = pair.sentences.length
-    ? el(
-        "ul.quiet.small",
-        pair.sentences.map((sentence) => el("li", sentence)),
-      )
-    : null;
+  const besides = pair.sentences.length ? listed(pair.sentences, "ul.quiet.small") : null;
   if (!overall) return el("div.card", title, el("p.verdict", NOTHING), unequal(pair, short), besides);
   return el(
     "div.card",
@@ -116,10 +111,7 @@ function unequal(pair, short) {
       "Only samples that both scored, with the same targets, are compared ",
       `(A is ${short(pair.first)}, B is ${short(pair.second)}):`,
     ),
-    el(
-      "ul",
-      pair.unequal.map((sentence) => el("li", sentence)),
-    ),
+    listed(pair.unequal),
   );
 }
 
