@@ -134,19 +134,33 @@ export function button(
   return h("button", { type: "button", onclick, ...props }, label);
 }
 
+// A button that is pressed or not.
+export function toggle(
+  /** @type {any} */ label,
+  /** @type {boolean} */ on,
+  /** @type {() => any} */ onclick,
+  /** @type {Props} */ props = null,
+) {
+  return button(label, onclick, { class: on ? "toggle on" : "toggle", "aria-pressed": on, ...props });
+}
+
 export function link(/** @type {string} */ href, /** @type {Props} */ props, /** @type {any[]} */ ...children) {
   return h("a", { href, ...props }, ...children);
 }
 
-/** @param {string} label @param {string[][]} options @param {string} value @param {(value: string) => any} onchange
- * @param {Props} props */
+// Options are values with their labels, or names that are both.
+/** @param {string} label @param {(string | string[])[]} options @param {string} value
+ * @param {(value: string) => any} onchange @param {Props} props */
 export function select(label, options, value, onchange, props = null) {
   const box = h("select", {
     "aria-label": label,
     onchange: (/** @type {any} */ event) => onchange(event.target.value),
     ...props,
   });
-  for (const [name, text] of options) box.append(h("option", { value: name, selected: name === value }, text));
+  for (const option of options) {
+    const [name, text] = typeof option === "string" ? [option, option] : option;
+    box.append(h("option", { value: name, selected: name === value }, text));
+  }
   return box;
 }
 

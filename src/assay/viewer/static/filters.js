@@ -1,6 +1,6 @@
 // The filter bar of the sample table: a state kept in the address, and controls that change it.
 
-import { button, el, fill, h, select } from "./dom.js";
+import { button, el, fill, h, select, toggle } from "./dom.js";
 import { queryBox } from "./query_box.js";
 import { OUTCOMES, count, seconds } from "./words.js";
 
@@ -89,9 +89,7 @@ export function filterBar(run, runs, state, change, { chooser, together }) {
 }
 
 function list(label, names, chosen, onchange) {
-  return select(label, [["", `${label}: all`], ...names.map((name) => [name, name])], chosen[0] || "", (value) =>
-    onchange(value ? [value] : []),
-  );
+  return select(label, [["", `${label}: all`], ...names], chosen[0] || "", (value) => onchange(value ? [value] : []));
 }
 
 function metadata(box, run, state, set) {
@@ -122,7 +120,7 @@ function metadata(box, run, state, set) {
           ));
     fill(
       box,
-      select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => [each.key, each.key])], key, (value) => {
+      select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => each.key)], key, (value) => {
         key = value;
         draw();
       }),
@@ -137,11 +135,11 @@ function metadata(box, run, state, set) {
 
 function range(run, state, set) {
   const names = [
-    ["score", "score"],
+    "score",
     ...run.values.filter((name) => name !== "score").map((name) => [name, name.replace("value:", "")]),
-    ["seconds", "seconds"],
+    "seconds",
     ["tokens_out", "tokens out"],
-    ["retries", "retries"],
+    "retries",
   ];
   const box = (name, label) =>
     h("input", {
@@ -205,15 +203,12 @@ export function outcomeBar(counts, everywhere, state, change) {
       .map((name) => {
         const on = state.outcome.includes(name);
         const next = on ? state.outcome.filter((each) => each !== name) : [...state.outcome, name];
-        return button(
-          [
-            h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]),
-            OUTCOMES[name][1],
-            counts[name] === undefined ? null : el("b", " " + count(counts[name])),
-          ],
-          () => change({ outcome: next, offset: "" }),
-          { class: on ? "toggle on" : "toggle", "aria-pressed": on, title: OUTCOMES[name][2] },
-        );
+        const label = [
+          h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]),
+          OUTCOMES[name][1],
+          counts[name] === undefined ? null : el("b", " " + count(counts[name])),
+        ];
+        return toggle(label, on, () => change({ outcome: next, offset: "" }), { title: OUTCOMES[name][2] });
       }),
   );
 }

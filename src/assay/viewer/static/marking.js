@@ -1,7 +1,7 @@
 // A person's mark of a sample: who marks, their verdict, and, where they mark blind, no score before it.
 
 import { isStatic, messageOf, sendMark } from "./api.js";
-import { button, el, fill, h, toast } from "./dom.js";
+import { button, el, fill, h, toast, toggle } from "./dom.js";
 import { keep, kept } from "./kept.js";
 
 const NAME = "assay-annotator";
@@ -73,7 +73,7 @@ export function markingBar(run, sample, redraw) {
       redraw();
     };
     const title = "Hide score, outcome, reasons and other people's marks until you have marked the sample";
-    return button("Blind", turn, { class: on ? "toggle on" : "toggle", "aria-pressed": on, title });
+    return toggle("Blind", on, turn, { title });
   }
 
   async function mark(verdict, note) {

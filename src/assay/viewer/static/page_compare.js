@@ -1,7 +1,7 @@
 // Runs side by side: how sure the difference is, by task, and then the samples themselves, flips first.
 
 import { get } from "./api.js";
-import { button, el, fill, follow, h, link, section, select, table, th } from "./dom.js";
+import { button, el, fill, follow, h, link, section, select, table, th, toggle } from "./dom.js";
 import { chartSection } from "./figures.js";
 import { badge, weakTag } from "./signs.js";
 import { pairCards } from "./compare_cards.js";
@@ -63,14 +63,9 @@ export async function pageCompare(root, route) {
         h(
           "div",
           { class: "row wrap", role: "group", "aria-label": "Which samples" },
-          SHOW.map(([name, label]) =>
-            button(label, () => change({ flip: name, offset: "" }), {
-              class: state.flip === name ? "toggle on" : "toggle",
-              "aria-pressed": state.flip === name,
-            }),
-          ),
+          SHOW.map(([name, label]) => toggle(label, state.flip === name, () => change({ flip: name, offset: "" }))),
         ),
-        select("Task", [["", "Task: all"], ...tasks.map((name) => [name, name])], state.task[0] || "", (task) =>
+        select("Task", [["", "Task: all"], ...tasks], state.task[0] || "", (task) =>
           change({ task: task ? [task] : [], offset: "" }),
         ),
         search,

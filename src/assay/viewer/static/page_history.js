@@ -30,7 +30,7 @@ export async function pageHistory(root, route) {
 
   function drawBar(answer) {
     const choice = (name, label, values) =>
-      select(label, [["", `${label}: all`], ...values.map((each) => [each, each])], state[name], (value) =>
+      select(label, [["", `${label}: all`], ...values], state[name], (value) =>
         change({ [name]: value, baseline: "" }),
       );
     fill(bar, choice("task", "Task", answer.tasks), choice("model", "Model", answer.models));
@@ -47,7 +47,7 @@ function historyOf(history, choose) {
       ? el("span.quiet", "baseline")
       : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference));
   const unchanged = (run) => el("span.quiet", run === history.runs[0] ? "–" : "only answers");
-  const names = history.runs.map((run) => [run.run, run.run]);
+  const names = history.runs.map((run) => run.run);
   return section(
     history.tasks.join(", "),
     el("p.verdict", history.verdict),

@@ -67,15 +67,10 @@ export async function pageRun(root, route) {
         el(
           "label",
           "by ",
-          select(
-            "Slice by",
-            keys.map((key) => [key, key]),
-            by,
-            (value) => {
-              by = value;
-              drawSlices();
-            },
-          ),
+          select("Slice by", keys, by, (value) => {
+            by = value;
+            drawSlices();
+          }),
         ),
       ),
       sliceBox,

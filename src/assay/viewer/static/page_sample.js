@@ -1,7 +1,7 @@
 // One sample: the prompt, the answer, its scores, and people's marks.
 
 import { get, isStatic } from "./api.js";
-import { button, copy, el, fill, h, link, section } from "./dom.js";
+import { button, copy, el, fill, h, link, section, toggle } from "./dom.js";
 import { badge, weakTag } from "./signs.js";
 import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
@@ -141,18 +141,11 @@ export async function pageSample(root, route) {
 
   function textSwitch() {
     const choice = (kind, label) =>
-      button(
-        label,
-        () => {
-          chooseText(kind);
-          made.replaceWith(textSwitch());
-          draw();
-        },
-        {
-          class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle",
-          "aria-pressed": isRendered() === (kind === "rendered"),
-        },
-      );
+      toggle(label, isRendered() === (kind === "rendered"), () => {
+        chooseText(kind);
+        made.replaceWith(textSwitch());
+        draw();
+      });
     const made = h(
       "span",
       { class: "row tight", role: "group", "aria-label": "Show texts" },
