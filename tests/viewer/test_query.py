@@ -19,7 +19,7 @@ from assay.reports.marks import Mark, append_mark
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters, _stable, in_journal_order, sorted_rows
 from assay.viewer.run_view import RunView
-from assay.viewer.samples import neighbours, page
+from assay.viewer.samples import TablePage, neighbours, page
 
 Record = dict[str, Any]
 
@@ -131,7 +131,7 @@ def test_flips_need_another_run(runs: tuple[RunView, RunView]) -> None:
 
 
 def test_the_numbers_are_over_the_rows_that_match(runs: tuple[RunView, RunView]) -> None:
-    found = page(runs[0], Filters(outcome=("right",)), sort="order", descending=False, offset=0, limit=5, others=[])
+    found = page(runs[0], Filters(outcome=("right",)), TablePage(limit=5), [])
     assert found["summary"]["score"]["value"] == 1.0
     assert found["summary"]["rows"] == found["total"] > len(found["rows"]) == 5
 
@@ -140,7 +140,7 @@ def test_pages_follow_one_another(runs: tuple[RunView, RunView]) -> None:
     small, large = runs
     every = keys(small, Filters(), "score", True)
     pages = [
-        page(small, Filters(), sort="score", descending=True, offset=offset, limit=7, others=[large])
+        page(small, Filters(), TablePage(sort="score", descending=True, offset=offset, limit=7), [large])
         for offset in range(0, len(every), 7)
     ]
     assert [row["key"] for each in pages for row in each["rows"]] == every

@@ -23,7 +23,7 @@ from assay.core.journal import counting_lines
 from assay.core.regular_file import open_to_append, read_regular
 from assay.core.run_file import read_run_file
 from assay.reports.board.journal_table import AttemptLine
-from assay.reports.measure import Measure, measure_of, share_of_marks
+from assay.reports.measure import Measure, measures_of, share_of_marks
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
 
@@ -181,7 +181,7 @@ def _agreement(pairs: list[tuple[str, str, str]]) -> Agreement:
 
 def _scores(folder: Path, marks: Mapping[str, Mark]) -> dict[str, float | None]:
     """The marked attempts' shares of full marks, from the journal."""
-    measures = {definition.name: measure_of(definition) for definition in read_run_file(folder).definitions}
+    measures = measures_of(read_run_file(folder).definitions)
     numbers: dict[str, array[float]] = defaultdict(lambda: array("d"))
     marked: dict[str, tuple[str, float]] = {}
     for _, line in counting_lines(folder / "journal.jsonl", AttemptLine):

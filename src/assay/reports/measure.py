@@ -6,7 +6,7 @@ viewer's outcomes, marks, progress and searches all use a `Measure`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -226,6 +226,11 @@ def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one fo
     if first.use in LIKELIHOODS:
         return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
     return Measure(scorer=scorer, headline=False, lower_is_better=bool(first.options.get("lower_is_better")))
+
+
+def measures_of(definitions: Iterable[TaskDefinition]) -> dict[str, Measure]:
+    """By task."""
+    return {definition.name: measure_of(definition) for definition in definitions}
 
 
 def _counts_faults(definition: TaskDefinition, scorer: str | None, field: str) -> bool:

@@ -29,6 +29,10 @@ MOST_ROWS = 500
 ANSWERS = 32
 """Comparisons, their charts and histories that are kept."""
 MOST_FIELDS = 30
+PROVENANCE = (
+    *("created", "fingerprint", "schema", "model", "settings", "config", "versions", "tasks", "sandbox"),
+    "definitions",
+)
 LONGEST_NOTE = 10_000
 LONGEST_NAME = 100
 
@@ -67,7 +71,6 @@ class Api:
             except SearchFolderError:
                 return search_of(view.name, view.folder)
             board, moved_on = view.boards.latest(run)
-            definitions: Any = msgspec.to_builtins(run.definitions)
             return {
                 "kind": "run",
                 "name": view.name,
@@ -84,34 +87,27 @@ class Api:
                 "marks": self._agreement(view),
                 "provenance": {
                     "command": samples.command_of(run),
-                    "created": run.created,
-                    "fingerprint": run.fingerprint,
-                    "schema": run.schema,
-                    "model": run.model,
-                    "settings": run.settings,
-                    "config": msgspec.to_builtins(run.config),
-                    "versions": run.versions,
-                    "tasks": run.tasks,
-                    "sandbox": run.sandbox,
-                    "definitions": definitions,
+                    **{name: getattr(run, name) for name in PROVENANCE},
                 },
             }
 
     def samples(self, params: Params) -> Any:
         """A page of the table."""
         view, filters, others = self._table(params)
-        offset = _whole(params, "offset", 0, 0, 1 << 40)
-        limit = _whole(params, "limit", 100, 1, MOST_ROWS)
         sort, descending = _sort(params)
-        show = samples.TableShape(
-            fields=tuple(params.getlist("field"))[:MOST_FIELDS], lines=_whole(params, "lines", 1, 1, 6)
+        table = samples.TablePage(
+            sort=sort,
+            descending=descending,
+            offset=_whole(params, "offset", 0, 0, 1 << 40),
+            limit=_whole(params, "limit", 100, 1, MOST_ROWS),
+            fields=tuple(params.getlist("field"))[:MOST_FIELDS],
+            lines=_whole(params, "lines", 1, 1, 6),
         )
-        order: dict[str, Any] = {"sort": sort, "descending": descending, "offset": offset, "limit": limit, "show": show}
         views = [view, *self._besides(params)]
         with _reading([*views, *others]):
             if len(views) > 1:
-                return many_runs.page(views, filters, **order)
-            return samples.page(view, filters, others=others, **order)
+                return many_runs.page(views, filters, table)
+            return samples.page(view, filters, table, others)
 
     def download(self, params: Params) -> Download:
         """The matching samples as a file to keep."""
@@ -173,7 +169,7 @@ class Api:
             return self._remembered(("compare", *names), views, lambda: comparing.compare_runs(views))
 
     def _remembered(self, question: tuple[Any, ...], views: list[RunView], make: Callable[[], Any]) -> Any:
-        """A slow answer, kept until one of the runs it is about changes."""
+        """An answer that takes long, kept until one of the runs it is about changes."""
         key = (question, tuple((view.name, view.stamp()) for view in views))
         with self._lock:
             answer = self._answers.get(key)

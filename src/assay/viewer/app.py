@@ -42,9 +42,9 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
         "marks": api.marks,
         "charts": api.charts,
         "history": api.history,
+        "download": api.download,
     }
     routes = [Route(f"/api/{name}", _reading(read), methods=["GET"]) for name, read in reads.items()]
-    routes.append(Route("/api/download", _downloading(api.download), methods=["GET"]))
     routes.append(Route("/api/marks", _writing(api.mark), methods=["POST"]))
     routes.append(Route("/api/events", _events(library), methods=["GET"]))
     files = page_files()
@@ -73,20 +73,6 @@ def _reading(read: Reader) -> Callable[[Request], Any]:
     return answer
 
 
-def _downloading(make: Callable[[Params], Download]) -> Callable[[Request], Any]:
-    async def answer(request: Request) -> Response:
-        return await _answered(
-            lambda: make(Params(request.query_params.multi_items())),
-            lambda made: Response(
-                made.data,
-                media_type=made.media_type,
-                headers={"content-disposition": f'attachment; filename="{made.name}"'},
-            ),
-        )
-
-    return answer
-
-
 def _writing(write: Callable[[bytes], Any]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -101,9 +87,9 @@ def _writing(write: Callable[[bytes], Any]) -> Callable[[Request], Any]:
     return answer
 
 
-async def _answered(work: Callable[[], Any], respond: Callable[[Any], Response] | None = None) -> Response:
+async def _answered(work: Callable[[], Any]) -> Response:
     try:
-        return await asyncio.to_thread(lambda: (respond or _json)(work()))
+        return await asyncio.to_thread(lambda: _response(work()))
     except QueryError as error:
         return _json({"error": str(error), "at": error.at}, 400)
     except UnknownRunError as error:
@@ -111,8 +97,15 @@ async def _answered(work: Callable[[], Any], respond: Callable[[Any], Response] 
     except UsageError as error:
         return _json({"error": str(error)}, 400)
     except (sqlite3.Error, OSError) as error:
-        # the run was moved, or its index is being rebuilt: the page asks again
+        # the run was moved, or its index is being rebuilt: the page requests it again
         return _json({"error": f"the run could not be read just now: {error}"}, 503)
+
+
+def _response(answer: Any) -> Response:
+    if not isinstance(answer, Download):
+        return _json(answer)
+    headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
+    return Response(answer.data, media_type=answer.media_type, headers=headers)
 
 
 def _json(data: Any, status: int = 200) -> Response:

@@ -15,7 +15,7 @@ from assay.core.run_file import RunFile
 from assay.reports.board.build import build_leaderboard, read_leaderboard
 from assay.reports.view import view_of
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
-from assay.viewer.derived import place_of
+from assay.viewer.derived import place_of, size_of
 
 LARGE_FILE = 64 << 20
 PATIENCE = 10.0
@@ -38,7 +38,7 @@ class Boards:
         written = self._written(run)
         if written is not None:
             return written, False
-        size = self._journal.stat().st_size if self._journal.exists() else 0
+        size = size_of(self._journal)
         if self._stamp == ("journal", size):
             return self._board, False
         if size > LONG_BYTES:
@@ -51,8 +51,7 @@ class Boards:
         """Whether the last answer is up to date; also true before the first request."""
         if self._stamp is None:
             return self._not_before == 0.0
-        size = self._journal.stat().st_size if self._journal.exists() else 0
-        return self._stamp[0] == "file" or bool(self._stamp == ("journal", size))
+        return self._stamp[0] == "file" or bool(self._stamp == ("journal", size_of(self._journal)))
 
     def _written(self, run: RunFile) -> dict[str, Any] | None:
         """`leaderboard.json`, when it is of this run and not older than its journal."""

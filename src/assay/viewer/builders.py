@@ -13,7 +13,7 @@ import msgspec
 from assay.core.run_file import read_run_file, write_whole
 from assay.processes.environment import worker_environment
 from assay.processes.start import Process, start_job, wait_or_kill
-from assay.viewer.derived import place_of
+from assay.viewer.derived import place_of, size_of
 
 LONG_BYTES = 24 << 20
 """A backlog longer than this is left to a process of its own; a shorter one is done on the spot."""
@@ -66,8 +66,7 @@ def build_board(folder: Path) -> None:
     from assay.reports.board.build import build_leaderboard
     from assay.reports.view import view_of
 
-    journal = folder / "journal.jsonl"
-    size = journal.stat().st_size if journal.exists() else 0
+    size = size_of(folder / "journal.jsonl")
     view = replace(view_of(read_run_file(folder).config, folder), per_example=False)
     board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
     write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"size": size, "board": board}))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
@@ -34,16 +35,7 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
         "run": (run,),
         "model": (model,),
     }
-    fields = [
-        QueryField(
-            name=each.name,
-            kind=each.kind,
-            about=each.about,
-            values=offered.get(each.name, each.values)[:COMPLETED],
-            also=each.also,
-        )
-        for each in BUILT_IN
-    ]
+    fields = [replace(each, values=offered.get(each.name, each.values)[:COMPLETED]) for each in BUILT_IN]
     return Schema([*fields, *_scorers(snapshot), *_metadata(snapshot)])
 
 
@@ -200,7 +192,14 @@ def _flipped(moved: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], list[t
     return better + 2 * worse.astype(np.int8) + 4 * same.astype(np.int8), words
 
 
-class CodedTexts:
+class _Texts:
+    """Texts that cannot be compared with those of another column, row by row."""
+
+    def same(self, other: Texts) -> Mask | None:
+        return None
+
+
+class CodedTexts(_Texts):
     """Each row has a code, and each code its words."""
 
     def __init__(self, codes: NDArray[Any], words: Sequence[tuple[str, ...]]) -> None:
@@ -216,9 +215,6 @@ class CodedTexts:
     def like(self, parts: Sequence[str]) -> Mask:
         return self._with([any(is_like(word, parts) for word in words) for words in self._words])
 
-    def same(self, other: Texts) -> Mask | None:
-        return None
-
     def words(self, row: int) -> tuple[str, ...]:
         return self._words[int(self._codes[row])]
 
@@ -227,7 +223,7 @@ class CodedTexts:
         return mask
 
 
-class SampleIds:
+class SampleIds(_Texts):
     """The samples' ids."""
 
     def __init__(self, texts: PackedTexts) -> None:
@@ -242,11 +238,8 @@ class SampleIds:
     def like(self, parts: Sequence[str]) -> Mask:
         return self._texts.like(parts)
 
-    def same(self, other: Texts) -> Mask | None:
-        return None
 
-
-class AttemptKeys:
+class AttemptKeys(_Texts):
     """The attempts' keys, 16 digits each."""
 
     def __init__(self, keys: NDArray[np.uint64]) -> None:
@@ -261,9 +254,6 @@ class AttemptKeys:
 
     def like(self, parts: Sequence[str]) -> Mask:
         return np.array([is_like(f"{key:016x}", parts) for key in self._keys.tolist()], bool)
-
-    def same(self, other: Texts) -> Mask | None:
-        return None
 
 
 class HashedTexts:

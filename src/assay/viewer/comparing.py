@@ -13,9 +13,10 @@ from assay.reports.diff.build import paired_diff
 from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.types import BoardDiff, TaskDiff
 from assay.reports.diff.words import repeats_name
+from assay.reports.measure import measures_of
 from assay.reports.outcomes import EXCLUDED
 from assay.reports.view import GROUP, View, common_view
-from assay.viewer.index import Snapshot, measures_of
+from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, cluster_column
 from assay.viewer.rows import pair_hash
 from assay.viewer.run_view import RunView

@@ -84,6 +84,11 @@ def move(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
     )
 
 
+def size_of(path: Path) -> int:
+    """0 where there is no such file."""
+    return path.stat().st_size if path.exists() else 0
+
+
 def tail(journal: Path, offset: int) -> bytes:
     """A digest of what lies before the offset: another journal in its place does not pass for this one."""
     start = max(0, offset - TAIL_BYTES)
@@ -133,5 +138,4 @@ def _belongs(connection: sqlite3.Connection, journal: Path, fingerprint: str) ->
     row = connection.execute("SELECT offset, tail FROM progress").fetchone()
     if row is None:
         return True
-    size = journal.stat().st_size if journal.exists() else 0
-    return bool(size >= row[0] and tail(journal, row[0]) == row[1])
+    return bool(size_of(journal) >= row[0] and tail(journal, row[0]) == row[1])

@@ -19,7 +19,7 @@ from assay.core.checksum import is_line, is_unchanged
 from assay.core.journal import Counting
 from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
-from assay.reports.measure import Measure, measure_of
+from assay.reports.measure import Measure, measures_of
 from assay.reports.outcomes import UNREADABLE, UNSCORED, judged
 from assay.reports.view import GROUP
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
@@ -67,17 +67,13 @@ def update_index(
         return place(connection)
 
 
-def measures_of(definitions: tuple[TaskDefinition, ...]) -> dict[str, Measure]:
-    return {definition.name: measure_of(definition) for definition in definitions}
-
-
 def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
     """Each round takes in some lines and commits them; several viewers may take turns at one file."""
     decode = Lenient(IndexLine)
     rule, known_rows = Counting(), 0
     while True:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with connection:  # commits, or rolls back what failed
+            connection.execute("BEGIN IMMEDIATE")
             start = place(connection)
             if start.rows != known_rows:
                 rule = _rule_so_far(connection)
@@ -95,11 +91,7 @@ def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, 
             if writer.rows > start.rows:
                 writer.finish()
                 move(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows))
-            connection.execute("COMMIT")
-            known_rows = writer.rows
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+        known_rows = writer.rows
         if writer.rows - start.rows < COMMIT_ROWS:
             return
 

@@ -38,14 +38,11 @@ class CompletionPart(Struct, gc=False):
     tool_calls: Any = None
 
 
-class TracePart(Struct, gc=False):
-    prediction: str = ""
-    completions: tuple[CompletionPart, ...] = ()
-
-
-class PromptTrace(TracePart, gc=False):
+class PromptTrace(Struct, gc=False):
     """With the prompt as it was written: it is compared, not shown."""
 
+    prediction: str = ""
+    completions: tuple[CompletionPart, ...] = ()
     prompt: Any = None
     messages: Raw = Raw(b"null")
 

@@ -12,32 +12,20 @@ from numpy.typing import NDArray
 from assay.reports.query.fields import Schema
 from assay.viewer.query import Filters, Rows, in_journal_order, sorted_rows, summary
 from assay.viewer.run_view import RunView
-from assay.viewer.samples import PLAIN_TABLE, TableShape, table_rows, where_of
+from assay.viewer.samples import TablePage, table_rows, where_of
 
 
-def page(
-    views: Sequence[RunView],
-    filters: Filters,
-    *,
-    sort: str,
-    descending: bool,
-    offset: int,
-    limit: int,
-    show: TableShape = PLAIN_TABLE,
-) -> dict[str, Any]:
+def page(views: Sequence[RunView], filters: Filters, table: TablePage) -> dict[str, Any]:
     """One page of rows, each with its run, and the numbers of each run over what matches of it."""
     schema = reduce(Schema.together, (view.schema() for view in views))
     together = tuple((view.name, view.state()) for view in views)
     chosen = [view.remembered(("chosen", filters, together), partial(_chosen, view, filters, schema)) for view in views]
-    runs, rows = views[0].remembered(
-        ("ordered", filters, sort, descending, together), lambda: _ordered(views, chosen, sort, descending)
-    )
-    shown = slice(offset, offset + limit)
-    table = _rows_of(views, runs[shown], rows[shown], show)
+    order = table.sort, table.descending
+    runs, rows = views[0].remembered(("ordered", filters, *order, together), lambda: _ordered(views, chosen, *order))
     return {
         "total": len(rows),
-        "offset": offset,
-        "rows": table,
+        "offset": table.offset,
+        "rows": _rows_of(views, runs[table.rows], rows[table.rows], table),
         "where": where_of(filters),
         "fields": schema.fields,
         "runs": [
@@ -80,7 +68,7 @@ def _values(view: RunView, sort: str) -> NDArray[np.float64]:
 
 
 def _rows_of(
-    views: Sequence[RunView], runs: NDArray[np.int64], rows: NDArray[np.int64], show: TableShape
+    views: Sequence[RunView], runs: NDArray[np.int64], rows: NDArray[np.int64], show: TablePage
 ) -> list[dict[str, Any]]:
     """Each run's rows are read together, then put back in order."""
     table: list[dict[str, Any]] = [{} for _ in rows]

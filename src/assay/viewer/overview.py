@@ -8,28 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.reports.outcomes import FAILED, OUTCOMES, TIMEOUT
+from assay.reports.outcomes import OUTCOMES
 from assay.viewer.index import Snapshot
-from assay.viewer.query import Rows, mean_of
+from assay.viewer.query import Rows, mean_of, outcomes_of
 
 BINS = 20
 SLICES_SHOWN = 100
 
 
 def distributions(snapshot: Snapshot, order: list[str]) -> list[dict[str, Any]]:
-    """Per task, in the given order: how the scores are spread, and outcome of the attempts."""
-    tasks, outcomes, scores = (snapshot.column(name) for name in ("task", "outcome", "score"))
+    """Per task, in the given order: how the scores are spread, and the outcomes of the attempts."""
+    tasks, scores = snapshot.column("task"), snapshot.column("score")
     spreads = []
     for code, name in enumerate(snapshot.tasks):
         rows = np.flatnonzero((tasks == code) & snapshot.counts)
         if not len(rows) or not name:
             continue
-        counts = np.bincount(outcomes[rows], minlength=len(OUTCOMES))
         spreads.append(
             {
                 "task": name,
                 "rows": len(rows),
-                "outcomes": {word: int(n) for word, n in zip(OUTCOMES, counts, strict=True) if n},
+                "outcomes": outcomes_of(snapshot, rows),
                 "scores": histogram(scores[rows], 0.0, 1.0),
             }
         )
@@ -130,12 +129,12 @@ def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:
 
 
 def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
-    outcomes = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES))
+    outcomes = outcomes_of(snapshot, rows)
     return {
         "rows": len(rows),
-        "outcomes": {word: int(n) for word, n in zip(OUTCOMES, outcomes, strict=True) if n},
+        "outcomes": outcomes,
         "scored": int((~np.isnan(snapshot.column("score")[rows])).sum()),
-        "failed": int(outcomes[FAILED] + outcomes[TIMEOUT]),
+        "failed": outcomes.get("failed", 0) + outcomes.get("timeout", 0),
         "score": mean_of(snapshot, rows, level),
     }
 

@@ -124,15 +124,20 @@ def in_journal_order(rows: Rows, every: int) -> Rows:
 
 def summary(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
     """The numbers over exactly these rows: outcomes, mean score with its interval, time, tokens."""
-    outcomes = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES))
     return {
         "rows": len(rows),
-        "outcomes": {name: int(count) for name, count in zip(OUTCOMES, outcomes, strict=True) if count},
+        "outcomes": outcomes_of(snapshot, rows),
         "score": mean_of(snapshot, rows, level),
         "tokens_in": int(snapshot.column("tokens_in")[rows].sum(dtype=np.int64)),
         "tokens_out": int(snapshot.column("tokens_out")[rows].sum(dtype=np.int64)),
         "seconds": round(float(snapshot.column("seconds")[rows].mean()), 6) if len(rows) else None,
     }
+
+
+def outcomes_of(snapshot: Snapshot, rows: Rows) -> dict[str, int]:
+    """How many of the rows have each outcome that any has."""
+    counts = np.bincount(snapshot.column("outcome")[rows], minlength=len(OUTCOMES)).tolist()
+    return {name: count for name, count in zip(OUTCOMES, counts, strict=True) if count}
 
 
 def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | None:

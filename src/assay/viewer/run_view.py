@@ -19,6 +19,7 @@ from assay.core.journal import key_number
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
 from assay.costs.prices import find_prices
 from assay.reports.marks import Mark, standing_marks
+from assay.reports.measure import measures_of
 from assay.reports.outcomes import FAILED, TIMEOUT
 from assay.reports.query.evaluate import Mask, evaluate, texts_of
 from assay.reports.query.fields import Schema
@@ -28,7 +29,7 @@ from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.columns import IndexColumns, schema_of
 from assay.viewer.derived import remove
-from assay.viewer.index import Snapshot, index_path, measures_of, update_index
+from assay.viewer.index import Snapshot, index_path, update_index
 from assay.viewer.journal_lines import Lenient, SearchLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, field_of, sorted_rows
 from assay.viewer.run_folders import is_being_written
@@ -80,12 +81,9 @@ class RunView:
 
     def run_file(self) -> RunFile:
         """`run.json`, read again when it changed; another version is refused with a sentence."""
-        path = self.folder / "run.json"
-        try:
-            stat = path.stat()
-        except OSError:
-            raise UsageError(f"{self.name}: the run folder is gone") from None
-        stamp = (stat.st_mtime_ns, stat.st_size)
+        stamp = _stamp(self.folder / "run.json")
+        if stamp == MISSING:
+            raise UsageError(f"{self.name}: the run folder is gone")
         if self._run is None or stamp != self._run_stamp:
             run = read_run_file(self.folder)
             if run.schema != RUN_SCHEMA:
@@ -110,10 +108,7 @@ class RunView:
                 self.lock.release()
 
     def size(self) -> int:
-        try:
-            return self.journal.stat().st_size
-        except OSError:
-            return 0
+        return _stamp(self.journal)[0]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -182,30 +177,17 @@ class RunView:
     def running(self) -> bool:
         """Whether a process is writing the journal now."""
         written = is_being_written(self.journal)
-        if written is None:
-            try:
-                return time.time() - self.journal.stat().st_mtime < RECENT_SECONDS
-            except OSError:
-                return False
-        return written
+        return time.time() - _stamp(self.journal)[1] / 1e9 < RECENT_SECONDS if written is None else written
 
     def stamp(self) -> tuple[int, ...]:
         """Changes whenever there may be something new to show."""
-        parts = [self._marks_stamp()]
-        for name in ("run.json", "journal.jsonl", "leaderboard.json", "summary.json"):
-            try:
-                stat = (self.folder / name).stat()
-                parts += [stat.st_size, stat.st_mtime_ns]
-            except OSError:
-                parts += [0, 0]
-        return (*parts, self.builders.busy("index", self.folder))
+        files = ("run.json", "journal.jsonl", "leaderboard.json", "summary.json")
+        sizes_and_times = [part for name in files for part in _stamp(self.folder / name)]
+        return (self._marks_stamp(), *sizes_and_times, self.builders.busy("index", self.folder))
 
     def changed(self) -> float:
         """When the journal last grew, in seconds since the epoch."""
-        try:
-            return self.journal.stat().st_mtime
-        except OSError:
-            return (self.folder / "run.json").stat().st_mtime
+        return (_stamp(self.journal)[1] or _stamp(self.folder / "run.json")[1]) / 1e9
 
     def base(self) -> Rows:
         snapshot = self.snapshot()
@@ -214,13 +196,13 @@ class RunView:
     def rows(self, filters: Filters, sort: str, descending: bool, others: list[RunView]) -> Rows:
         """The rows that match, in order; paging the same question again costs nothing."""
         against = tuple((other.name, other.snapshot().rows) for other in others)
-        key = (self.state(), filters, sort, descending, against)
-        kept: Rows | None = self._kept.get(key)
-        if kept is not None:
-            return kept
-        mask = self.matching(filters.query(), filters.widened(self.schema()), others)
-        every = self._sorted(sort, descending, others)
-        return self._kept.put(key, every[mask[every]])
+
+        def chosen() -> Rows:
+            mask = self.matching(filters.query(), filters.widened(self.schema()), others)
+            every = self._sorted(sort, descending, others)
+            return every[mask[every]]
+
+        return self.remembered((self.state(), filters, sort, descending, against), chosen)
 
     def state(self) -> tuple[int, ...]:
         """Changes whenever a question may have another answer."""
@@ -267,12 +249,10 @@ class RunView:
         if sort == "written":
             return np.arange(snapshot.rows, dtype=np.int32)[:: -1 if descending else 1]
         against = (others[0].name, others[0].snapshot().rows) if sort == "changed" and others else None
-        key = ("sorted", snapshot.rows, sort, descending, against)
-        kept: Rows | None = self._kept.get(key)
-        if kept is not None:
-            return kept
-        values = self.sort_values(sort, others)
-        return self._kept.put(key, sorted_rows(values, descending, self.base()))
+        return self.remembered(
+            ("sorted", snapshot.rows, sort, descending, against),
+            lambda: sorted_rows(self.sort_values(sort, others), descending, self.base()),
+        )
 
     def sort_values(self, sort: str, others: list[RunView]) -> NDArray[np.float64]:
         """What the rows are sorted by: a field that holds numbers, or how much the score moved."""
@@ -301,9 +281,9 @@ class RunView:
         """The other run's score for each of our rows."""
         ours, theirs = self.snapshot(), other.snapshot()
         key = ("join", other.name, ours.rows, theirs.rows)
-        kept: Other | None = self._kept.get(key)
-        if kept is not None:
-            return kept
+        return self.remembered(key, lambda: self._join_with(other, ours, theirs))
+
+    def _join_with(self, other: RunView, ours: Snapshot, theirs: Snapshot) -> Other:
         row = _join(ours, self.base(), theirs, other.base())
         # the largest columns, and needed for nothing but this
         ours.forget("pair")
@@ -313,7 +293,7 @@ class RunView:
             worth = theirs.column("worth")[row]
             # an attempt with another answer key compares nothing
             worth[(row < 0) | (theirs.column("targets")[row] != ours.column("targets"))] = np.nan
-        return self._kept.put(key, Other(worth, row))
+        return Other(worth, row)
 
     def search_state(self, filters: Filters) -> dict[str, Any] | None:
         """How far the words of these filters were looked for; None where there are none."""
@@ -328,17 +308,16 @@ class RunView:
     def search(self, query: str) -> tuple[Rows, float, bool]:
         """Rows that hold the words; the share of the journal that search reaches; whether all phrases were checked."""
         reach = self._update_words()
-        key = ("search", query, self._words_offset)
-        kept = self._kept.get(key)
-        if kept is None:
-            hits: Rows = words.search(words.words_path(self.folder), query)
-            whole = True
-            phrases = words.phrases_of(query)
-            if phrases:
-                whole = self._phrase_rows is None or len(hits) <= self._phrase_rows
-                hits = self._with_phrases(hits[: self._phrase_rows], phrases)
-            kept = self._kept.put(key, (hits, whole))
-        return kept[0], reach, kept[1]
+        hits, whole = self.remembered(("search", query, self._words_offset), lambda: self._rows_with(query))
+        return hits, reach, whole
+
+    def _rows_with(self, query: str) -> tuple[Rows, bool]:
+        hits: Rows = words.search(words.words_path(self.folder), query)
+        phrases = words.phrases_of(query)
+        if not phrases:
+            return hits, True
+        whole = self._phrase_rows is None or len(hits) <= self._phrase_rows
+        return self._with_phrases(hits[: self._phrase_rows], phrases), whole
 
     def _update_words(self) -> float:
         run, size = self.run_file(), self.size()
@@ -406,11 +385,20 @@ class RunView:
         return {row: by_number[int(keys[row])] for row in np.flatnonzero(wanted).tolist()}
 
     def _marks_stamp(self) -> int:
-        try:
-            stat = (self.folder / "marks.jsonl").stat()
-        except OSError:
-            return 0
-        return stat.st_mtime_ns ^ stat.st_size
+        size, changed = _stamp(self.folder / "marks.jsonl")
+        return changed ^ size
+
+
+MISSING = (0, 0)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """The size of a file and when it changed, in nanoseconds; zeros where there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return MISSING
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _join(ours: Snapshot, our_base: Rows, theirs: Snapshot, their_base: Rows) -> Rows:

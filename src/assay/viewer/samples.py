@@ -40,39 +40,36 @@ LONG_TEXT = 100_000
 LONG_INPUT = 4000
 
 
-class TableShape(Struct, frozen=True, kw_only=True):
-    """What a page of the table shows for each row, in addition to the common columns."""
+class TablePage(Struct, frozen=True, kw_only=True):
+    """A page of the table: the order of all rows, which of them are on the page, and what is shown of each."""
 
+    sort: str = "order"
+    descending: bool = False
+    offset: int = 0
+    limit: int = 100
     fields: tuple[str, ...] = ()
     """Fields that became columns, by their names in queries."""
     lines: int = 1
 
+    @property
+    def rows(self) -> slice:
+        return slice(self.offset, self.offset + self.limit)
 
-PLAIN_TABLE = TableShape()
+
+PLAIN_TABLE = TablePage()
 
 
-def page(
-    run: RunView,
-    filters: Filters,
-    *,
-    sort: str,
-    descending: bool,
-    offset: int,
-    limit: int,
-    others: list[RunView],
-    show: TableShape = PLAIN_TABLE,
-) -> dict[str, Any]:
+def page(run: RunView, filters: Filters, table: TablePage, others: list[RunView]) -> dict[str, Any]:
     """One page of rows, how many there are, and the numbers over all that match."""
     snapshot = run.snapshot()
-    chosen = run.rows(filters, sort, descending, others)
-    shown = chosen[offset : offset + limit].tolist()
+    chosen = run.rows(filters, table.sort, table.descending, others)
     # the numbers over all samples are the same for all filters and orders that select them
     which = None if len(chosen) == int(snapshot.counts.sum()) else (filters, tuple(other.name for other in others))
     over = ("numbers", which, filters.value, len(chosen), snapshot.rows)
     body: dict[str, Any] = {
         "total": len(chosen),
-        "offset": offset,
-        "rows": table_rows(run, shown, others, show),
+        "offset": table.offset,
+        "rows": table_rows(run, chosen[table.rows].tolist(), others, table),
         "where": where_of(filters),
         **run.remembered(over, lambda: numbers_over(run, chosen, filters.value)),
     }
@@ -97,7 +94,7 @@ def where_of(filters: Filters) -> str:
 
 
 def table_rows(
-    run: RunView, rows: list[int], others: list[RunView], show: TableShape = PLAIN_TABLE
+    run: RunView, rows: list[int], others: list[RunView], show: TablePage = PLAIN_TABLE
 ) -> list[dict[str, Any]]:
     snapshot = run.snapshot()
     longest = SHOWN if show.lines <= 2 else LONGEST_SHOWN

@@ -156,7 +156,9 @@ class _Line(Struct):
 def _so_far(folder: Path) -> dict[str, Any] | None:
     """How far a search without a summary is: what its journal holds, and every text scored on all that the seed was."""
     calls, proposals = {"used": 0, "failed": 0}, {"answers": 0, "unusable": 0}
-    scored: dict[int, _Scored] = {}
+    scored: dict[int, dict[tuple[int, int], float]] = {}
+    calls_at: dict[int, int] = {}
+    """Per candidate, the calls that had been made when it was last scored."""
     selected_on = ""
     try:
         for _, line in read_journal(folder / "journal.jsonl", _Line):
@@ -167,31 +169,21 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
                 calls["used"] += not line.reused
                 calls["failed"] += line.score is None
                 if line.part == selected_on and line.score is not None:
-                    scored.setdefault(line.candidate or 0, _Scored()).add(line, line.score, calls["used"])
+                    candidate = line.candidate or 0
+                    scored.setdefault(candidate, {})[line.index, line.repeat] = line.score
+                    calls_at[candidate] = calls["used"]
     except FileNotFoundError:
         return None
-    wanted = len(scored[0].scores) if 0 in scored else 0
+    wanted = len(scored.get(0, ()))
     lineage = [
-        {"number": number, "calls": each.calls, "mean": sum(each.scores.values()) / wanted}
-        for number, each in scored.items()
-        if len(each.scores) == wanted
+        {"number": number, "calls": calls_at[number], "mean": sum(scores.values()) / wanted}
+        for number, scores in scored.items()
+        if len(scores) == wanted
     ]
     words = "text" if selected_on == "single" else selected_on
     about = {"calls": calls, "selected_on": words}
     unit = all(0.0 <= each["mean"] <= 1.0 for each in lineage)
     return {**about, "proposals": proposals, "lineage": lineage, "chart": _curve(lineage, [], about, unit=unit)}
-
-
-class _Scored:
-    """The scores of one candidate, and how many calls had been made at the last of them."""
-
-    def __init__(self) -> None:
-        self.scores: dict[tuple[int, int], float] = {}
-        self.calls = 0
-
-    def add(self, line: _Line, score: float, calls: int) -> None:
-        self.scores[line.index, line.repeat] = score
-        self.calls = calls
 
 
 def _records(summary: SearchSummary) -> list[dict[str, Any]]:

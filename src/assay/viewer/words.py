@@ -60,8 +60,8 @@ def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) 
 def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     """Some lines, committed; whether there may be more."""
     decode = Lenient(SearchLine)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:  # commits, or rolls back what failed
+        connection.execute("BEGIN IMMEDIATE")
         start = place(connection)
         offset, row = start.offset, start.rows
         for begins, lines in whole_lines(journal, start.offset):
@@ -75,10 +75,6 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
                 break
         if row > start.rows:
             move(connection, journal, ReadSoFar(offset=offset, rows=row))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
     return row - start.rows >= COMMIT_ROWS
 
 

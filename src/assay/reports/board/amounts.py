@@ -10,6 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.reports.board.types import Latency
+
 AT_ONCE = 10_000
 
 
@@ -84,6 +86,22 @@ class Amounts:
         place = share * (self._number - 1)
         below, above = values[np.searchsorted(last_places, [int(place), min(int(place) + 1, self._number - 1)])]
         return float(below + (above - below) * (place - int(place)))
+
+
+class Latencies(Amounts):
+    """Seconds of many attempts."""
+
+    def summary(self) -> Latency | None:
+        """In milliseconds; None when nothing was timed."""
+        mean = self.mean
+        if mean is None:
+            return None
+        p50, p95 = self.percentiles((0.5, 0.95))
+        return Latency(mean=_milliseconds(mean), p50=_milliseconds(p50), p95=_milliseconds(p95))
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
 
 
 def _three_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,9 +20,9 @@ from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
 from assay.costs.spending import cost_of, judge_rows, total_cost, with_generation
+from assay.reports.board.amounts import Latencies
 from assay.reports.board.groups import group_rows
 from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
-from assay.reports.board.latencies import Latencies
 from assay.reports.board.likelihood import calibration_of, likelihood_of
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
@@ -37,7 +37,7 @@ from assay.reports.board.types import (
     TaskRow,
     read_leaderboard_file,
 )
-from assay.reports.measure import headline_of, measure_of
+from assay.reports.measure import headline_of, measures_of
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.view import View, view_of
 from assay.stats.failure_bounds import with_bounds
@@ -67,8 +67,7 @@ def build_leaderboard(
 
 def board_of(folder: Path, run: RunFile, tables: dict[str, TaskTable], view: View) -> Leaderboard:
     """The leaderboard of tables that have been read."""
-    measures = {definition.name: measure_of(definition) for definition in run.definitions}
-    examples = read_examples(folder / "journal.jsonl", measures) if view.per_example else None
+    examples = read_examples(folder / "journal.jsonl", measures_of(run.definitions)) if view.per_example else None
     return _board(folder, run, tables, view, examples)
 
 
@@ -151,7 +150,7 @@ def _row(
         scorers=_scorers(definition),
         score=headline.value,
         reason=headline.reason,
-        interval=_interval(headline, view.level),
+        interval=ScoreInterval.of(headline, view.level),
         bounds=_turned(headline.bounds) if table.measure.lower_is_better else headline.bounds,
         has_score=headline_of(definition) is not None,
         lower_is_better=table.measure.lower_is_better,
@@ -390,13 +389,6 @@ def _part_signature(part: PartSpec) -> str:
     name = str(part.options.get("metric", part.use))
     rule = part.options.get("post_process", "none")
     return name if rule == "none" else f"{name}({rule})"
-
-
-def _interval(headline: Summary, level: float) -> ScoreInterval | None:
-    if headline.low is None or headline.high is None:
-        return None
-    method = headline.signature.split("|")[1] if "|" in headline.signature else ""
-    return ScoreInterval(low=headline.low, high=headline.high, level=level, method=method)
 
 
 def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:

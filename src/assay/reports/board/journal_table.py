@@ -15,7 +15,7 @@ from assay.core.fingerprint import canonical_json
 from assay.core.journal import counting_lines
 from assay.core.types import Score, TaskDefinition, Usage
 from assay.costs.spending import Spending, add_attempt
-from assay.reports.board.latencies import Latencies
+from assay.reports.board.amounts import Latencies
 from assay.reports.board.likelihood import LikelihoodFields, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
 from assay.reports.board.weak_passes import grade_of, is_weak_pass

@@ -30,6 +30,14 @@ class ScoreInterval(Struct, frozen=True, kw_only=True):
     level: float
     method: str = ""
 
+    @classmethod
+    def of(cls, summary: Summary, level: float) -> ScoreInterval | None:
+        """That of an aggregate; None where it has none."""
+        if summary.low is None or summary.high is None:
+            return None
+        method = summary.signature.split("|")[1] if "|" in summary.signature else ""
+        return cls(low=summary.low, high=summary.high, level=level, method=method)
+
 
 class Latency(Struct, frozen=True, kw_only=True):
     """Milliseconds an attempt took, scoring included."""

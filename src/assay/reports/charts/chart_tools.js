@@ -2,24 +2,12 @@
 // Nothing is imported: a report carries this file inside.
 
 const SVG = "http://www.w3.org/2000/svg";
-const STYLES = [
-  "fill",
-  "fill-opacity",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "stroke-linejoin",
-  "paint-order",
-  "font-size",
-  "font-weight",
-  "font-family",
-];
+const STYLES =
+  "fill fill-opacity stroke stroke-width stroke-dasharray stroke-linejoin paint-order " +
+  "font-size font-weight font-family";
 
-/**
- * A figure with its drawings gets tips and, beside the table behind it, buttons that save it.
- * @param {HTMLElement} figure
- */
-export function enliven(figure) {
+// Adds tips to the drawings of a figure and, next to the table behind it, buttons that save it.
+export function enliven(/** @type {HTMLElement} */ figure) {
   const tip = made("div", { class: "tip", role: "status", "aria-live": "polite" });
   tip.hidden = true;
   const drawings = /** @type {SVGSVGElement[]} */ ([...figure.querySelectorAll(":scope > svg")]);
@@ -38,34 +26,21 @@ export function enliven(figure) {
   figure.insertBefore(tip, tools);
 }
 
-/**
- * @param {string} kind
- * @param {string} title
- * @param {() => void} onclick
- */
-function saving(kind, title, onclick) {
+function saving(/** @type {string} */ kind, /** @type {string} */ title, /** @type {() => void} */ onclick) {
   const button = made("button", { type: "button", "aria-label": `Download as ${kind}: ${title}` });
   button.textContent = kind;
   button.addEventListener("click", onclick);
   return button;
 }
 
-/**
- * @param {string} name
- * @param {Record<string, string>} attributes
- */
-function made(name, attributes) {
+function made(/** @type {string} */ name, /** @type {Record<string, string>} */ attributes) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 }
 
-/**
- * One stop for Tab; arrows go from mark to mark; what a mark stands for is shown and said, and Enter follows it.
- * @param {SVGSVGElement} svg
- * @param {HTMLElement} tip
- */
-function liven(svg, tip) {
+// One stop for Tab; arrows go from mark to mark; what a mark stands for is shown and announced, Enter follows its link.
+function liven(/** @type {SVGSVGElement} */ svg, /** @type {HTMLElement} */ tip) {
   const every = /** @type {SVGElement[]} */ ([...svg.querySelectorAll(".m")]);
   const marks = every.filter((mark) => mark.querySelector(":scope > title"));
   marks.forEach((mark, place) => {
@@ -90,12 +65,7 @@ function liven(svg, tip) {
   });
 }
 
-/**
- * @param {KeyboardEvent} event
- * @param {SVGElement[]} marks
- * @param {number} place
- */
-function step(event, marks, place) {
+function step(/** @type {KeyboardEvent} */ event, /** @type {SVGElement[]} */ marks, /** @type {number} */ place) {
   if (event.key === "Enter" && marks[place].dataset.link) {
     event.stopPropagation();
     go(marks[place]);
@@ -111,17 +81,11 @@ function step(event, marks, place) {
   marks[next].focus();
 }
 
-/** @param {SVGElement} mark */
-function go(mark) {
+function go(/** @type {SVGElement} */ mark) {
   if (mark.dataset.link && mark.dataset.link.startsWith("#/")) location.hash = mark.dataset.link;
 }
 
-/**
- * @param {HTMLElement} tip
- * @param {SVGElement} mark
- * @param {string} text
- */
-function showTip(tip, mark, text) {
+function showTip(/** @type {HTMLElement} */ tip, /** @type {SVGElement} */ mark, /** @type {string} */ text) {
   tip.textContent = text;
   tip.hidden = false;
   const around = /** @type {HTMLElement} */ (tip.parentElement).getBoundingClientRect();
@@ -132,17 +96,13 @@ function showTip(tip, mark, text) {
   tip.style.top = `${box.top - around.top - tip.offsetHeight - 8}px`;
 }
 
-/**
- * The drawing with its colours written into it, and its title above: it stands alone.
- * @param {SVGSVGElement} svg
- * @param {string} title
- */
-function svgFile(svg, title) {
+// The drawing with its colours written into it, and its title above: it stands alone.
+function svgFile(/** @type {SVGSVGElement} */ svg, /** @type {string} */ title) {
   const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
   const [originals, copies] = [svg, copy].map((each) => [each, ...each.querySelectorAll("*")]);
   originals.forEach((original, place) => {
     const style = getComputedStyle(original);
-    for (const name of STYLES) copies[place].setAttribute(name, style.getPropertyValue(name));
+    for (const name of STYLES.split(" ")) copies[place].setAttribute(name, style.getPropertyValue(name));
     for (const name of ["class", "tabindex", "data-link", "role"]) copies[place].removeAttribute(name);
   });
   const { width, height } = svg.viewBox.baseVal;
@@ -161,22 +121,13 @@ function svgFile(svg, title) {
   return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
 }
 
-/**
- * @param {string} name
- * @param {Record<string, number>} attributes
- */
-function drawn(name, attributes) {
+function drawn(/** @type {string} */ name, /** @type {Record<string, number>} */ attributes) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   return element;
 }
 
-/**
- * @param {string} name
- * @param {SVGSVGElement} svg
- * @param {string} title
- */
-async function savePng(name, svg, title) {
+async function savePng(/** @type {string} */ name, /** @type {SVGSVGElement} */ svg, /** @type {string} */ title) {
   const text = await svgFile(svg, title).text();
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -188,11 +139,7 @@ async function savePng(name, svg, title) {
   canvas.toBlob((blob) => blob && save(name, blob), "image/png");
 }
 
-/**
- * @param {string} name
- * @param {Blob} blob
- */
-function save(name, blob) {
+function save(/** @type {string} */ name, /** @type {Blob} */ blob) {
   const address = URL.createObjectURL(blob);
   const anchor = made("a", { href: address, download: name });
   anchor.click();

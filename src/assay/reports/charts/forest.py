@@ -11,9 +11,10 @@ from assay.reports.board.slices import shown_slices
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.charts.chart import Bands, Behind, Chart, Dot, Scale, Tone
 from assay.reports.charts.ticks import round_ends
-from assay.reports.diff.types import BoardDiff
+from assay.reports.diff.types import BoardDiff, OverallDiff
 from assay.reports.standings.build import Standings
 from assay.stats.intervals import Interval
+from assay.stats.paired import PairedComparison
 
 Link = Callable[[str, str], str]
 """From a series and a row to the samples it is made of."""
@@ -88,16 +89,20 @@ def over_what(standings: Standings) -> str:
 
 def differences_chart(diff: BoardDiff) -> Chart | None:
     """B minus A with its interval, task by task; coloured where it is significant."""
-    rows = []
-    for task in diff.tasks:
-        if task.comparison is not None:
-            interval, difference = task.comparison.interval, task.comparison.difference
-            tone = _tone(difference, significant=task.significant)
-            rows.append(ForestRow(name=task.task, value=difference, ends=_of(interval), tone=tone))
-    if diff.overall is not None:
-        interval = diff.overall.interval
-        tone = _tone(diff.overall.difference, significant=diff.overall.significant)
-        rows.append(ForestRow(name="overall", value=diff.overall.difference, ends=_of(interval), tone=tone))
+    compared: list[tuple[str, PairedComparison | OverallDiff | None, bool]] = [
+        *((task.task, task.comparison, task.significant) for task in diff.tasks),
+        ("overall", diff.overall, diff.overall is not None and diff.overall.significant),
+    ]
+    rows = [
+        ForestRow(
+            name=name,
+            value=each.difference,
+            ends=_ends(each.interval),
+            tone=_tone(each.difference, significant=significant),
+        )
+        for name, each, significant in compared
+        if each is not None
+    ]
     if not any(row.value is not None for row in rows):
         return None
     return forest(
@@ -228,12 +233,10 @@ def _row(
     )
 
 
-def _ends(interval: ScoreInterval | None) -> tuple[float, float] | None:
-    return None if interval is None else (interval.low, interval.high)
-
-
-def _of(interval: Interval) -> tuple[float, float] | None:
-    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
+def _ends(interval: ScoreInterval | Interval | None) -> tuple[float, float] | None:
+    if interval is None or interval.low is None or interval.high is None:
+        return None
+    return interval.low, interval.high
 
 
 def _tasks(results: Sequence[tuple[str, Leaderboard]]) -> list[str]:

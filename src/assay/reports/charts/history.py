@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from assay.reports.charts.chart import AnyMark, Area, Behind, Chart, Curve, Dot, Scale
-from assay.reports.charts.ticks import padded
+from assay.reports.charts.ticks import padded_scores
 from assay.reports.history.types import History, HistoryRun
 
 
@@ -17,7 +17,7 @@ def history_chart(
     scored = [(place, point, score) for place, point, score in known if score is not None]
     band = [(float(place), p.interval.low, p.interval.high) for place, p, _ in scored if p.interval is not None]
     seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
-    low, high = padded(seen or [0.0, 1.0])
+    low, high = padded_scores(seen or [0.0, 1.0])
     marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
     base = next(point for point in history.runs if point.run == history.baseline)
     last = float(len(history.runs))
@@ -31,11 +31,7 @@ def history_chart(
         name=name,
         title=f"Score in order of {history.order}",
         x=Scale(low=0.7, high=last + 0.3, label=_axis(history), names=_names(history)),
-        y=Scale(
-            low=max(low, 0.0) if min(seen or [0.0]) >= 0 else low,
-            high=min(high, 1.0) if max(seen or [1.0]) <= 1 else high,
-            label="score",
-        ),
+        y=Scale(low=low, high=high, label="score"),
         marks=marks,
         behind=_behind(history),
         note=f"Band: {history.level * 100:g} % intervals. Dashed: the baseline, {history.baseline}. Hollow: more than "

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from assay.reports.charts.chart import Bands, Behind, Chart, Tile
 from assay.reports.charts.forest import over_what
+from assay.reports.documents.leaderboard import number
 from assay.reports.standings.against import BaselineCell
 from assay.reports.standings.build import Standings
 from assay.reports.standings.pairs import ModelPair
@@ -41,7 +44,7 @@ def heatmap_chart(standings: Standings, cells: Sequence[BaselineCell], baseline:
                     tip=_cell_tip(row.label, task, score, compared, baseline),
                 )
             )
-            table.append([row.label, task, _number(score), _signed(difference), _p(compared), "yes" if sure else ""])
+            table.append([row.label, task, number(score), _signed(difference), _p(compared), "yes" if sure else ""])
     return Chart(
         name="heatmap",
         title=f"Scores{over_what(standings)}, against {baseline}",
@@ -88,7 +91,7 @@ def wins_chart(standings: Standings) -> Chart | None:
                     f"the same on {pair.ties:,} samples; p {pair.adjusted_p:.2g}",
                 )
             )
-            table.append([model, opponent, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", _number(share)])
+            table.append([model, opponent, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", number(share)])
             table[-1] += [_signed(pair.difference), f"{pair.adjusted_p:.2g}"]
     return Chart(
         name="wins",
@@ -110,27 +113,15 @@ def wins_chart(standings: Standings) -> Chart | None:
 
 
 def _turned(pair: ModelPair) -> ModelPair:
-    return ModelPair(
-        first=pair.second,
-        second=pair.first,
-        wins=pair.losses,
-        losses=pair.wins,
-        ties=pair.ties,
-        difference=-pair.difference,
-        adjusted_p=pair.adjusted_p,
-        significant=pair.significant,
-    )
+    others = {"first": pair.second, "second": pair.first, "wins": pair.losses, "losses": pair.wins}
+    return replace(pair, **others, difference=-pair.difference)
 
 
 def _cell_tip(label: str, task: str, score: float | None, compared: BaselineCell | None, baseline: str) -> str:
-    tip = f"{label} on {task}: {_number(score)}"
+    tip = f"{label} on {task}: {number(score)}"
     if compared is None or compared.difference is None:
         return tip
     return f"{tip}\n{_signed(compared.difference)} against {baseline} over {compared.pairs:,} pairs, p {_p(compared)}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _signed(value: float | None) -> str:

@@ -33,6 +33,12 @@ def padded(values: Sequence[float], *, log: bool = False, room: float = 0.06) ->
     return low - room * (high - low), high + room * (high - low)
 
 
+def padded_scores(scores: Sequence[float]) -> tuple[float, float]:
+    """The same for scores: no room beyond 0 and 1 where none of them lies there."""
+    low, high = padded(scores)
+    return max(low, 0.0) if min(scores) >= 0.0 else low, min(high, 1.0) if max(scores) <= 1.0 else high
+
+
 def round_ends(low: float, high: float) -> tuple[float, float]:
     """The ends moved outwards to round values."""
     step = _step(high - low, 5)

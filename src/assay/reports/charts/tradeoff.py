@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.reports.charts.chart import AnyMark, Behind, Chart, Curve, Dot, Scale
-from assay.reports.charts.ticks import FORMS, padded
+from assay.reports.charts.ticks import FORMS, padded, padded_scores
 from assay.reports.standings.build import ModelRow, Standings
 from assay.stats.pareto import pareto_front
 
@@ -42,7 +42,7 @@ def _chart(
     seen = [y for _, y in points] + [
         end for row in rows if row.interval for end in (row.interval.low, row.interval.high)
     ]
-    bottom, top = padded(seen)
+    bottom, top = padded_scores(seen)
     shown = FORMS[form]
     dots: list[AnyMark] = [
         Dot(
@@ -63,11 +63,7 @@ def _chart(
         name=name,
         title=title,
         x=Scale(low=low if log else max(low, 0.0), high=high, label=label, log=log, form=form),
-        y=Scale(
-            low=max(bottom, 0.0) if min(seen) >= 0 else bottom,
-            high=min(top, 1.0) if max(seen) <= 1 else top,
-            label="overall score",
-        ),
+        y=Scale(low=bottom, high=top, label="overall score"),
         marks=[*joined, *dots],
         behind=Behind(
             header=["model", label, "overall score", "on the front"],

@@ -25,7 +25,7 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine, TraceLine
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.conversation import answer_of
-from assay.reports.measure import Measure, measure_of
+from assay.reports.measure import Measure, measures_of
 from assay.reports.pace import Pace
 from assay.reports.per_example import PerExample, per_example, question
 from assay.reports.view import View, metadata_value
@@ -166,7 +166,7 @@ class _Line(AttemptLine, gc=False):
 def _from_run(folder: Path, view: View) -> Side:
     """Leaderboard and columns from one walk through the journal."""
     run = read_run_file(folder)
-    reading = _Reading(folder, {definition.name: measure_of(definition) for definition in run.definitions}, view)
+    reading = _Reading(folder, measures_of(run.definitions), view)
     board = build_leaderboard(folder, view, kind=_Line, watch=reading.add)
     columns = reading.finished({row.task: row.score for row in board.tasks})
     return Side(folder, board, columns, reading.measures, reading.paces)

@@ -20,12 +20,7 @@ def report_document(board: Leaderboard) -> list[Block]:
         [row.task, Span(row.signature, "code"), Span(row.sha256[:16], "code"), Span(row.fingerprint[:16], "code")]
         for row in board.tasks
     ]
-    called = [
-        [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
-        for row in board.tasks
-        for scorer in row.scorers
-    ]
-    names = TextTable(header=["task", "called", "scorer", "purpose"], rows=called, numeric_from=9)
+    scorers = scorers_table(board)
     versions = ", ".join(f"{name} {version}" for name, version in board.versions.items())
     return [
         Heading(1, board.adapter),
@@ -34,7 +29,7 @@ def report_document(board: Leaderboard) -> list[Block]:
         Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),
         Heading(2, "What produced these numbers"),
         TextTable(header=["task", "scoring", "content sha256", "task fingerprint"], rows=provenance, numeric_from=9),
-        *([names] if called else []),
+        *([] if scorers is None else [scorers]),
         Items(
             [
                 f"model: {model}",
@@ -45,6 +40,16 @@ def report_document(board: Leaderboard) -> list[Block]:
             ]
         ),
     ]
+
+
+def scorers_table(board: Leaderboard) -> TextTable | None:
+    """The scorers of tasks that describe them."""
+    rows = [
+        [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
+        for row in board.tasks
+        for scorer in row.scorers
+    ]
+    return TextTable(header=["task", "called", "scorer", "purpose"], rows=rows, numeric_from=9) if rows else None
 
 
 def report_page(board: Leaderboard) -> str:

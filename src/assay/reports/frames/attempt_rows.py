@@ -9,7 +9,7 @@ from assay.core.errors import UsageError
 from assay.core.types import Failure
 from assay.costs.spending import Cost
 from assay.reports.frames.attempt import Attempt
-from assay.reports.frames.columns import Cell, Column, ColumnKind, Seen, Table, cell, table_of
+from assay.reports.frames.columns import Cell, Column, ColumnKind, Seen, Table, cell, fields, table_of
 from assay.reports.frames.source import MOST_METADATA, MOST_VALUES, Only, RunSource, Survey
 
 ReadAttempt = Callable[[RunSource, Attempt], Any]
@@ -17,31 +17,24 @@ ReadAttempt = Callable[[RunSource, Attempt], Any]
 _FIRST: tuple[tuple[Column, ReadAttempt], ...] = (
     (Column("run", "text"), lambda run, each: run.label),
     (Column("model", "text"), lambda run, each: run.model),
-    (Column("task", "text"), lambda run, each: each.task),
-    (Column("sample_id", "text"), lambda run, each: each.sample_id),
+    *fields("text", "task", "sample_id"),
     (Column("index", "int"), lambda run, each: each.record.index),
-    (Column("attempt", "int"), lambda run, each: each.attempt),
-    (Column("outcome", "text"), lambda run, each: each.outcome),
-    (Column("score", "float", nullable=True), lambda run, each: each.score),
+    *fields("int", "attempt"),
+    *fields("text", "outcome"),
+    *fields("float", "score", nullable=True),
 )
 _LAST: tuple[tuple[Column, ReadAttempt], ...] = (
-    (Column("prompt", "text", nullable=True), lambda run, each: each.prompt),
-    (Column("prediction", "text", nullable=True), lambda run, each: each.prediction),
-    (Column("answer", "text", nullable=True), lambda run, each: each.answer),
-    (Column("targets", "texts"), lambda run, each: each.targets),
+    *fields("text", "prompt", "prediction", "answer", nullable=True),
+    *fields("texts", "targets"),
     (Column("failure_stage", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.stage)),
     (Column("failure_kind", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.kind)),
     (Column("failure_part", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.part)),
     (Column("failure_message", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.message)),
     (Column("excluded_by", "texts"), lambda run, each: each.record.excluded),
-    (Column("seconds", "float"), lambda run, each: each.seconds),
-    (Column("tokens_in", "int"), lambda run, each: each.tokens_in),
-    (Column("tokens_out", "int"), lambda run, each: each.tokens_out),
-    (Column("tokens_reasoning", "int"), lambda run, each: each.tokens_reasoning),
-    (Column("cached", "int"), lambda run, each: each.cached),
+    *fields("float", "seconds"),
+    *fields("int", "tokens_in", "tokens_out", "tokens_reasoning", "cached"),
     (Column("cost", "float", nullable=True), lambda run, each: amount(each.cost)),
-    (Column("judge_tokens_in", "int"), lambda run, each: each.judge_tokens_in),
-    (Column("judge_tokens_out", "int"), lambda run, each: each.judge_tokens_out),
+    *fields("int", "judge_tokens_in", "judge_tokens_out"),
     (Column("judge_cost", "float", nullable=True), lambda run, each: amount(each.judge_cost)),
     (Column("currency", "text", nullable=True), lambda run, each: currency(each.cost, each.judge_cost)),
     (Column("key", "text"), lambda run, each: each.record.key),

@@ -47,6 +47,11 @@ Reader = Callable[..., Any]
 """Reads the cell of a column from the parts of a row."""
 
 
+def fields(kind: ColumnKind, *names: str, nullable: bool = False) -> list[tuple[Column, Reader]]:
+    """Columns that are fields of the last part of a row."""
+    return [(Column(name, kind, nullable), lambda *row, name=name: getattr(row[-1], name)) for name in names]
+
+
 def table_of(
     columns: Sequence[tuple[Column, Reader]], names: Sequence[str] | None, rows: Callable[[], Iterable[tuple[Any, ...]]]
 ) -> Table:

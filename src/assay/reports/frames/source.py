@@ -30,7 +30,7 @@ from assay.reports.board.journal_table import Place
 from assay.reports.board.types import Leaderboard
 from assay.reports.frames.attempt import Attempt
 from assay.reports.frames.columns import Seen
-from assay.reports.measure import Measure, measure_of
+from assay.reports.measure import Measure, measures_of
 from assay.reports.outcomes import OUTCOMES, judged, outcome_of
 from assay.reports.view import View, view_of
 from assay.wording import hint
@@ -123,7 +123,7 @@ class RunSource:
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        return {definition.name: measure_of(definition) for definition in self.run.definitions}
+        return measures_of(self.run.definitions)
 
     @cached_property
     def prices(self) -> Prices:

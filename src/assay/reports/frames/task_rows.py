@@ -8,51 +8,43 @@ from typing import Any
 from assay.core.types import Summary
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.frames.attempt_rows import amount, currency
-from assay.reports.frames.columns import Column, ColumnKind, Table, table_of
+from assay.reports.frames.columns import Column, Table, fields, table_of
 from assay.reports.frames.source import RunSource
 
 ReadTask = Callable[[RunSource, Leaderboard, TaskRow], Any]
-
-
-def _field(name: str) -> ReadTask:
-    return lambda run, board, row: getattr(row, name)
 
 
 def _end(of: str, name: str) -> ReadTask:
     return lambda run, board, row: getattr(part, name) if (part := getattr(row, of)) is not None else None
 
 
-def _fields(kind: ColumnKind, *names: str, nullable: bool = False) -> list[tuple[Column, ReadTask]]:
-    return [(Column(name, kind, nullable), _field(name)) for name in names]
-
-
 _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
     (Column("run", "text"), lambda run, board, row: run.label),
     (Column("model", "text"), lambda run, board, row: run.model),
-    *_fields("text", "task", "metric"),
-    *_fields("text", "category", nullable=True),
-    *_fields("float", "score", nullable=True),
+    *fields("text", "task", "metric"),
+    *fields("text", "category", nullable=True),
+    *fields("float", "score", nullable=True),
     (Column("low", "float", nullable=True), _end("interval", "low")),
     (Column("high", "float", nullable=True), _end("interval", "high")),
     (Column("level", "float"), lambda run, board, row: board.level),
     (Column("interval_method", "text", nullable=True), _end("interval", "method")),
     (Column("bounds_low", "float", nullable=True), _end("bounds", "low")),
     (Column("bounds_high", "float", nullable=True), _end("bounds", "high")),
-    *_fields("text", "reason", "refused", nullable=True),
-    *_fields("bool", "lower_is_better", "has_score", "complete"),
-    *_fields("float", "coverage"),
-    *_fields("int", "correct", nullable=True),
-    *_fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
-    *_fields("int", "truncated", "nothing_extracted", "left_out"),
-    *_fields("int", "weak_passes", nullable=True),
-    *_fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
+    *fields("text", "reason", "refused", nullable=True),
+    *fields("bool", "lower_is_better", "has_score", "complete"),
+    *fields("float", "coverage"),
+    *fields("int", "correct", nullable=True),
+    *fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
+    *fields("int", "truncated", "nothing_extracted", "left_out"),
+    *fields("int", "weak_passes", nullable=True),
+    *fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
     (Column("cost", "float", nullable=True), lambda run, board, row: amount(row.cost)),
     (Column("judge_cost", "float", nullable=True), lambda run, board, row: amount(row.judge_cost)),
     (Column("currency", "text", nullable=True), lambda run, board, row: currency(row.cost, row.judge_cost)),
-    *_fields("float", "latency_ms"),
+    *fields("float", "latency_ms"),
     (Column("latency_p50_ms", "float", nullable=True), _end("latency", "p50")),
     (Column("latency_p95_ms", "float", nullable=True), _end("latency", "p95")),
-    *_fields("text", "signature", "sha256", "fingerprint"),
+    *fields("text", "signature", "sha256", "fingerprint"),
 )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from assay.core.fingerprint import canonical_json
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.columns import Side
+from assay.reports.documents.report import scorers_table
 from assay.reports.html.element import Child, tag
-from assay.reports.html.page import grid
+from assay.reports.html.page import grid, table
 
 
 def provenance_section(named: Sequence[tuple[str, Side]]) -> Child:
@@ -43,20 +44,12 @@ def _tasks(named: Sequence[tuple[str, Side]]) -> list[Child]:
     """The tables of tasks; results that have the same one share it."""
     tables: dict[tuple[str, str], tuple[list[str], Child]] = {}
     for label, side in named:
-        scorers, signatures = _scorers(side.board), _signatures(side.board)
+        described, signatures = scorers_table(side.board), _signatures(side.board)
+        scorers = None if described is None else table(described)
         tables.setdefault((str(scorers), str(signatures)), ([], [scorers, signatures]))[0].append(label)
     if len(tables) == 1:
         return [pair for _, pair in tables.values()]
     return [[tag("h3", ", ".join(labels)), pair] for labels, pair in tables.values()]
-
-
-def _scorers(board: Leaderboard) -> Child:
-    called: list[list[Child]] = [
-        [row.task, row.display_name or "", scorer.display_name or scorer.key, scorer.purpose]
-        for row in board.tasks
-        for scorer in row.scorers
-    ]
-    return grid(["task", "called", "scorer", "purpose"], called) if called else None
 
 
 def _signatures(board: Leaderboard) -> Child:

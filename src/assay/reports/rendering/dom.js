@@ -27,6 +27,12 @@ export function h(/** @type {string} */ tag, /** @type {Props} */ props = null, 
   return element;
 }
 
+// An element with classes and no other attribute: el("p.quiet.small", "text").
+export function el(/** @type {string} */ tag, /** @type {any[]} */ ...children) {
+  const [name, ...classes] = tag.split(".");
+  return h(name, { class: classes.join(" ") || null }, ...children);
+}
+
 // properties that an attribute does not set after the fact
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, selected: 1, indeterminate: 1, className: 1 };
 
@@ -128,19 +134,33 @@ export function button(
   return h("button", { type: "button", onclick, ...props }, label);
 }
 
+// A button that is pressed or not.
+export function toggle(
+  /** @type {any} */ label,
+  /** @type {boolean} */ on,
+  /** @type {() => any} */ onclick,
+  /** @type {Props} */ props = null,
+) {
+  return button(label, onclick, { class: on ? "toggle on" : "toggle", "aria-pressed": on, ...props });
+}
+
 export function link(/** @type {string} */ href, /** @type {Props} */ props, /** @type {any[]} */ ...children) {
   return h("a", { href, ...props }, ...children);
 }
 
-/** @param {string} label @param {string[][]} options @param {string} value @param {(value: string) => any} onchange
- * @param {Props} props */
+// Options are values with their labels, or names that are both.
+/** @param {string} label @param {(string | string[])[]} options @param {string} value
+ * @param {(value: string) => any} onchange @param {Props} props */
 export function select(label, options, value, onchange, props = null) {
   const box = h("select", {
     "aria-label": label,
     onchange: (/** @type {any} */ event) => onchange(event.target.value),
     ...props,
   });
-  for (const [name, text] of options) box.append(h("option", { value: name, selected: name === value }, text));
+  for (const option of options) {
+    const [name, text] = typeof option === "string" ? [option, option] : option;
+    box.append(h("option", { value: name, selected: name === value }, text));
+  }
   return box;
 }
 
@@ -184,6 +204,30 @@ export function table(
 
 export function th(/** @type {any} */ text, /** @type {Props} */ props = null) {
   return h("th", { scope: "col", ...props }, text);
+}
+
+/** @typedef {[any, (row: any) => any, string?]} Column its head, what its cells show, and their class */
+
+// A table by its columns; the head of a column of numbers stands above them.
+export function tableOf(
+  /** @type {string} */ label,
+  /** @type {Column[]} */ columns,
+  /** @type {any[]} */ rows,
+  /** @type {(row: any) => Props} */ propsOf = () => null,
+) {
+  const head = columns.map(([name, , kind]) => th(name, { class: kind?.startsWith("num") ? "num" : null }));
+  const body = rows.map((row) =>
+    h(
+      "tr",
+      propsOf(row),
+      columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row))),
+    ),
+  );
+  return table(label, head, body);
+}
+
+export function listed(/** @type {any[]} */ items, tag = "ul") {
+  return el(tag, ...items.map((item) => el("li", item)));
 }
 
 export function section(/** @type {string} */ title, /** @type {any[]} */ ...children) {

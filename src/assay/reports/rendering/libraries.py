@@ -38,7 +38,7 @@ def library(name: str) -> str:
 def modules() -> dict[str, str]:
     """The scripts that turn what the libraries read into elements."""
     folder = resources.files(__package__)
-    return {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", "render")}
+    return {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", "kept", "render")}
 
 
 def style_sheet() -> str:

@@ -2,6 +2,7 @@
 // text; every node is made here with h(), so nothing they return is ever taken for markup.
 
 import { h, scrolling } from "./dom.js";
+import { keep, kept } from "./kept.js";
 
 const LONGEST = 60000;
 const MARKDOWN = /^ {0,3}(#{1,6} |[-*+] |\d+[.)] |>|~~~|\|)|\*\*|__|`|\[[^\]]+\]\(/m;
@@ -12,21 +13,8 @@ const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const SOUND = /^data:audio\/(wav|mpeg|mp3|ogg|flac|webm);base64,[A-Za-z0-9+/=\s]+$/;
 
 // Rendered or raw, as the reader chose last.
-export function isRendered() {
-  try {
-    return localStorage.getItem("assay-text") !== "raw";
-  } catch {
-    return true;
-  }
-}
-
-export function chooseText(kind) {
-  try {
-    localStorage.setItem("assay-text", kind);
-  } catch {
-    /* private windows keep nothing */
-  }
-}
+export const isRendered = () => kept("assay-text") !== "raw";
+export const chooseText = (kind) => keep("assay-text", kind);
 
 // Nodes for a text, or null where it is better read as it stands.
 export function rendered(text) {
@@ -191,22 +179,7 @@ function push(state, content, display) {
   token.meta = { display };
 }
 
-const PLAIN = new Set([
-  "p",
-  "ul",
-  "ol",
-  "li",
-  "blockquote",
-  "table",
-  "thead",
-  "tbody",
-  "tr",
-  "th",
-  "td",
-  "em",
-  "strong",
-  "s",
-]);
+const PLAIN = wordsIn("p ul ol li blockquote table thead tbody tr th td em strong s");
 
 // Tokens in a row become nodes inside each other.
 function nodesOf(tokens) {

@@ -14,7 +14,6 @@ import numpy as np
 from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
-from assay.core.types import Summary
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
@@ -184,7 +183,7 @@ def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
         [summary] = with_bounds([summary], aggregate, table, "mean", options)
     if row.aggregates:
         summary = structs.replace(summary, name=row.aggregates[0].name)
-    interval = _interval(summary, view.level)
+    interval = ScoreInterval.of(summary, view.level)
     fields = {"score": summary.value, "interval": interval, "bounds": summary.bounds, "aggregates": [summary]}
     return structs.replace(row, **{**_nothing(summary.reason), **fields})
 
@@ -205,12 +204,6 @@ def _table(examples: Sequence[PerExample], view: View) -> ScoreTable:
         elif each.score is not None:
             table.add({"score": each.score}, sample=sample, attempt=each.attempt, group=group)
     return table
-
-
-def _interval(summary: Summary, level: float) -> ScoreInterval | None:
-    if summary.low is None or summary.high is None:
-        return None
-    return ScoreInterval(low=summary.low, high=summary.high, level=level, method=summary.signature.split("|")[1])
 
 
 def _board(board: Leaderboard, rows: Mapping[str, TaskRow], level: float) -> Leaderboard:

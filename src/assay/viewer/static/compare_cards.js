@@ -1,6 +1,6 @@
 // How sure the differences between runs are: a card for two runs, one line each for more, with the cards folded.
 
-import { h, section, table, th } from "./dom.js";
+import { el, h, listed, section, table, th } from "./dom.js";
 import { differenceWhisker } from "./signs.js";
 import { count, interval, number, pValue, plural, signed } from "./words.js";
 
@@ -11,20 +11,19 @@ export function pairCards(pairs, short) {
   const rows = pairs.map((pair) =>
     pair.overall
       ? lineOf(pair.overall, short(pair.second), reach)
-      : h("tr", null, h("td", null, short(pair.second)), h("td", { colspan: 9, class: "quiet" }, NOTHING)),
+      : el("tr", el("td", short(pair.second)), h("td", { colspan: 9, class: "quiet" }, NOTHING)),
   );
   const cards = pairs.map((pair) =>
-    h(
-      "details",
-      { class: "pair" },
-      h("summary", null, h("b", null, short(pair.second)), " by task, and what else differs"),
+    el(
+      "details.pair",
+      el("summary", el("b", short(pair.second)), " by task, and what else differs"),
       pairCard(pair, short),
     ),
   );
   return section(
     `Against ${short(pairs[0].first)}`,
     table("Runs against the first", heads("run", short(pairs[0].first), "this run"), rows),
-    cards.length > 3 ? h("details", null, h("summary", null, "Each by task, and what else differs"), cards) : cards,
+    cards.length > 3 ? el("details", el("summary", "Each by task, and what else differs"), cards) : cards,
   );
 }
 
@@ -37,7 +36,7 @@ function heads(what, first, second) {
     num(first),
     num(second),
     num("difference"),
-    th(h("span", { class: "said" }, "difference with its interval, drawn")),
+    th(el("span.said", "difference with its interval, drawn")),
     num("interval"),
     num("p", "Holm-adjusted"),
     num("better"),
@@ -55,50 +54,40 @@ function lineOf(each, label, reach, kind) {
   return h(
     "tr",
     { class: kind },
-    h("td", null, label),
-    h("td", { class: "num" }, number(each.first)),
-    h("td", { class: "num" }, number(each.second)),
-    h(
-      "td",
-      { class: "num" },
+    el("td", label),
+    el("td.num", number(each.first)),
+    el("td.num", number(each.second)),
+    el(
+      "td.num",
       h("b", { class: each.significant ? (each.difference > 0 ? "good" : "bad") : "" }, signed(each.difference)),
     ),
-    h("td", { class: "wide" }, differenceWhisker(each.difference, each.interval, reach, each.significant)),
-    h("td", { class: "num quiet" }, interval(each.interval) || each.interval.reason || ""),
-    h("td", { class: "num" }, pValue(each.adjusted_p ?? each.p_value)),
-    h("td", { class: "num good" }, count(each.wins)),
-    h("td", { class: "num bad" }, count(each.losses)),
-    h("td", { class: "num quiet" }, count(each.ties)),
+    el("td.wide", differenceWhisker(each.difference, each.interval, reach, each.significant)),
+    el("td.num.quiet", interval(each.interval) || each.interval.reason || ""),
+    el("td.num", pValue(each.adjusted_p ?? each.p_value)),
+    el("td.num.good", count(each.wins)),
+    el("td.num.bad", count(each.losses)),
+    el("td.num.quiet", count(each.ties)),
   );
 }
 
 function pairCard(pair, short) {
   const { overall } = pair;
   const reach = reachOf(overall ? [overall, ...pair.tasks] : []);
-  const title = h("h2", null, `${short(pair.second)} against ${short(pair.first)}`);
-  const besides = pair.sentences.length
-    ? h(
-        "ul",
-        { class: "quiet small" },
-        pair.sentences.map((sentence) => h("li", null, sentence)),
-      )
-    : null;
-  if (!overall)
-    return h("div", { class: "card" }, title, h("p", { class: "verdict" }, NOTHING), unequal(pair, short), besides);
-  return h(
-    "div",
-    { class: "card" },
+  const title = el("h2", `${short(pair.second)} against ${short(pair.first)}`);
+  const besides = pair.sentences.length ? listed(pair.sentences, "ul.quiet.small") : null;
+  if (!overall) return el("div.card", title, el("p.verdict", NOTHING), unequal(pair, short), besides);
+  return el(
+    "div.card",
     title,
-    h("p", { class: "verdict" }, verdict(overall, short(pair.second), short(pair.first))),
+    el("p.verdict", verdict(overall, short(pair.second), short(pair.first))),
     table("Paired comparison", heads("task", short(pair.first), short(pair.second)), [
       pair.tasks.map((each) =>
         lineOf(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task, reach),
       ),
       pair.tasks.length > 1 ? lineOf(overall, "mean over tasks", reach, "overall") : null,
     ]),
-    h(
-      "p",
-      { class: "quiet small" },
+    el(
+      "p.quiet.small",
       `${plural(overall.n, "pair")}; `,
       `${overall.signature || `the mean of the tasks' differences, ${overall.interval.method}`}; `,
       `p-values are Holm-adjusted for ${plural(pair.comparisons, "comparison")}.`,
@@ -115,20 +104,14 @@ function pairCard(pair, short) {
 // Only what both runs scored with the same targets compares: what was left out, in the words of `assay diff`.
 function unequal(pair, short) {
   if (!pair.unequal.length) return null;
-  return h(
-    "div",
-    { class: "note" },
-    h(
+  return el(
+    "div.note",
+    el(
       "p",
-      null,
       "Only samples that both scored, with the same targets, are compared ",
       `(A is ${short(pair.first)}, B is ${short(pair.second)}):`,
     ),
-    h(
-      "ul",
-      null,
-      pair.unequal.map((sentence) => h("li", null, sentence)),
-    ),
+    listed(pair.unequal),
   );
 }
 

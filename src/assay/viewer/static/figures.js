@@ -1,7 +1,7 @@
 // Charts as the server draws them, made into nodes of our own; what they can do is the same in a report.
 
 import { enliven } from "./chart_tools.js";
-import { h, section, table, th } from "./dom.js";
+import { el, h, section, tableOf } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ELEMENTS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "tspan", "title", "desc"]);
@@ -17,17 +17,17 @@ export function chartSection(
   /** @type {string} */ title,
   /** @type {{ charts: Chart[], reason: string | null }} */ { charts, reason },
 ) {
-  if (!charts.length) return reason ? section(title, h("p", { class: "quiet" }, reason)) : null;
-  return section(title, h("div", { class: "plots" }, charts.map(plotted)));
+  if (!charts.length) return reason ? section(title, el("p.quiet", reason)) : null;
+  return section(title, el("div.plots", charts.map(plotted)));
 }
 
 export function plotted(/** @type {Chart} */ chart) {
   const figure = h(
     "figure",
     { class: chart.full_width ? "plotted across" : "plotted", "data-name": chart.name },
-    h("figcaption", null, chart.title),
+    el("figcaption", chart.title),
     [chart.wide, chart.narrow].map(build),
-    chart.note ? h("p", { class: "reading" }, chart.note) : null,
+    chart.note ? el("p.reading", chart.note) : null,
     behind(chart),
   );
   enliven(figure);
@@ -35,22 +35,12 @@ export function plotted(/** @type {Chart} */ chart) {
 }
 
 function behind(/** @type {Chart} */ chart) {
-  const kind = (/** @type {number} */ place) => (place >= chart.numeric_from ? "num" : "");
-  return h(
-    "details",
-    { class: "behind" },
+  const column = (/** @type {string} */ name, /** @type {number} */ place) =>
+    /** @type {import("./dom.js").Column} */ ([name, (row) => row[place], place >= chart.numeric_from ? "num" : ""]);
+  return el(
+    "details.behind",
     h("summary", { "aria-label": `Table: ${chart.title}` }, "Table"),
-    table(
-      chart.title,
-      chart.header.map((name, place) => th(name, { class: kind(place) })),
-      chart.rows.map((row) =>
-        h(
-          "tr",
-          null,
-          row.map((cell, place) => h("td", { class: kind(place) }, cell)),
-        ),
-      ),
-    ),
+    tableOf(chart.title, chart.header.map(column), chart.rows),
   );
 }
 

@@ -1,6 +1,6 @@
 // The filter bar of the sample table: a state kept in the address, and controls that change it.
 
-import { button, fill, h, select } from "./dom.js";
+import { button, el, fill, h, select, toggle } from "./dom.js";
 import { queryBox } from "./query_box.js";
 import { OUTCOMES, count, seconds } from "./words.js";
 
@@ -29,7 +29,7 @@ export function filterBar(run, runs, state, change, { chooser, together }) {
   });
   const search = box.input;
   const failures = [...new Set(run.failures.map((each) => each.kind))];
-  const keyBox = h("span", { class: "row tight" });
+  const keyBox = el("span.row.tight");
   // only a phone hides the choices, and shows this
   const more = button(
     "Filters",
@@ -39,12 +39,10 @@ export function filterBar(run, runs, state, change, { chooser, together }) {
     },
     { class: "more", "aria-expanded": "false" },
   );
-  const bar = h(
-    "div",
-    { class: "filters" },
-    h(
-      "div",
-      { class: "row" },
+  const bar = el(
+    "div.filters",
+    el(
+      "div.row",
       box.element,
       chooser,
       button(
@@ -57,9 +55,8 @@ export function filterBar(run, runs, state, change, { chooser, together }) {
       ),
       more,
     ),
-    h(
-      "div",
-      { class: "row wrap choices" },
+    el(
+      "div.row.wrap.choices",
       list(
         "Task",
         run.distributions.map((each) => each.task),
@@ -92,9 +89,7 @@ export function filterBar(run, runs, state, change, { chooser, together }) {
 }
 
 function list(label, names, chosen, onchange) {
-  return select(label, [["", `${label}: all`], ...names.map((name) => [name, name])], chosen[0] || "", (value) =>
-    onchange(value ? [value] : []),
-  );
+  return select(label, [["", `${label}: all`], ...names], chosen[0] || "", (value) => onchange(value ? [value] : []));
 }
 
 function metadata(box, run, state, set) {
@@ -125,7 +120,7 @@ function metadata(box, run, state, set) {
           ));
     fill(
       box,
-      select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => [each.key, each.key])], key, (value) => {
+      select("Metadata key", [["", "Metadata…"], ...run.keys.map((each) => each.key)], key, (value) => {
         key = value;
         draw();
       }),
@@ -140,11 +135,11 @@ function metadata(box, run, state, set) {
 
 function range(run, state, set) {
   const names = [
-    ["score", "score"],
+    "score",
     ...run.values.filter((name) => name !== "score").map((name) => [name, name.replace("value:", "")]),
-    ["seconds", "seconds"],
+    "seconds",
     ["tokens_out", "tokens out"],
-    ["retries", "retries"],
+    "retries",
   ];
   const box = (name, label) =>
     h("input", {
@@ -156,12 +151,11 @@ function range(run, state, set) {
       "aria-label": `${label} ${state.value || "score"}`,
       onchange: (event) => set({ [name]: event.target.value }),
     });
-  return h(
-    "span",
-    { class: "row tight" },
+  return el(
+    "span.row.tight",
     select("Value", names, state.value || "score", (value) => set({ value: value === "score" ? "" : value })),
     box("low", "from"),
-    h("span", { class: "quiet" }, "–"),
+    el("span.quiet", "–"),
     box("high", "to"),
   );
 }
@@ -173,9 +167,8 @@ function against(run, runs, state, set) {
     ["", "compare with another run…"],
     ...others.map((each) => [each.name, `${each.model} · ${each.name}`]),
   ];
-  return h(
-    "span",
-    { class: "row tight" },
+  return el(
+    "span.row.tight",
     select(
       "Compare with another run",
       names,
@@ -210,22 +203,19 @@ export function outcomeBar(counts, everywhere, state, change) {
       .map((name) => {
         const on = state.outcome.includes(name);
         const next = on ? state.outcome.filter((each) => each !== name) : [...state.outcome, name];
-        return button(
-          [
-            h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]),
-            OUTCOMES[name][1],
-            counts[name] === undefined ? null : h("b", null, " " + count(counts[name])),
-          ],
-          () => change({ outcome: next, offset: "" }),
-          { class: on ? "toggle on" : "toggle", "aria-pressed": on, title: OUTCOMES[name][2] },
-        );
+        const label = [
+          h("span", { class: `sign o-${name}`, "aria-hidden": "true" }, OUTCOMES[name][0]),
+          OUTCOMES[name][1],
+          counts[name] === undefined ? null : el("b", " " + count(counts[name])),
+        ];
+        return toggle(label, on, () => change({ outcome: next, offset: "" }), { title: OUTCOMES[name][2] });
       }),
   );
 }
 
 // A range to choose by how many samples lie where: each bar is a button.
 export function rangeBars(histogram, what, onpick) {
-  if (!histogram) return h("p", { class: "quiet" }, "nothing to show yet");
+  if (!histogram) return el("p.quiet", "nothing to show yet");
   const most = Math.max(...histogram.counts, 1);
   const tidy = what === "seconds" ? seconds : plainly;
   const box = h("div", { class: "bars", role: "group", "aria-label": `distribution of ${what}` });
@@ -243,16 +233,14 @@ export function rangeBars(histogram, what, onpick) {
         : h("span", { class: "bar", title: label }, fillBar),
     );
   });
-  return h(
-    "div",
-    { class: "chart" },
+  return el(
+    "div.chart",
     box,
-    h(
-      "div",
-      { class: "axis" },
-      h("span", null, tidy(histogram.low)),
-      histogram.mean === undefined ? null : h("span", null, `mean ${tidy(histogram.mean)}`),
-      h("span", null, tidy(histogram.high)),
+    el(
+      "div.axis",
+      el("span", tidy(histogram.low)),
+      histogram.mean === undefined ? null : el("span", `mean ${tidy(histogram.mean)}`),
+      el("span", tidy(histogram.high)),
     ),
   );
 }

@@ -1,7 +1,8 @@
 // The page's frame: finds the place in the address, shows it, keeps it up to date, listens to keys.
 
 import { isStatic, listen, messageOf } from "./api.js";
-import { add, button, byId, fill, h, link } from "./dom.js";
+import { button, byId, el, fill, h, link } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { pageCompare } from "./page_compare.js";
 import { pageHistory } from "./page_history.js";
 import { pageMarks } from "./page_marks.js";
@@ -35,6 +36,7 @@ const PAGES = {
   marks: pageMarks,
   provenance: pageProvenance,
 };
+const THEME = "assay-theme";
 const THEMES = { auto: "◐", light: "☀", dark: "☾" };
 
 let shownPage = null;
@@ -49,7 +51,7 @@ async function go() {
   header(route);
   // the old page stays for a moment, until the new one has something to show
   const waiting = setTimeout(() => {
-    if (mine === turn) fill(byId("page"), h("div", { class: "empty", role: "status" }, h("h1", null, "Loading…")));
+    if (mine === turn) fill(byId("page"), h("div", { class: "empty", role: "status" }, el("h1", "Loading…")));
   }, 400);
   try {
     if (!PAGES[route.page]) throw new Error(`A run has no page “${route.view}”.`);
@@ -64,8 +66,8 @@ async function go() {
       h(
         "div",
         { class: "error", role: "alert" },
-        h("h1", null, "This could not be shown"),
-        h("p", null, messageOf(error)),
+        el("h1", "This could not be shown"),
+        el("p", messageOf(error)),
         link(toRuns(), null, "All runs"),
       ),
     );
@@ -89,55 +91,40 @@ function title(route, name) {
 }
 
 function header(route) {
-  const bar = fill(byId("top"));
-  add(bar, [
+  fill(
+    byId("top"),
     link(toRuns(), { class: "brand" }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "assay"),
-  ]);
-  if (route.run) {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "this run" },
-        link(toRun(route.run), { class: "runname", title: route.run }, route.run),
-        h(
-          "span",
-          { class: "tabs" },
-          tab(toRun(route.run), "Overview", route.page === "overview"),
-          tab(
-            toSamples(route.run, route.page === "sample" ? route.params : {}),
-            "Samples",
-            route.page === "samples" || route.page === "sample",
-          ),
-          tab(toMarks(route.run), "Marks", route.page === "marks"),
-          tab(toProvenance(route.run), "Provenance", route.page === "provenance"),
-        ),
-      ),
-    ]);
-  } else if (route.page === "together") {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "samples of several runs" },
-        link(toTogether(route.runs), { class: "runname" }, `Samples of ${route.runs.length} runs`),
-      ),
-    ]);
-  } else if (route.page === "compare") {
-    add(bar, [
-      h(
-        "nav",
-        { class: "crumbs", "aria-label": "comparison" },
-        link(toCompare(route.runs), { class: "runname" }, `Comparing ${route.runs.length} runs`),
-      ),
-    ]);
-  }
-  add(bar, [
-    h("span", { class: "room" }),
+    crumbs(route),
+    el("span.room"),
     link(toHistory(), { class: "tab", "aria-current": route.page === "history" ? "page" : null }, "History"),
     h("span", { id: "live", class: "live", hidden: true }, "live"),
-    isStatic ? h("span", { class: "quiet" }, "static copy") : null,
+    isStatic ? el("span.quiet", "static copy") : null,
     button("?", help, { class: "icon", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts" }),
     themeButton(),
-  ]);
+  );
+}
+
+function crumbs({ page, run, runs, params }) {
+  const nav = (label, ...children) => h("nav", { class: "crumbs", "aria-label": label }, ...children);
+  if (page === "together")
+    return nav(
+      "samples of several runs",
+      link(toTogether(runs), { class: "runname" }, `Samples of ${runs.length} runs`),
+    );
+  if (page === "compare")
+    return nav("comparison", link(toCompare(runs), { class: "runname" }, `Comparing ${runs.length} runs`));
+  if (!run) return null;
+  return nav(
+    "this run",
+    link(toRun(run), { class: "runname", title: run }, run),
+    el(
+      "span.tabs",
+      tab(toRun(run), "Overview", page === "overview"),
+      tab(toSamples(run, page === "sample" ? params : {}), "Samples", page === "samples" || page === "sample"),
+      tab(toMarks(run), "Marks", page === "marks"),
+      tab(toProvenance(run), "Provenance", page === "provenance"),
+    ),
+  );
 }
 
 function tab(href, label, on) {
@@ -145,12 +132,12 @@ function tab(href, label, on) {
 }
 
 function themeButton() {
-  const theme = saved();
+  const theme = kept(THEME) || "auto";
   const next = { auto: "light", light: "dark", dark: "auto" }[theme];
   const made = button(
     THEMES[theme],
     () => {
-      remember(next);
+      keep(THEME, next);
       applyTheme();
       made.replaceWith(themeButton());
     },
@@ -159,24 +146,8 @@ function themeButton() {
   return made;
 }
 
-function saved() {
-  try {
-    return localStorage.getItem("assay-theme") || "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-function remember(theme) {
-  try {
-    localStorage.setItem("assay-theme", theme);
-  } catch {
-    /* private windows keep nothing */
-  }
-}
-
 function applyTheme() {
-  const theme = saved();
+  const theme = kept(THEME) || "auto";
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
@@ -198,17 +169,15 @@ function help() {
   const box = h(
     "dialog",
     { class: "help", "aria-label": "Keyboard shortcuts" },
-    h("h2", null, "Keyboard"),
-    h(
+    el("h2", "Keyboard"),
+    el(
       "dl",
-      null,
       SHORTCUTS.map(([keys, what]) => [
-        h(
+        el(
           "dt",
-          null,
-          keys.split("  ").map((key) => h("kbd", null, key)),
+          keys.split("  ").map((key) => el("kbd", key)),
         ),
-        h("dd", null, what),
+        el("dd", what),
       ]),
     ),
     button("Close", () => box.close(), { class: "primary" }),

@@ -1,26 +1,11 @@
 // A person's mark of a sample: who marks, their verdict, and, where they mark blind, no score before it.
 
 import { isStatic, messageOf, sendMark } from "./api.js";
-import { button, fill, h, toast } from "./dom.js";
+import { button, el, fill, h, toast, toggle } from "./dom.js";
+import { keep, kept } from "./kept.js";
 
 const NAME = "assay-annotator";
 const BLIND = "assay-blind";
-
-function kept(name) {
-  try {
-    return localStorage.getItem(name) || "";
-  } catch {
-    return "";
-  }
-}
-
-function keep(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    /* private windows keep nothing */
-  }
-}
 
 const ownMark = (sample) => (sample.marks || []).find((mark) => (mark.by || "") === kept(NAME)) || null;
 
@@ -48,13 +33,13 @@ export function markingBar(run, sample, redraw) {
     });
     const choice = (verdict, sign, key) =>
       button(
-        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, h("kbd", null, key)],
+        [h("span", { "aria-hidden": "true" }, sign + " "), verdict, el("kbd", key)],
         () => mark(now === verdict ? null : verdict, note.value),
         { class: now === verdict ? `toggle on m-${verdict}` : "toggle", "aria-pressed": now === verdict },
       );
     return fill(
       bar,
-      h("span", { class: "label" }, "Your mark"),
+      el("span.label", "Your mark"),
       choice("right", "✓", "1"),
       choice("wrong", "✗", "2"),
       choice("unclear", "~", "3"),
@@ -88,7 +73,7 @@ export function markingBar(run, sample, redraw) {
       redraw();
     };
     const title = "Hide score, outcome, reasons and other people's marks until you have marked the sample";
-    return button("Blind", turn, { class: on ? "toggle on" : "toggle", "aria-pressed": on, title });
+    return toggle("Blind", on, turn, { title });
   }
 
   async function mark(verdict, note) {
@@ -116,5 +101,5 @@ function othersOf(marks) {
     `${mark.by || "somebody"} marked ${mark.verdict}` +
     (mark.blind ? " (blind)" : "") +
     (mark.note ? `: ${mark.note}` : "");
-  return h("p", { class: "quiet" }, marks.map(each).join("; "));
+  return el("p.quiet", marks.map(each).join("; "));
 }

@@ -1,13 +1,13 @@
 // Runs side by side: how sure the difference is, by task, and then the samples themselves, flips first.
 
 import { get } from "./api.js";
-import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
+import { button, el, fill, follow, h, link, section, select, table, th, toggle } from "./dom.js";
 import { chartSection } from "./figures.js";
 import { badge, weakTag } from "./signs.js";
 import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
-import { replace, toCompare, toRun, toSample } from "./route.js";
+import { goTo, replace, toCompare, toRun, toSample } from "./route.js";
 import { answerOf, isLongRead, questionOf } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
@@ -29,7 +29,7 @@ export async function pageCompare(root, route) {
   let latest = 0;
   const [top, bar, body, pager] = [
     h("div"),
-    h("div", { class: "filters" }),
+    el("div.filters"),
     h("div"),
     h("nav", { class: "pager", "aria-label": "pages" }),
   ];
@@ -58,26 +58,18 @@ export async function pageCompare(root, route) {
   function drawBar() {
     fill(
       bar,
-      h(
-        "div",
-        { class: "row wrap" },
+      el(
+        "div.row.wrap",
         h(
           "div",
           { class: "row wrap", role: "group", "aria-label": "Which samples" },
-          SHOW.map(([name, label]) =>
-            button(label, () => change({ flip: name, offset: "" }), {
-              class: state.flip === name ? "toggle on" : "toggle",
-              "aria-pressed": state.flip === name,
-            }),
-          ),
+          SHOW.map(([name, label]) => toggle(label, state.flip === name, () => change({ flip: name, offset: "" }))),
         ),
-        select("Task", [["", "Task: all"], ...tasks.map((name) => [name, name])], state.task[0] || "", (task) =>
+        select("Task", [["", "Task: all"], ...tasks], state.task[0] || "", (task) =>
           change({ task: task ? [task] : [], offset: "" }),
         ),
         search,
-        button("Swap the order", () => {
-          location.hash = toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" });
-        }),
+        button("Swap the order", () => goTo(toCompare([...runs.slice(1), runs[0]], { flip: state.flip || "all" }))),
       ),
     );
   }
@@ -100,7 +92,7 @@ export async function pageCompare(root, route) {
     rows = page.rows;
     fill(
       body,
-      h("p", { class: "summary" }, h("b", null, plural(page.total, "sample"))),
+      el("p.summary", el("b", plural(page.total, "sample"))),
       rows.length
         ? table(
             "Samples side by side",
@@ -115,7 +107,7 @@ export async function pageCompare(root, route) {
             rows.map(row),
             { class: runs.length > 5 ? "samples side wide" : "samples side" },
           )
-        : h("p", { class: "empty" }, state.flip === "flipped" ? "No sample flipped." : "No sample matches."),
+        : el("p.empty", state.flip === "flipped" ? "No sample flipped." : "No sample matches."),
     );
     fill(
       pager,
@@ -136,34 +128,31 @@ export async function pageCompare(root, route) {
           if (!event.target.closest("a")) open(i);
         },
       },
-      h(
-        "td",
-        { class: "c-id" },
+      el(
+        "td.c-id",
         link(address(each), null, oneLineOf(each.id)),
-        each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
-        h("div", { class: "quiet small" }, each.task),
+        each.attempt > 1 ? el("span.quiet", ` #${each.attempt}`) : null,
+        el("div.quiet.small", each.task),
       ),
-      h("td", { class: "text" }, h("div", { class: "clamp" }, questionOf(each))),
-      h("td", { class: "target" }, h("div", { class: "clamp" }, oneLineOf(each.target))),
+      el("td.text", el("div.clamp", questionOf(each))),
+      el("td.target", el("div.clamp", oneLineOf(each.target))),
       sides.map((side, n) =>
         side === null
           ? h("td", { class: "quiet side", "data-run": short(runs[n]) }, "not in this run")
           : h(
               "td",
               { class: "side", "data-run": short(runs[n]) },
-              h(
-                "div",
-                { class: "row tight" },
+              el(
+                "div.row.tight",
                 badge(side.outcome),
                 weakTag(side),
-                h("b", null, number(side.score, 2)),
+                el("b", number(side.score, 2)),
                 n && side.score !== null && each.score !== null && side.score !== each.score
                   ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2))
                   : null,
               ),
-              h(
-                "div",
-                { class: "clamp" },
+              el(
+                "div.clamp",
                 side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n),
               ),
             ),
@@ -178,7 +167,7 @@ export async function pageCompare(root, route) {
       ...(state.flip ? { flip: state.flip } : {}),
     });
   function open(i) {
-    if (rows[i]) location.hash = address(rows[i]);
+    if (rows[i]) goTo(address(rows[i]));
   }
   function choose(i) {
     const shown = body.querySelectorAll("tbody tr");
@@ -195,7 +184,7 @@ export async function pageCompare(root, route) {
   if (new Set(runs.map(short)).size < runs.length) names.clear();
   let tasks = [...new Set(comparison.pairs.flatMap((pair) => pair.tasks.map((each) => each.task)))];
   const charts = h("div");
-  const folded = h("details", { class: "side-charts", ontoggle: drawCharts }, h("summary", null, "Charts"), charts);
+  const folded = h("details", { class: "side-charts", ontoggle: drawCharts }, el("summary", "Charts"), charts);
   folded.open = runs.length > 2;
   fill(root, top, section("Samples", bar, body, pager), folded);
 
@@ -208,16 +197,11 @@ export async function pageCompare(root, route) {
   function drawTop(comparison) {
     fill(
       top,
-      h(
-        "div",
-        { class: "headline" },
-        h(
+      el(
+        "div.headline",
+        el(
           "h1",
-          null,
-          runs.map((name, i) => [
-            i ? h("span", { class: "quiet" }, " vs ") : null,
-            link(toRun(name), { title: name }, short(name)),
-          ]),
+          runs.map((name, i) => [i ? el("span.quiet", " vs ") : null, link(toRun(name), { title: name }, short(name))]),
         ),
       ),
       pairCards(comparison.pairs, short),
@@ -258,6 +242,6 @@ function sideAnswer(first, side, n) {
     read && read !== after && !isLongRead(side)
       ? [h("b", { class: marked, title: "the answer as it was read" }, read), " "]
       : null,
-    otherwise(before, after).map(([differs, text]) => (differs ? h("mark", { class: "differs" }, text) : text)),
+    otherwise(before, after).map(([differs, text]) => (differs ? el("mark.differs", text) : text)),
   ];
 }

@@ -1,7 +1,7 @@
 // Runs of the same tasks in order: the score with its interval, what changed, and where it first got worse.
 
 import { get } from "./api.js";
-import { fill, h, link, section, select, table, th } from "./dom.js";
+import { el, fill, h, link, section, select, tableOf } from "./dom.js";
 import { plotted } from "./figures.js";
 import { replace, toCompare, toHistory, toRun } from "./route.js";
 import { interval, number, pValue, plural, signed } from "./words.js";
@@ -9,7 +9,7 @@ import { interval, number, pValue, plural, signed } from "./words.js";
 export async function pageHistory(root, route) {
   const one = (name) => (route.params[name] || [""])[0];
   let state = { task: one("task"), model: one("model"), baseline: one("baseline") };
-  const [bar, body] = [h("div", { class: "row wrap" }), h("div")];
+  const [bar, body] = [el("div.row.wrap"), h("div")];
 
   async function load() {
     const answer = await get("history", state);
@@ -18,7 +18,7 @@ export async function pageHistory(root, route) {
       body,
       answer.histories.length
         ? answer.histories.map((each) => historyOf(each, (baseline) => change({ baseline })))
-        : h("p", { class: "empty" }, answer.reason || "No two runs of the same tasks here yet."),
+        : el("p.empty", answer.reason || "No two runs of the same tasks here yet."),
     );
   }
 
@@ -30,50 +30,44 @@ export async function pageHistory(root, route) {
 
   function drawBar(answer) {
     const choice = (name, label, values) =>
-      select(label, [["", `${label}: all`], ...values.map((each) => [each, each])], state[name], (value) =>
+      select(label, [["", `${label}: all`], ...values], state[name], (value) =>
         change({ [name]: value, baseline: "" }),
       );
     fill(bar, choice("task", "Task", answer.tasks), choice("model", "Model", answer.models));
   }
 
-  fill(root, h("div", { class: "headline" }, h("h1", null, "History"), h("span", { class: "room" }), bar), body);
+  fill(root, el("div.headline", el("h1", "History"), el("span.room"), bar), body);
   await load();
   return { refresh: load };
 }
 
 function historyOf(history, choose) {
-  const rows = history.runs.map((run, place) =>
-    h(
-      "tr",
-      { class: run.run === history.first_worse ? "overall" : null },
-      h("td", { class: "when" }, run.created.slice(0, 16).replace("T", " ")),
-      h("td", null, link(toRun(run.run), { class: "strong" }, run.run), h("div", { class: "quiet small" }, run.model)),
-      h("td", { class: "num" }, h("b", null, number(run.score))),
-      h("td", { class: "num quiet" }, interval(run.interval)),
-      h(
-        "td",
-        { class: "num" },
-        run.run === history.baseline
-          ? h("span", { class: "quiet" }, "baseline")
-          : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference)),
-      ),
-      h("td", { class: "num" }, run.adjusted_p === null ? "" : pValue(run.adjusted_p)),
-      h(
-        "td",
-        null,
-        run.changes.length ? run.changes.join("; ") : h("span", { class: "quiet" }, place ? "only answers" : "–"),
-      ),
-    ),
-  );
-  const heads = [th("when"), th("run"), num("score"), num("interval"), num("against the baseline"), num("p (Holm)")];
-  const names = history.runs.map((run) => [run.run, run.run]);
+  const against = (run) =>
+    run.run === history.baseline
+      ? el("span.quiet", "baseline")
+      : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference));
+  const unchanged = (run) => el("span.quiet", run === history.runs[0] ? "–" : "only answers");
+  const names = history.runs.map((run) => run.run);
   return section(
     history.tasks.join(", "),
-    h("p", { class: "verdict" }, history.verdict),
-    h("div", { class: "row" }, h("label", null, "baseline ", select("Baseline", names, history.baseline, choose))),
+    el("p.verdict", history.verdict),
+    el("div.row", el("label", "baseline ", select("Baseline", names, history.baseline, choose))),
     plotted(history.chart),
-    table(`${plural(history.runs.length, "run")} in order`, [...heads, th("what changed")], rows),
+    tableOf(
+      `${plural(history.runs.length, "run")} in order`,
+      [
+        ["when", (run) => run.created.slice(0, 16).replace("T", " "), "when"],
+        ["run", (run) => [link(toRun(run.run), { class: "strong" }, run.run), quietly(run.model)]],
+        ["score", (run) => el("b", number(run.score)), "num"],
+        ["interval", (run) => interval(run.interval), "num quiet"],
+        ["against the baseline", against, "num"],
+        ["p (Holm)", (run) => (run.adjusted_p === null ? "" : pValue(run.adjusted_p)), "num"],
+        ["what changed", (run) => (run.changes.length ? run.changes.join("; ") : unchanged(run))],
+      ],
+      history.runs,
+      (run) => ({ class: run.run === history.first_worse ? "overall" : null }),
+    ),
   );
 }
 
-const num = (name) => th(name, { class: "num" });
+const quietly = (text) => el("div.quiet.small", text);

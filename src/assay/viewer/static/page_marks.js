@@ -1,7 +1,7 @@
 // People's marks of the samples of a run, and how far the scores agree with them.
 
 import { get, isStatic } from "./api.js";
-import { button, fill, h, link, section, table, th } from "./dom.js";
+import { button, el, fill, h, link, section, table, tableOf, th } from "./dom.js";
 import { toSample, toSamples } from "./route.js";
 import { MARKS, count, interval, number, percent, plural } from "./words.js";
 
@@ -10,23 +10,20 @@ export async function pageMarks(root, route) {
     const { marks, agreement, people } = await get("marks", { run: route.run });
     fill(
       root,
-      h(
-        "div",
-        { class: "headline" },
-        h("h1", null, "Marks"),
-        h("span", { class: "quiet" }, plural(marks.length, "mark")),
-        h("span", { class: "room" }),
+      el(
+        "div.headline",
+        el("h1", "Marks"),
+        el("span.quiet", plural(marks.length, "mark")),
+        el("span.room"),
         marks.length ? button("Download as JSON Lines", () => download(route.run, marks)) : null,
       ),
       marks.length
         ? null
-        : h(
-            "div",
-            { class: "empty" },
-            h("h2", null, "Nobody has marked a sample yet"),
-            h(
+        : el(
+            "div.empty",
+            el("h2", "Nobody has marked a sample yet"),
+            el(
               "p",
-              null,
               isStatic
                 ? "This is a copy, in which no marks can be made: open the run with assay view."
                 : "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). Choose Blind there, and the score " +
@@ -46,130 +43,93 @@ export async function pageMarks(root, route) {
 
 function agreementCard(agreement, run) {
   const { overall, counts } = agreement;
-  const cell = (name) => h("td", { class: "num" }, h("b", null, count(counts[name])));
-  const rows = Object.entries(agreement.tasks).map(([task, each]) =>
-    h(
-      "tr",
-      null,
-      h("td", null, task),
-      h("td", { class: "num" }, count(each.n)),
-      h("td", { class: "num" }, percent(each.raw)),
-      h("td", { class: "num" }, number(each.kappa, 2)),
-      h("td", { class: "quiet" }, each.kappa === null ? each.reason || "" : interval(each.kappa_interval, 2)),
-    ),
-  );
+  const cell = (name) => el("td.num", el("b", count(counts[name])));
+  const tasks = Object.entries(agreement.tasks).map(([task, each]) => ({ name: task, agreement: each }));
   return section(
     "People and scores",
-    h(
-      "p",
-      { class: "quiet" },
+    el(
+      "p.quiet",
       `A score from ${agreement.threshold} on counts as right. `,
       agreement.unclear ? plural(agreement.unclear, "unclear mark") + " and " : "",
       `${plural(agreement.unscored, "sample")} without a score are left out.`,
     ),
-    h(
-      "div",
-      { class: "cards" },
-      h(
-        "div",
-        { class: "card" },
-        h("div", { class: "label" }, "raw agreement"),
-        h("div", { class: "value" }, percent(overall.raw)),
-        h("p", { class: "quiet" }, interval(overall.raw_interval, 2), ` over ${plural(overall.n, "sample")}`),
+    el(
+      "div.cards",
+      el(
+        "div.card",
+        el("div.label", "raw agreement"),
+        el("div.value", percent(overall.raw)),
+        el("p.quiet", interval(overall.raw_interval, 2), ` over ${plural(overall.n, "sample")}`),
       ),
-      h(
-        "div",
-        { class: "card" },
-        h("div", { class: "label" }, "Cohen’s kappa"),
-        h("div", { class: "value" }, number(overall.kappa, 2)),
-        h(
-          "p",
-          { class: "quiet" },
-          overall.kappa === null ? overall.reason : interval(overall.kappa_interval, 2) || "",
-          h("br"),
-          "1 is perfect, 0 is what chance alone would give",
-        ),
+      el(
+        "div.card",
+        el("div.label", "Cohen’s kappa"),
+        el("div.value", number(overall.kappa, 2)),
+        el("p.quiet", kappaInterval(overall), h("br"), "1 is perfect, 0 is what chance alone would give"),
       ),
-      h(
-        "div",
-        { class: "card" },
+      el(
+        "div.card",
         table(
           "People against scores",
           [th("people"), th("score: right", { class: "num" }), th("score: wrong", { class: "num" })],
           [
-            h("tr", null, h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")),
-            h("tr", null, h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong")),
+            el("tr", h("th", { scope: "row" }, "people: right"), cell("right_right"), cell("right_wrong")),
+            el("tr", h("th", { scope: "row" }, "people: wrong"), cell("wrong_right"), cell("wrong_wrong")),
           ],
         ),
         isStatic ? null : link(toSamples(run, { mark: "disagree" }), null, "Read where they disagree"),
       ),
     ),
-    rows.length > 1
-      ? table(
-          "Agreement by task",
-          [
-            th("task"),
-            th("marks", { class: "num" }),
-            th("agreement", { class: "num" }),
-            th("kappa", { class: "num" }),
-            th("interval"),
-          ],
-          rows,
-        )
-      : null,
+    tasks.length > 1 ? agreements("Agreement by task", ["task", "marks"], tasks) : null,
   );
 }
+
+function agreements(label, [who, samples], rows) {
+  return tableOf(
+    label,
+    [
+      [who, (row) => row.name],
+      [samples, (row) => count(row.agreement.n), "num"],
+      ["agreement", (row) => percent(row.agreement.raw), "num"],
+      ["kappa", (row) => number(row.agreement.kappa, 2), "num"],
+      ["interval", (row) => kappaInterval(row.agreement), "quiet"],
+    ],
+    rows,
+  );
+}
+
+const kappaInterval = ({ kappa, reason, kappa_interval }) => (kappa === null ? reason : interval(kappa_interval, 2));
 
 // How far people agree with each other: no score can be expected to agree with them better than that.
 function peopleTable(people, marks) {
   const blind = marks.filter((mark) => mark.blind).length;
-  const rows = people.map(({ first, second, agreement }) =>
-    h(
-      "tr",
-      null,
-      h("td", null, `${first || "somebody"} and ${second || "somebody"}`),
-      h("td", { class: "num" }, count(agreement.n)),
-      h("td", { class: "num" }, percent(agreement.raw)),
-      h("td", { class: "num" }, number(agreement.kappa, 2)),
-      h(
-        "td",
-        { class: "quiet" },
-        agreement.kappa === null ? agreement.reason || "" : interval(agreement.kappa_interval, 2),
-      ),
-    ),
-  );
-  const heads = [
-    th("people"),
-    th("samples of both", { class: "num" }),
-    th("agreement", { class: "num" }),
-    th("kappa", { class: "num" }),
-    th("interval"),
-  ];
+  const rows = people.map(({ first, second, agreement }) => ({
+    name: `${first || "somebody"} and ${second || "somebody"}`,
+    agreement,
+  }));
   return section(
     "People and people",
-    h("p", { class: "quiet" }, `${count(blind)} of ${plural(marks.length, "mark")} made blind.`),
-    rows.length ? table("Agreement of people", heads, rows) : h("p", { class: "quiet" }, "No sample has two marks."),
+    el("p.quiet", `${count(blind)} of ${plural(marks.length, "mark")} made blind.`),
+    rows.length
+      ? agreements("Agreement of people", ["people", "samples of both"], rows)
+      : el("p.quiet", "No sample has two marks."),
   );
 }
 
 function list(marks, run) {
   return section(
     "All marks",
-    table(
+    tableOf(
       "Marks",
-      [th("mark"), th("by"), th("sample"), th("task"), th("note"), th("when", { class: "num" })],
-      marks.map((mark) =>
-        h(
-          "tr",
-          null,
-          h("td", null, MARKS[mark.verdict]),
-          h("td", { class: "quiet" }, mark.by || "–", mark.blind ? " (blind)" : ""),
-          h("td", null, link(toSample(run, mark.key), null, mark.sample_id)),
-          h("td", { class: "quiet" }, mark.task),
-          h("td", null, mark.note || ""),
-          h("td", { class: "quiet num" }, (mark.time || "").replace("T", " ").replace(/:\d\dZ$/, "")),
-        ),
-      ),
+      [
+        ["mark", (mark) => MARKS[mark.verdict]],
+        ["by", (mark) => [mark.by || "–", mark.blind ? " (blind)" : ""], "quiet"],
+        ["sample", (mark) => link(toSample(run, mark.key), null, mark.sample_id)],
+        ["task", (mark) => mark.task, "quiet"],
+        ["note", (mark) => mark.note],
+        ["when", (mark) => (mark.time || "").replace("T", " ").replace(/:\d\dZ$/, ""), "num quiet"],
+      ],
+      marks,
     ),
   );
 }

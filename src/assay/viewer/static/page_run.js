@@ -1,11 +1,11 @@
 // One run from above: leaderboard, charts, outcomes, failures by kind, slices by any key.
 
 import { get } from "./api.js";
-import { button, fill, follow, h, link, section, select, table, th } from "./dom.js";
-import { progressBar, stack, whisker } from "./signs.js";
+import { button, el, fill, follow, h, link, section, select, table, tableOf, th } from "./dom.js";
+import { figure, progressBar, stack, whisker } from "./signs.js";
 import { chartSection, plotted } from "./figures.js";
 import { pageSearch } from "./page_search.js";
-import { toMarks, toSample, toSamples } from "./route.js";
+import { goTo, toMarks, toSample, toSamples } from "./route.js";
 import {
   OUTCOMES,
   copyNote,
@@ -58,27 +58,19 @@ export async function pageRun(root, route) {
     if (by === null || !keys.includes(by)) by = firstKey(run);
     return section(
       "Slices",
-      h(
-        "p",
-        { class: "quiet" },
+      el(
+        "p.quiet",
         "The score over parts of the samples, the lowest first, with the interval each part has by itself.",
       ),
-      h(
-        "div",
-        { class: "row" },
-        h(
+      el(
+        "div.row",
+        el(
           "label",
-          null,
           "by ",
-          select(
-            "Slice by",
-            keys.map((key) => [key, key]),
-            by,
-            (value) => {
-              by = value;
-              drawSlices();
-            },
-          ),
+          select("Slice by", keys, by, (value) => {
+            by = value;
+            drawSlices();
+          }),
         ),
       ),
       sliceBox,
@@ -90,40 +82,29 @@ export async function pageRun(root, route) {
     const answer = await get("slices", { run: route.run, by });
     // another key was chosen while this one was loading
     if (wanted !== by) return;
-    const rows = answer.slices.map((slice) =>
-      h(
-        "tr",
-        null,
-        h(
-          "td",
-          null,
-          slice.known
-            ? link(
-                toSamples(route.run, sliceFilter(by, slice.value)),
-                null,
-                slice.value === "" ? "(empty)" : slice.value,
-              )
-            : h("span", { class: "quiet" }, "(without, or not kept)"),
-        ),
-        h("td", { class: "num" }, h("b", null, number(slice.score && slice.score.value))),
-        h("td", { class: "wide" }, slice.score ? whisker(slice.score.value, slice.score) : null),
-        h("td", { class: "num quiet" }, interval(slice.score)),
-        h("td", { class: "num" }, count(slice.scored)),
-        h("td", { class: "num" }, slice.failed ? h("span", { class: "bad" }, count(slice.failed)) : "0"),
-      ),
-    );
-    follow(sliceBox, [answer, rows.length], () => [
-      answer.chart ? h("div", { class: "plots" }, plotted(answer.chart)) : null,
-      table(
+    const nameOf = ({ known, value }) =>
+      known
+        ? link(toSamples(route.run, sliceFilter(by, value)), null, value === "" ? "(empty)" : value)
+        : el("span.quiet", "(without, or not kept)");
+    follow(sliceBox, [answer, answer.slices.length], () => [
+      answer.chart ? el("div.plots", plotted(answer.chart)) : null,
+      tableOf(
         `Slices by ${by}`,
-        [th("value"), num("score"), picture("score"), num("interval"), num("scored"), num("failed")],
-        rows,
+        [
+          ["value", nameOf],
+          ["score", ({ score }) => el("b", number(score && score.value)), "num"],
+          [chartHead("score"), ({ score }) => (score ? whisker(score.value, score) : null), "wide"],
+          ["interval", ({ score }) => interval(score), "num quiet"],
+          ["scored", (slice) => count(slice.scored), "num"],
+          ["failed", ({ failed }) => (failed ? el("span.bad", count(failed)) : "0"), "num"],
+        ],
+        answer.slices,
       ),
       [...new Set(answer.slices.map((slice) => meanNote(slice.score)))]
         .filter(Boolean)
-        .map((note) => h("p", { class: "quiet" }, note)),
+        .map((note) => el("p.quiet", note)),
       answer.groups > answer.shown
-        ? h("p", { class: "quiet" }, `the ${answer.shown} largest of ${plural(answer.groups, "group")}`)
+        ? el("p.quiet", `the ${answer.shown} largest of ${plural(answer.groups, "group")}`)
         : null,
     ]);
   }
@@ -133,20 +114,14 @@ export async function pageRun(root, route) {
   return {
     refresh: load,
     keys: {
-      "/": () => {
-        location.hash = toSamples(route.run);
-      },
-      Enter: () => {
-        location.hash = toSamples(route.run);
-      },
+      "/": () => goTo(toSamples(route.run)),
+      Enter: () => goTo(toSamples(route.run)),
     },
   };
 }
 
-const num = (name) => th(name, { class: "num" });
-
-// The header of a column of small charts, for screen readers.
-const picture = (of) => th(h("span", { class: "said" }, `${of} with its interval, drawn`));
+// The head of a column of small charts, for screen readers.
+const chartHead = (of) => el("span.said", `${of} with its interval, drawn`);
 
 // A key with a few values that many samples share; a hash or an id of each sample is useless for slices.
 function firstKey(run) {
@@ -164,17 +139,13 @@ function headline(run) {
   const { board, progress, summary, name } = run;
   const model = run.provenance.model.name;
   const state = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
-  const pick = (outcome) => {
-    location.hash = toSamples(name, { outcome });
-  };
+  const pick = (outcome) => goTo(toSamples(name, { outcome }));
   const cost = money(run.cost);
-  return h(
-    "div",
-    { class: "card head" },
-    h("div", null, h("h1", null, model), h("p", { class: "quiet" }, name)),
-    h(
-      "div",
-      { class: "figures" },
+  return el(
+    "div.card.head",
+    el("div", el("h1", model), el("p.quiet", name)),
+    el(
+      "div.figures",
       figure(
         "overall score",
         board && board.overall_score !== null
@@ -220,18 +191,17 @@ function headline(run) {
           )
         : null,
     ),
-    h("div", { class: "wide" }, stack(summary.outcomes), legend(summary.outcomes, pick)),
-    h(
-      "div",
-      { class: "row" },
+    el("div.wide", stack(summary.outcomes), legend(summary.outcomes, pick)),
+    el(
+      "div.row",
       h("span", { class: progress.running ? "state on" : "state" }, state),
       progress.running || !progress.complete ? progressBar(progress) : null,
       progress.indexed < 1
-        ? h("span", { class: "quiet" }, `indexing: ${percent(progress.indexed)} of the journal can be seen`)
+        ? el("span.quiet", `indexing: ${percent(progress.indexed)} of the journal can be seen`)
         : null,
-      copyNote(run) ? h("p", { class: "note" }, copyNote(run)) : null,
-      run.board_is_older ? h("span", { class: "quiet" }, "the leaderboard is a moment behind the journal") : null,
-      h("span", { class: "room" }),
+      copyNote(run) ? el("p.note", copyNote(run)) : null,
+      run.board_is_older ? el("span.quiet", "the leaderboard is a moment behind the journal") : null,
+      el("span.room"),
       run.provenance.config.repeat > 1
         ? link(toSamples(name, { q: "attempts:mixed" }), { class: "button" }, "Sometimes right, sometimes not")
         : null,
@@ -240,20 +210,9 @@ function headline(run) {
   );
 }
 
-function figure(label, value, note, kind) {
-  return h(
-    "div",
-    { class: "figure" },
-    h("div", { class: "label" }, label),
-    h("div", { class: "value " + (kind || "") }, value),
-    h("div", { class: "quiet small" }, note),
-  );
-}
-
 function legend(outcomes, pick) {
-  return h(
-    "div",
-    { class: "legend" },
+  return el(
+    "div.legend",
     Object.keys(OUTCOMES)
       .filter((name) => outcomes[name])
       .map((name) =>
@@ -261,7 +220,7 @@ function legend(outcomes, pick) {
           [
             h("span", { class: `swatch o-${name}`, "aria-hidden": "true" }),
             `${OUTCOMES[name][1]} `,
-            h("b", null, count(outcomes[name])),
+            el("b", count(outcomes[name])),
           ],
           () => pick(name),
           { class: "plain", title: OUTCOMES[name][2] },
@@ -275,30 +234,25 @@ const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "remaining", 
 function leaderboard(run) {
   const rows = run.board.tasks;
   const shown = OPTIONAL.filter((name) => rows.some((row) => row[name]));
-  const head = [th("task"), th("metric"), num("score"), picture("score")];
-  head.push(...["interval", "correct", "scored", ...shown.map((name) => name.replace("_", " ")), "ms"].map(num));
+  const counted = shown.map((name) => name.replace("_", " "));
+  const num = (name) => th(name, { class: "num" });
+  const head = [th("task"), th("metric"), num("score"), th(chartHead("score"))];
+  head.push(...["interval", "correct", "scored", ...counted, "ms"].map(num));
   const body = rows.map((row) =>
     h(
       "tr",
       { title: row.signature },
-      h(
+      el(
         "td",
-        null,
         link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task),
-        row.display_name && row.display_name !== row.task
-          ? h("div", { class: "quiet small called" }, row.display_name)
-          : null,
+        row.display_name && row.display_name !== row.task ? el("div.quiet.small.called", row.display_name) : null,
       ),
-      h("td", { class: "quiet" }, row.metric),
-      h("td", { class: "num" }, row.refused ? "refused" : h("b", null, number(row.score))),
-      h("td", { class: "wide" }, whisker(row.score, row.interval)),
-      h(
-        "td",
-        { class: "num quiet" },
-        row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval),
-      ),
-      h("td", { class: "num" }, count(row.correct)),
-      h("td", { class: "num" }, count(row.scored)),
+      el("td.quiet", row.metric),
+      el("td.num", row.refused ? "refused" : el("b", number(row.score))),
+      el("td.wide", whisker(row.score, row.interval)),
+      el("td.num.quiet", row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval)),
+      el("td.num", count(row.correct)),
+      el("td.num", count(row.scored)),
       shown.map((name) =>
         h(
           "td",
@@ -309,77 +263,64 @@ function leaderboard(run) {
           count(row[name]),
         ),
       ),
-      h("td", { class: "num quiet" }, row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms)),
+      el("td.num.quiet", row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms)),
     ),
   );
   const overall =
     run.board.overall_score === null
       ? null
-      : h(
-          "tr",
-          { class: "overall" },
-          h("td", null, "overall"),
+      : el(
+          "tr.overall",
+          el("td", "overall"),
           h("td"),
-          h("td", { class: "num" }, h("b", null, number(run.board.overall_score))),
-          h("td", { class: "wide" }, whisker(run.board.overall_score, run.board.overall_interval)),
-          h("td", { class: "num quiet" }, interval(run.board.overall_interval)),
+          el("td.num", el("b", number(run.board.overall_score))),
+          el("td.wide", whisker(run.board.overall_score, run.board.overall_interval)),
+          el("td.num.quiet", interval(run.board.overall_interval)),
           h("td", { colspan: 3 + shown.length }),
         );
   return section(
     "Leaderboard",
     table("Leaderboard", head, [body, overall]),
-    run.board.overall_reason ? h("p", { class: "quiet" }, `overall: ${run.board.overall_reason}`) : null,
+    run.board.overall_reason ? el("p.quiet", `overall: ${run.board.overall_reason}`) : null,
   );
 }
 
 function outcomesByTask(run) {
   const cards = run.distributions.map((each) =>
-    h(
-      "div",
-      { class: "card small-multiple" },
-      h(
+    el(
+      "div.card.small-multiple",
+      el(
         "h3",
-        null,
         link(toSamples(run.name, { task: each.task }), null, each.task),
-        h("span", { class: "quiet small" }, " " + plural(each.rows, "attempt")),
+        el("span.quiet.small", " " + plural(each.rows, "attempt")),
       ),
       stack(each.outcomes),
-      legend(each.outcomes, (outcome) => {
-        location.hash = toSamples(run.name, { task: each.task, outcome });
-      }),
+      legend(each.outcomes, (outcome) => goTo(toSamples(run.name, { task: each.task, outcome }))),
     ),
   );
-  return section("Outcomes by task", h("div", { class: "cards" }, cards));
+  return section("Outcomes by task", el("div.cards", cards));
 }
 
 function failures(run) {
-  if (!run.failures.length)
-    return section("Failures", h("p", { class: "quiet" }, "None: every attempt was answered and scored."));
-  const rows = run.failures.map((each) =>
-    h(
-      "tr",
-      null,
-      h("td", null, link(toSamples(run.name, { failure: each.kind, task: each.task }), { class: "strong" }, each.kind)),
-      h("td", null, each.task),
-      h("td", { class: "num bad" }, count(each.count)),
-      h(
-        "td",
-        { class: "wide" },
-        link(
-          toSample(run.name, each.example.key),
-          { class: "cut", title: each.example.message },
-          oneLineOf(each.example.message),
-        ),
-      ),
-    ),
-  );
+  if (!run.failures.length) return section("Failures", el("p.quiet", "None: every attempt was answered and scored."));
+  const samplesOf = ({ kind, task }) => link(toSamples(run.name, { failure: kind, task }), { class: "strong" }, kind);
+  const exampleOf = ({ example: { key, message } }) =>
+    link(toSample(run.name, key), { class: "cut", title: message }, oneLineOf(message));
   return section(
     "Failures by kind",
-    h(
-      "p",
-      { class: "quiet" },
+    el(
+      "p.quiet",
       "A failure is never a score: these attempts are excluded from every mean. Rerun the same command to retry them.",
     ),
-    table("Failures by kind", [th("kind"), th("task"), th("count", { class: "num" }), th("for example")], rows),
+    tableOf(
+      "Failures by kind",
+      [
+        ["kind", samplesOf],
+        ["task", (each) => each.task],
+        ["count", (each) => count(each.count), "num bad"],
+        ["for example", exampleOf, "wide"],
+      ],
+      run.failures,
+    ),
   );
 }

@@ -1,9 +1,9 @@
 // All runs: what they are, how they did, which to compare.
 
 import { get, isStatic } from "./api.js";
-import { button, fill, h, link, table, th } from "./dom.js";
+import { button, el, fill, h, link, table, th } from "./dom.js";
 import { progressBar, whisker } from "./signs.js";
-import { replace, toCompare, toRun, toTogether } from "./route.js";
+import { goTo, replace, toCompare, toRun, toTogether } from "./route.js";
 import { age, count, interval, lasted, moment, money, number, percent, plural, short } from "./words.js";
 
 /** @type {[string, string, (run: any) => string | number, number][]} */
@@ -31,16 +31,8 @@ export async function pageRuns(root, route) {
     value: (route.params.q || [""])[0],
     oninput: redraw,
   });
-  const compare = button(
-    "Compare",
-    () => {
-      location.hash = toCompare([...chosen]);
-    },
-    { class: "primary", disabled: true },
-  );
-  const together = button("Read their samples together", () => (location.hash = toTogether([...chosen])), {
-    hidden: true,
-  });
+  const compare = button("Compare", () => goTo(toCompare([...chosen])), { class: "primary", disabled: true });
+  const together = button("Read their samples together", () => goTo(toTogether([...chosen])), { hidden: true });
   const list = h("div");
 
   function draw() {
@@ -63,13 +55,12 @@ export async function pageRuns(root, route) {
   }
 
   function nothing() {
-    if (runs.length) return h("p", { class: "empty" }, "No run matches this search.");
-    return h(
-      "div",
-      { class: "empty" },
-      h("h2", null, "No runs here yet"),
-      h("p", null, "Make one, and this page shows it at once:"),
-      h("pre", null, "assay run"),
+    if (runs.length) return el("p.empty", "No run matches this search.");
+    return el(
+      "div.empty",
+      el("h2", "No runs here yet"),
+      el("p", "Make one, and this page shows it at once:"),
+      el("pre", "assay run"),
     );
   }
 
@@ -81,7 +72,7 @@ export async function pageRuns(root, route) {
 
   function head() {
     return [
-      th(h("span", { class: "said" }, "choose")),
+      th(el("span.said", "choose")),
       ...COLUMNS.map(([name, label, , first]) => {
         const on = sort === name;
         return th(
@@ -106,11 +97,10 @@ export async function pageRuns(root, route) {
 
   function runRow(run) {
     if (run.error) {
-      return h(
-        "tr",
-        { class: "broken" },
+      return el(
+        "tr.broken",
         h("td"),
-        h("td", { colspan: COLUMNS.length }, h("strong", null, run.name), " ", h("span", { class: "bad" }, run.error)),
+        h("td", { colspan: COLUMNS.length }, el("strong", run.name), " ", el("span.bad", run.error)),
       );
     }
     if (run.kind === "search") return searchRow(run);
@@ -124,22 +114,20 @@ export async function pageRuns(root, route) {
         chosenChanged();
       },
     });
-    return h(
+    return el(
       "tr",
-      null,
-      h("td", { class: "c-choose" }, box),
-      h(
-        "td",
-        { class: "c-model" },
+      el("td.c-choose", box),
+      el(
+        "td.c-model",
         link(toRun(run.name), { class: "strong" }, run.model || run.name),
         h("div", { class: "quiet small", title: run.name }, run.name),
       ),
-      h("td", { class: "c-tasks" }, tasksOf(run)),
-      h("td", { class: "c-score" }, scoreOf(run)),
+      el("td.c-tasks", tasksOf(run)),
+      el("td.c-score", scoreOf(run)),
       h(
         "td",
         { class: "c-failed", "data-label": "failures" },
-        run.failed ? h("span", { class: "bad" }, count(run.failed)) : h("span", { class: "quiet" }, "0"),
+        run.failed ? el("span.bad", count(run.failed)) : el("span.quiet", "0"),
       ),
       h(
         "td",
@@ -149,27 +137,26 @@ export async function pageRuns(root, route) {
           { title: `${count(run.tokens_in)} in, ${count(run.tokens_out)} out` },
           short(run.tokens_in + run.tokens_out),
         ),
-        money(run.cost) ? h("div", { class: "quiet small" }, money(run.cost)) : null,
+        money(run.cost) ? el("div.quiet.small", money(run.cost)) : null,
       ),
-      h("td", { class: "c-progress" }, progressOf(run.progress)),
+      el("td.c-progress", progressOf(run.progress)),
       h(
         "td",
         { class: "c-age", title: run.created },
         age(run.changed),
-        h("div", { class: "quiet small" }, whenOf(run)),
-        run.marks ? h("div", { class: "quiet small" }, plural(run.marks, "mark")) : null,
+        el("div.quiet.small", whenOf(run)),
+        run.marks ? el("div.quiet.small", plural(run.marks, "mark")) : null,
       ),
     );
   }
 
   fill(
     root,
-    h(
-      "div",
-      { class: "headline" },
-      h("h1", null, "Runs"),
-      h("span", { class: "quiet" }, plural(runs.length, "run")),
-      h("span", { class: "room" }),
+    el(
+      "div.headline",
+      el("h1", "Runs"),
+      el("span.quiet", plural(runs.length, "run")),
+      el("span.room"),
       search,
       together,
       isStatic && runs.length < 2 ? null : compare,
@@ -193,31 +180,27 @@ function searchRow(run) {
       : h(
           "div",
           { title: run.on },
-          h("b", null, `${number(run.seed)} → ${number(run.best)}`),
-          h("div", { class: "quiet small" }, run.on),
+          el("b", `${number(run.seed)} → ${number(run.best)}`),
+          el("div.quiet.small", run.on),
         );
-  return h(
-    "tr",
-    { class: "search-row" },
+  return el(
+    "tr.search-row",
     h("td"),
-    h(
-      "td",
-      { class: "c-model" },
+    el(
+      "td.c-model",
       link(toRun(run.name), { class: "strong" }, run.name),
-      h("div", { class: "quiet small" }, `search by ${run.model}`),
+      el("div.quiet.small", `search by ${run.model}`),
     ),
-    h(
-      "td",
-      { class: "c-tasks" },
-      h(
-        "div",
-        { class: "chips" },
+    el(
+      "td.c-tasks",
+      el(
+        "div.chips",
         run.tasks.map((task) => h("span", { class: "chip", title: task }, task)),
       ),
     ),
-    h("td", { class: "c-score" }, scores),
+    el("td.c-score", scores),
     h("td", { class: "quiet c-verdict", colspan: 3 }, run.verdict),
-    h("td", { class: "c-age" }, age(run.changed)),
+    el("td.c-age", age(run.changed)),
   );
 }
 
@@ -235,13 +218,13 @@ function tasksOf(run) {
     return h(
       "span",
       { class: "chip", title: row ? `${row.metric}: ${number(row.score)}` : task },
-      h("span", { class: "task" }, task),
-      row && row.score !== null ? h("b", null, " " + number(row.score, 2)) : null,
+      el("span.task", task),
+      row && row.score !== null ? el("b", " " + number(row.score, 2)) : null,
     );
   });
   const more = run.tasks.slice(shown);
   if (more.length) chips.push(h("span", { class: "chip", title: more.join(", ") }, `+${more.length}`));
-  return h("div", { class: "chips" }, chips);
+  return el("div.chips", chips);
 }
 
 function scoreOf(run) {
@@ -250,9 +233,9 @@ function scoreOf(run) {
   return h(
     "div",
     { class: "scored", title: run.reason || "the mean of the task scores" },
-    h("b", null, number(run.score)),
+    el("b", number(run.score)),
     whisker(run.score, run.interval),
-    h("span", { class: "quiet small" }, interval(run.interval)),
+    el("span.quiet.small", interval(run.interval)),
   );
 }
 
@@ -264,14 +247,12 @@ function progressOf(progress) {
         ? "finished with failures"
         : "finished"
       : "interrupted";
-  return h(
+  return el(
     "div",
-    null,
     h("span", { class: progress.running ? "state on" : "state" }, state),
     progress.running || !progress.complete ? progressBar(progress) : null,
-    h(
-      "div",
-      { class: "quiet small" },
+    el(
+      "div.quiet.small",
       `${count(progress.done)} of ${count(progress.total)}`,
       progress.indexed < 1 ? ` · indexing ${percent(progress.indexed)}` : "",
     ),

@@ -1,14 +1,14 @@
 // One sample: the prompt, the answer, its scores, and people's marks.
 
 import { get, isStatic } from "./api.js";
-import { button, copy, fill, h, link, section } from "./dom.js";
+import { button, copy, el, fill, h, link, section, toggle } from "./dom.js";
 import { badge, weakTag } from "./signs.js";
 import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { conversation, facts, failureCard, fold, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
 import { chooseText, code, isRendered, rendered } from "./render.js";
 import { sampleSides } from "./sample_sides.js";
-import { lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
+import { goTo, lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
 import { count, number, oneLineOf } from "./words.js";
 
 const isLong = (value) => String(value).length > 200 || String(value).includes("\n");
@@ -30,9 +30,9 @@ export async function pageSample(root, route) {
   const isRun = (sample.record.scores || []).some((score) => score.metadata && Array.isArray(score.metadata.checks));
   const [fence, fenced] = /```(\w*)/.exec((sample.record.trace || {}).prediction || "") || [];
   const language = isRun ? fenced || "python" : null;
-  const glance = h("div", { class: "card glance" });
-  const places = h("div", { class: "places" });
-  const body = h("div", { class: "sample-body" });
+  const glance = el("div.card.glance");
+  const places = el("div.places");
+  const body = el("div.sample-body");
   let marking = markingBar(route.run, sample, () => draw());
   const beside = sampleSides(route.run, sample, params, () => isBlindTo(sample));
 
@@ -43,9 +43,8 @@ export async function pageSample(root, route) {
     fill(glance, glanceAt(blind));
     fill(
       body,
-      h(
-        "div",
-        { class: "column" },
+      el(
+        "div.column",
         section(
           "Conversation",
           conversation(sample, fence ? null : language),
@@ -56,20 +55,18 @@ export async function pageSample(root, route) {
           ? section("This line of the journal is not a record", prose(record.unreadable))
           : null,
       ),
-      h(
-        "div",
-        { class: "column" },
+      el(
+        "div.column",
         (record.failures || []).length ? section("What broke", record.failures.map(failureCard)) : null,
         compared ? section("Answer and target", compared) : null,
         (record.scores || []).length && !blind ? section("Scores", record.scores.map(scoreCard)) : null,
         (record.excluded || []).length && !blind
-          ? section("Excluded", h("p", null, `taken out of the aggregates by: ${record.excluded.join(", ")}`))
+          ? section("Excluded", el("p", `taken out of the aggregates by: ${record.excluded.join(", ")}`))
           : null,
         section("Facts", facts(sample)),
       ),
-      h(
-        "div",
-        { class: "column all" },
+      el(
+        "div.column.all",
         fold("The exact request", sample.request ? json(sample.request) : null),
         sample.earlier.length
           ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json))
@@ -84,7 +81,7 @@ export async function pageSample(root, route) {
   // Input, target, answer, score, outcome and attempts, before anything has to be scrolled or opened.
   function glanceAt(blind) {
     const { record } = sample;
-    const box = (label, ...children) => h("div", null, h("div", { class: "label" }, label), ...children);
+    const box = (label, ...children) => el("div", el("div.label", label), ...children);
     // a question, and whatever is long, is read here as it is below: rendered, unless the reader wants it raw
     const text = (value, { render = isLong(value), as = /** @type {string | null} */ (null) } = {}) => {
       const made = render && isRendered() ? (as ? code(String(value), as) : rendered(String(value))) : null;
@@ -96,17 +93,17 @@ export async function pageSample(root, route) {
       box("Input", text(sample.input, { render: true })),
       box(
         targets.length > 1 ? `Target (${count(targets.length)} accepted)` : "Target",
-        expected === null ? h("div", { class: "quiet" }, "none") : text(expected),
+        expected === null ? el("div.quiet", "none") : text(expected),
       ),
       box(
         sample.extracted === null ? "Answer" : "Answer (as read)",
-        answered() ? text(answered(), { as: language }) : h("div", { class: "quiet" }, unanswered()),
+        answered() ? text(answered(), { as: language }) : el("div.quiet", unanswered()),
       ),
       blind
-        ? box("Score", h("div", { class: "quiet" }, "hidden until you have marked it"))
+        ? box("Score", el("div.quiet", "hidden until you have marked it"))
         : box(
             "Score",
-            h("div", { class: "value" }, number(sample.score)),
+            el("div.value", number(sample.score)),
             badge(sample.outcome, true),
             weakTag(sample),
             attemptLinks(),
@@ -144,18 +141,11 @@ export async function pageSample(root, route) {
 
   function textSwitch() {
     const choice = (kind, label) =>
-      button(
-        label,
-        () => {
-          chooseText(kind);
-          made.replaceWith(textSwitch());
-          draw();
-        },
-        {
-          class: isRendered() === (kind === "rendered") ? "toggle on" : "toggle",
-          "aria-pressed": isRendered() === (kind === "rendered"),
-        },
-      );
+      toggle(label, isRendered() === (kind === "rendered"), () => {
+        chooseText(kind);
+        made.replaceWith(textSwitch());
+        draw();
+      });
     const made = h(
       "span",
       { class: "row tight", role: "group", "aria-label": "Show texts" },
@@ -168,9 +158,8 @@ export async function pageSample(root, route) {
   function cutNote(path) {
     const cut = sample.cut.find((each) => each.path === path);
     if (!cut || whole) return null;
-    return h(
-      "p",
-      { class: "note" },
+    return el(
+      "p.note",
       `the first 100,000 of ${count(cut.length)} characters `,
       isStatic ? null : button("Show everything", showAll),
     );
@@ -188,7 +177,7 @@ export async function pageSample(root, route) {
 
   function completionNotes(trace) {
     return (trace.completions || []).map((each) =>
-      each.finish_reason === "length" ? h("p", { class: "note" }, "the answer was cut off at the token limit") : null,
+      each.finish_reason === "length" ? el("p.note", "the answer was cut off at the token limit") : null,
     );
   }
 
@@ -201,9 +190,8 @@ export async function pageSample(root, route) {
     fill(
       places,
       to(near.previous, "‹", "previous sample (k)"),
-      h(
-        "span",
-        { class: "quiet" },
+      el(
+        "span.quiet",
         near.position === null
           ? `not among the ${count(near.total)}`
           : `${count(near.position + 1)} of ${count(near.total)}`,
@@ -227,13 +215,12 @@ export async function pageSample(root, route) {
 
   fill(
     root,
-    h(
-      "div",
-      { class: "headline" },
+    el(
+      "div.headline",
       link(back(), { class: "button" }, from === "compare" ? "‹ Compare" : "‹ Samples"),
-      h("h1", { class: "name" }, sample.id || sample.key),
-      h("span", { class: "quiet" }, sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""),
-      h("span", { class: "room" }),
+      el("h1.name", sample.id || sample.key),
+      el("span.quiet", sample.task, sample.attempt > 1 ? ` · attempt ${sample.attempt}` : ""),
+      el("span.room"),
       textSwitch(),
       button("Copy JSON", copyJson),
       button("Copy link", () => copy(here(), "Link copied")),
@@ -268,9 +255,7 @@ export async function pageSample(root, route) {
       2: () => isStatic || marking.mark("wrong"),
       3: () => isStatic || marking.mark("unclear"),
       0: () => isStatic || marking.mark(null),
-      Escape: () => {
-        location.hash = back();
-      },
+      Escape: () => goTo(back()),
     },
     refresh: drawPlaces,
     title: oneLineOf(sample.id).slice(0, 80) || sample.key,

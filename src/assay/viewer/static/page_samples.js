@@ -1,9 +1,9 @@
 // The sample table: any number of rows, a page of them at a time, filtered and sorted by the server.
 
 import { get, messageOf } from "./api.js";
-import { button, fill, h, link, table, th } from "./dom.js";
+import { button, el, fill, h, link, table, th } from "./dom.js";
 import { filterBar, outcomeBar, paramsOf, rangeBars, stateOf } from "./filters.js";
-import { lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
+import { goTo, lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
 import { USUAL, cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
 import { selection } from "./selection.js";
 import {
@@ -37,7 +37,7 @@ export async function pageSamples(root, route) {
   const [top, numbers, body, pager] = [
     h("div"),
     h("div", { class: "numbers", "aria-live": "polite" }),
-    h("div", { class: "body" }),
+    el("div.body"),
     h("nav", { class: "pager", "aria-label": "pages" }),
   ];
   let bar;
@@ -74,7 +74,7 @@ export async function pageSamples(root, route) {
     try {
       page = await get("samples", { run: names, limit: PAGE, field, lines: chosenLines(), ...paramsOf(state) });
     } catch (error) {
-      if (mine === latest) fill(body, h("p", { class: "error" }, messageOf(error)));
+      if (mine === latest) fill(body, el("p.error", messageOf(error)));
       return;
     } finally {
       clearTimeout(slow);
@@ -98,7 +98,7 @@ export async function pageSamples(root, route) {
 
   function ofRun(page) {
     const outcomes = outcomeBar(page.summary.outcomes, run.summary.outcomes, state, change);
-    return [h("div", null, summaryLine(page, run), outcomes), spread(page)];
+    return [el("div", summaryLine(page, run), outcomes), spread(page)];
   }
 
   function byRun(page) {
@@ -106,11 +106,10 @@ export async function pageSamples(root, route) {
     for (const each of page.runs) {
       for (const [name, n] of Object.entries(each.outcomes)) sum[name] = (sum[name] || 0) + n;
     }
-    return h(
+    return el(
       "div",
-      null,
-      h("p", { class: "summary" }, h("b", null, plural(page.total, "sample")), ` of ${page.runs.length} runs`),
-      page.runs.map((each) => h("p", { class: "small" }, h("b", null, each.model), " ", means(each))),
+      el("p.summary", el("b", plural(page.total, "sample")), ` of ${page.runs.length} runs`),
+      page.runs.map((each) => el("p.small", el("b", each.model), " ", means(each))),
       outcomeBar(sum, sum, state, change),
     );
   }
@@ -129,7 +128,7 @@ export async function pageSamples(root, route) {
           rows.map((each, i) => row(each, i, shown, lines)),
           { class: kind },
         )
-      : h("p", { class: "empty" }, "No sample matches these filters.");
+      : el("p.empty", "No sample matches these filters.");
     made.style.setProperty("--lines", String(lines));
     fill(body, made);
     chosen.draw();
@@ -137,9 +136,8 @@ export async function pageSamples(root, route) {
 
   function spread(page) {
     const what = (state.value || "score").replace("value:", "");
-    return h(
-      "div",
-      { class: "spread" },
+    return el(
+      "div.spread",
       rangeBars(page.histogram, what, (low, high) => change({ low, high, offset: "" })),
     );
   }
@@ -153,7 +151,7 @@ export async function pageSamples(root, route) {
     });
     return [
       th(whole, { class: "c-pick" }),
-      th(h("span", { class: "said" }, "outcome"), { class: "c-sign" }),
+      th(el("span.said", "outcome"), { class: "c-sign" }),
       together ? th("run", { class: "c-run" }) : null,
       sorting("order", "id", "c-id"),
       state.against.length ? sorting("changed", "there", "c-there num") : null,
@@ -189,14 +187,13 @@ export async function pageSamples(root, route) {
           if (!event.target.closest("a, input, .c-pick")) open(i);
         },
       },
-      h("td", { class: "c-pick" }, pick),
+      el("td.c-pick", pick),
       signCell(each),
       together ? h("td", { class: "c-run quiet", title: each.run }, each.model || each.run) : null,
-      h(
-        "td",
-        { class: "c-id" },
+      el(
+        "td.c-id",
         link(address(each), null, oneLineOf(each.id)),
-        each.attempt > 1 ? h("span", { class: "quiet" }, ` #${each.attempt}`) : null,
+        each.attempt > 1 ? el("span.quiet", ` #${each.attempt}`) : null,
       ),
       state.against.length ? h("td", { class: "num", "data-label": "there" }, other ? there(each, other) : "–") : null,
       shown.map((column) => cellOf(column, each, lines)),
@@ -207,7 +204,7 @@ export async function pageSamples(root, route) {
   function open(i) {
     if (!rows[i]) return;
     noteRow(rows[i].key);
-    location.hash = address(rows[i]);
+    goTo(address(rows[i]));
   }
 
   function choose(i) {
@@ -234,7 +231,7 @@ export async function pageSamples(root, route) {
   }
 
   const heading = `Samples of ${names.join(", ")}`;
-  fill(root, h("h1", { class: "said" }, heading), top, numbers, chosen.bar, body, pager);
+  fill(root, el("h1.said", heading), top, numbers, chosen.bar, body, pager);
   drawBar();
   await load();
   return {
@@ -258,7 +255,7 @@ export async function pageSamples(root, route) {
 }
 
 function there(each, other) {
-  if (other.score === null) return h("span", { class: "quiet" }, other.outcome);
+  if (other.score === null) return el("span.quiet", other.outcome);
   const moved = each.score === null ? 0 : other.score - each.score;
   const better = each.worth === null ? 0 : other.worth - each.worth;
   return h(
@@ -280,17 +277,12 @@ function summaryLine(page, run) {
     notes.push(`search reaches ${percent(page.search.reach)} of the run so far`);
   if (page.search && !page.search.whole)
     notes.push("the phrase was searched for in the first 5,000 samples that hold its words");
-  return h(
-    "p",
-    { class: "summary" },
-    h(
-      "b",
-      null,
-      page.total < total ? `${count(page.total)} of ${plural(total, "sample")}` : plural(page.total, "sample"),
-    ),
+  return el(
+    "p.summary",
+    el("b", page.total < total ? `${count(page.total)} of ${plural(total, "sample")}` : plural(page.total, "sample")),
     " · ",
     means(summary),
-    notes.concat(meanNote(summary.score) || []).map((note) => h("span", { class: "note" }, note)),
+    notes.concat(meanNote(summary.score) || []).map((note) => el("span.note", note)),
   );
 }
 
@@ -299,7 +291,7 @@ function means(summary) {
   const time = summary.seconds !== null ? ` · ${seconds(summary.seconds)} each` : "";
   if (!summary.score) return [summary.uncounted || "nothing scored", time];
   const over = `(${interval(summary.score) || "no interval"}, over ${count(summary.score.n)} scored)`;
-  return [`${meanOf(summary.score)} `, h("b", null, number(summary.score.value)), ` ${over}`, time];
+  return [`${meanOf(summary.score)} `, el("b", number(summary.score.value)), ` ${over}`, time];
 }
 
 export function pages(offset, total, go) {
@@ -319,7 +311,7 @@ export function pages(offset, total, go) {
   return [
     button("« first", () => to(0), { disabled: now === 0 }),
     button("‹ previous", () => to(now - 1), { disabled: now === 0 }),
-    h("label", null, "page ", box, ` of ${count(last + 1)}`),
+    el("label", "page ", box, ` of ${count(last + 1)}`),
     button("next ›", () => to(now + 1), { disabled: now >= last }),
     button("last »", () => to(last), { disabled: now >= last }),
   ];

@@ -1,9 +1,10 @@
 // A search of `assay optimize`: what came of it, its course, the texts it kept, and every record under two of them.
 
-import { button, copy, fill, follow, h, section, select, table, th } from "./dom.js";
+import { button, copy, el, fill, follow, h, section, select, tableOf } from "./dom.js";
 import { plotted } from "./figures.js";
 import { replace, toRun } from "./route.js";
-import { fold, prose } from "./sample_parts.js";
+import { fold, marked, prose } from "./sample_parts.js";
+import { figure } from "./signs.js";
 import { searchRecords } from "./search_records.js";
 import { textDiff } from "./text_diff.js";
 import { count, number, plural, signed } from "./words.js";
@@ -13,8 +14,8 @@ export function pageSearch(root, search, route) {
 }
 
 function unfinished(search) {
-  const reason = h("p", { class: "note" }, search.reason);
-  return [h("h1", null, search.name), reason, search.so_far ? soFar(search.so_far) : null];
+  const reason = el("p.note", search.reason);
+  return [el("h1", search.name), reason, search.so_far ? soFar(search.so_far) : null];
 }
 
 function soFar(search) {
@@ -25,11 +26,11 @@ function soFar(search) {
     plural(proposals.answers, "proposal"),
     `${count(proposals.unusable)} unusable`,
   ];
-  return section("So far", h("p", null, counts.join(", ")), curve(search.chart));
+  return section("So far", el("p", counts.join(", ")), curve(search.chart));
 }
 
 function curve(chart) {
-  return chart ? h("div", { class: "plots" }, plotted(chart)) : h("p", { class: "quiet" }, "Nothing was scored yet.");
+  return chart ? el("div.plots", plotted(chart)) : el("p.quiet", "Nothing was scored yet.");
 }
 
 function parts({ name, summary }, route) {
@@ -71,7 +72,7 @@ function compared(summary) {
     });
   return section(
     "Texts compared",
-    h("div", { class: "row wrap" }, choice("First text", "from"), " with ", choice("Second text", "to")),
+    el("div.row.wrap", choice("First text", "from"), " with ", choice("Second text", "to")),
     box,
   );
 }
@@ -79,91 +80,64 @@ function compared(summary) {
 function sides(before, after, beforeName, afterName) {
   const diff = before === after ? null : textDiff(before, after);
   const side = (label, text, without) =>
-    h(
-      "div",
-      { class: "side-of" },
-      h("h3", null, label),
-      diff
-        ? h(
-            "pre",
-            { class: "prose", dir: "auto" },
-            diff
-              .filter(([kind]) => kind !== without)
-              .map(([kind, part]) => (kind === "same" ? part : h(kind === "removed" ? "del" : "ins", null, part))),
-          )
-        : prose(text),
-    );
-  return h("div", { class: "sides" }, side(beforeName, before, "added"), side(afterName, after, "removed"));
+    el("div.side-of", el("h3", label), diff ? marked(diff, { without }) : prose(text));
+  return el("div.sides", side(beforeName, before, "added"), side(afterName, after, "removed"));
 }
 
 function nameOf(each, summary) {
-  const name = each.number === 0 ? "seed" : `#${each.number}`;
-  return `${name}${each.number === summary.best_number ? " (best)" : ""}, score ${number(each.mean)}`;
+  return `${textName(each.number)}${each.number === summary.best_number ? " (best)" : ""}, score ${number(each.mean)}`;
 }
 
+const textName = (number) => (number === 0 ? "seed" : `#${number}`);
+
 function objectives({ front, best_number }) {
-  const rows = Object.entries(front.means).map(([which, values]) =>
-    h(
-      "tr",
-      { class: Number(which) === best_number ? "overall" : null },
-      h("td", null, which === "0" ? "seed" : `#${which}`),
-      front.objectives.map((name) => h("td", { class: "num" }, number(values[name]))),
-      h("td", null, front.numbers.includes(Number(which)) ? "on the front" : ""),
+  const rows = Object.entries(front.means).map(([which, means]) => ({ which: Number(which), means }));
+  const named = (name) => (front.lower_is_better.includes(name) ? `${name} (lower is better)` : name);
+  return section(
+    "Objectives",
+    el("p.quiet", `The best text was chosen by ${front.chosen_by}.`),
+    tableOf(
+      "Objectives",
+      [
+        ["text", ({ which }) => textName(which)],
+        ...front.objectives.map((name) => [named(name), ({ means }) => number(means[name]), "num"]),
+        ["", ({ which }) => (front.numbers.includes(which) ? "on the front" : "")],
+      ],
+      rows,
+      ({ which }) => ({ class: which === best_number ? "overall" : null }),
     ),
   );
-  const named = (name) => (front.lower_is_better.includes(name) ? `${name} (lower is better)` : name);
-  const head = [th("text"), ...front.objectives.map((name) => th(named(name), { class: "num" })), th("")];
-  const chosen = h("p", { class: "quiet" }, `The best text was chosen by ${front.chosen_by}.`);
-  return section("Objectives", chosen, table("Objectives", head, rows));
 }
 
 function rejected(summary) {
-  const rows = summary.rejected.map((each) =>
-    h(
-      "tr",
-      null,
-      h("td", null, `#${each.number}`),
-      h("td", { class: "quiet" }, each.parent === null ? "" : each.parent === 0 ? "seed" : `#${each.parent}`),
-      h("td", { class: "num" }, count(each.calls)),
-      h("td", { class: "num" }, number(each.parent_score)),
-      h("td", { class: "num" }, number(each.score)),
-      h("td", null, each.reason, fold("Text", prose(Object.values(each.texts || {}).join("\n\n")))),
-    ),
-  );
-  const head = [
-    th("text"),
-    th("from"),
-    th("after calls", { class: "num" }),
-    th("its parent", { class: "num" }),
-    th("score", { class: "num" }),
-    th("why"),
-  ];
   const made = summary.proposals;
+  const texts = (each) => Object.values(each.texts || {}).join("\n\n");
   return section(
     "Rejected",
-    h(
-      "p",
-      { class: "quiet" },
-      `${plural(made.rejected || 0, "proposal")} rejected, ${count(made.unusable || 0)} unusable.`,
+    el("p.quiet", `${plural(made.rejected || 0, "proposal")} rejected, ${count(made.unusable || 0)} unusable.`),
+    tableOf(
+      "Rejected",
+      [
+        ["text", (each) => textName(each.number)],
+        ["from", (each) => (each.parent === null ? "" : textName(each.parent)), "quiet"],
+        ["after calls", (each) => count(each.calls), "num"],
+        ["its parent", (each) => number(each.parent_score), "num"],
+        ["score", (each) => number(each.score), "num"],
+        ["why", (each) => [each.reason, fold("Text", prose(texts(each)))]],
+      ],
+      summary.rejected,
     ),
-    table("Rejected", head, rows),
   );
 }
 
 function headline(name, summary) {
-  return h(
-    "div",
-    { class: "card head" },
-    h(
-      "div",
-      null,
-      h("h1", null, name),
-      h("p", { class: "quiet" }, `a search by ${summary.proposer}, scored by ${summary.evaluator}`),
-    ),
-    h("p", { class: "verdict" }, `Verdict: ${summary.verdict}`),
-    summary.problem ? h("p", { class: "bad" }, summary.problem) : null,
-    h("div", { class: "figures" }, figures(summary)),
-    h("p", { class: "quiet" }, summary.stopped),
+  return el(
+    "div.card.head",
+    el("div", el("h1", name), el("p.quiet", `a search by ${summary.proposer}, scored by ${summary.evaluator}`)),
+    el("p.verdict", `Verdict: ${summary.verdict}`),
+    summary.problem ? el("p.bad", summary.problem) : null,
+    el("div.figures", figures(summary)),
+    el("p.quiet", summary.stopped),
   );
 }
 
@@ -171,65 +145,45 @@ function figures(summary) {
   const sets = [[`on the ${summary.selected_on}, which it was selected on`, summary.valset]];
   if (summary.testset) sets.unshift(["on held-out data", summary.testset]);
   return [
-    ...sets.map(([label, each]) =>
-      h(
-        "div",
-        { class: "figure" },
-        h("div", { class: "label" }, label),
-        h("div", { class: "value" }, `${number(each.seed.mean)} → ${number(each.best.mean)}`),
-        h("div", { class: "quiet small" }, `difference ${signed(each.difference)}`),
-      ),
+    ...sets.map(([label, { seed, best, difference }]) =>
+      figure(label, `${number(seed.mean)} → ${number(best.mean)}`, `difference ${signed(difference)}`),
     ),
-    h(
-      "div",
-      { class: "figure" },
-      h("div", { class: "label" }, "evaluator calls"),
-      h("div", { class: "value" }, count(summary.calls.used)),
-    ),
+    figure("evaluator calls", count(summary.calls.used), null),
   ];
 }
 
 function lineage(summary) {
-  const rows = summary.lineage.map((each) =>
-    h(
-      "tr",
-      { class: each.number === summary.best_number ? "overall" : null },
-      h(
-        "td",
-        null,
-        each.number === 0 ? "seed" : `#${each.number}`,
-        each.number === summary.best_number ? " (best)" : "",
-      ),
-      h("td", { class: "quiet" }, parentsOf(each)),
-      h("td", { class: "num" }, count(each.calls)),
-      h("td", { class: "num" }, h("b", null, number(each.mean))),
-      h("td", null, each.diff.length ? fold("Changes", difference(each.diff)) : fold("Text", prose(each.text))),
-    ),
-  );
-  const head = [
-    th("text"),
-    th("from"),
-    th("after calls", { class: "num" }),
-    th("score", { class: "num" }),
-    th("what changed"),
-  ];
+  const isBest = (each) => each.number === summary.best_number;
   return section(
     "Lineage",
-    h("p", { class: "quiet" }, "The texts that were kept, in the order they were found."),
-    table("Lineage", head, rows),
+    el("p.quiet", "The texts that were kept, in the order they were found."),
+    tableOf(
+      "Lineage",
+      [
+        ["text", (each) => [textName(each.number), isBest(each) ? " (best)" : ""]],
+        ["from", parentsOf, "quiet"],
+        ["after calls", (each) => count(each.calls), "num"],
+        ["score", (each) => el("b", number(each.mean)), "num"],
+        [
+          "what changed",
+          (each) => (each.diff.length ? fold("Changes", difference(each.diff)) : fold("Text", prose(each.text))),
+        ],
+      ],
+      summary.lineage,
+      (each) => ({ class: isBest(each) ? "overall" : null }),
+    ),
   );
 }
 
 // The text that was rewritten, or the two that were merged.
 function parentsOf({ parent, merged_with }) {
-  const named = [parent, merged_with].filter((each) => each !== null).map((each) => (each ? `#${each}` : "seed"));
+  const named = [parent, merged_with].filter((each) => each !== null).map(textName);
   return named.length > 1 ? `merge of ${named.join(" and ")}` : named.join("");
 }
 
 function difference(lines) {
-  return h(
-    "pre",
-    { class: "prose" },
+  return el(
+    "pre.prose",
     lines.map((line) => {
       const kind = line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span";
       return [h(kind, null, line.replace(/\n$/, "")), "\n"];

@@ -1,6 +1,6 @@
 // The box that takes a query: completes fields and values as they are typed, and shows where a query is wrong.
 
-import { fill, h } from "./dom.js";
+import { el, fill, h } from "./dom.js";
 import { compile, complete, parse, schemaOf } from "./query.js";
 
 let boxes = 0;
@@ -44,8 +44,8 @@ export function queryBox(fields, value, onquery) {
     return h(
       "li",
       { role: "option", id: `${list.id}-${i}`, "aria-selected": "false", onmousedown: press },
-      h("code", null, text),
-      about ? h("span", { class: "quiet small" }, ` ${about}`) : null,
+      el("code", text),
+      about ? el("span.quiet.small", ` ${about}`) : null,
     );
   }
 
@@ -79,8 +79,8 @@ export function queryBox(fields, value, onquery) {
     if (error) {
       const at = Math.min(error.at, input.value.length);
       const rest = input.value.slice(at);
-      const mark = h("mark", null, rest || "▏");
-      fill(wrong, h("code", null, input.value.slice(0, at), mark), " ", error.message);
+      const mark = el("mark", rest || "▏");
+      fill(wrong, el("code", input.value.slice(0, at), mark), " ", error.message);
     } else onquery(input.value);
   }
 
@@ -106,7 +106,7 @@ export function queryBox(fields, value, onquery) {
     event.preventDefault();
   });
   if (value && errorIn(value, fields)) send();
-  return { element: h("div", { class: "query" }, input, list, wrong), input };
+  return { element: el("div.query", input, list, wrong), input };
 }
 
 // The error of a query; null where it is valid.

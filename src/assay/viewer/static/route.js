@@ -63,6 +63,10 @@ export const scrollNoted = () => history.state?.y || 0;
 // The sample of a run that was read last: a table starts there when the reader returns to it.
 export const lastSeen = new Map();
 
+export function goTo(hash) {
+  location.hash = hash;
+}
+
 // Another state of the same page, to come back from.
 export function push(hash) {
   history.pushState(null, "", hash);

@@ -1,7 +1,8 @@
 // The columns of the sample table: those there are, those that were chosen, and how many lines a row has.
 
 import { badge, weakTag } from "./signs.js";
-import { button, fill, h, select } from "./dom.js";
+import { button, el, fill, h, select } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
 
 // Columns that every run has: name, head, class, what to sort by, cell.
@@ -60,18 +61,17 @@ export function answerOf(each) {
   const whole = oneLineOf(each.answer);
   if (isLongRead(each)) return read;
   return read && read !== whole
-    ? [h("b", { class: "read", title: "the answer as it was read" }, read), h("span", { class: "quiet" }, " " + whole)]
+    ? [h("b", { class: "read", title: "the answer as it was read" }, read), el("span.quiet", " " + whole)]
     : whole;
 }
 
 function answerCell(row) {
-  return row.failure !== null ? h("span", { class: "bad" }, `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
+  return row.failure !== null ? el("span.bad", `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
 }
 
 export function signCell(row) {
-  return h(
-    "td",
-    { class: "c-sign" },
+  return el(
+    "td.c-sign",
     badge(row.outcome),
     weakTag(row),
     row.mark ? h("span", { class: "mark", title: `marked ${row.mark}` }, MARKS[row.mark][0]) : null,
@@ -84,38 +84,31 @@ export function cellOf(column, row, lines) {
     "td",
     // a phone shows no column heads: cells that need a label carry one
     { class: `${column.kind} f-${column.name}`, "data-label": PLAINLY.has(column.name) ? null : column.label },
-    lines > 1 ? h("div", { class: "lines" }, content) : content,
+    lines > 1 ? el("div.lines", content) : content,
   );
 }
 
-const kept = (name, otherwise) => {
+const chosen = (name, otherwise) => {
   try {
-    return JSON.parse(localStorage.getItem(name) || "") ?? otherwise;
+    return JSON.parse(kept(name)) ?? otherwise;
   } catch {
-    return otherwise;
-  }
-};
-const keep = (name, value) => {
-  try {
-    localStorage.setItem(name, JSON.stringify(value));
-  } catch {
-    /* private windows keep nothing */
+    return otherwise; // nothing was chosen yet
   }
 };
 
 // What the reader chose, in this browser: names of columns that this run lacks are left out, and not forgotten.
 export function chosenColumns(columns) {
-  const names = kept("assay-columns", USUAL);
+  const names = chosen("assay-columns", USUAL);
   return columns.filter((each) => names.includes(each.name));
 }
 
-export const chosenLines = () => Math.min(6, Math.max(1, Number(kept("assay-lines", 1)) || 1));
+export const chosenLines = () => Math.min(6, Math.max(1, Number(chosen("assay-lines", 1)) || 1));
 
 // A button that opens the list of columns and the choice of lines.
 export function columnChooser(columns, onchange) {
   const panel = h("div", { class: "panel", hidden: true });
   const opener = button("Columns", () => show(panel.hidden), { "aria-expanded": "false", class: "columns" });
-  const names = () => kept("assay-columns", USUAL);
+  const names = () => chosen("assay-columns", USUAL);
 
   function show(open) {
     panel.hidden = !open;
@@ -124,7 +117,7 @@ export function columnChooser(columns, onchange) {
   }
 
   function change(next) {
-    keep("assay-columns", next);
+    keep("assay-columns", JSON.stringify(next));
     onchange();
   }
 
@@ -152,15 +145,14 @@ export function columnChooser(columns, onchange) {
     };
     fill(
       panel,
-      h(
-        "div",
-        { class: "row wrap" },
-        h("b", null, "Columns"),
+      el(
+        "div.row.wrap",
+        el("b", "Columns"),
         button("The usual ones", usual, { class: "small" }),
-        h("span", { class: "room" }),
+        el("span.room"),
         linesChooser(onchange),
       ),
-      h("div", { class: "choices-of-columns" }, columns.map(box)),
+      el("div.choices-of-columns", columns.map(box)),
     );
   }
 
@@ -170,13 +162,13 @@ export function columnChooser(columns, onchange) {
     opener.focus();
     event.stopPropagation();
   });
-  return h("span", { class: "chooser" }, opener, panel);
+  return el("span.chooser", opener, panel);
 }
 
 function linesChooser(onchange) {
   const options = [1, 2, 3, 4, 5, 6].map((n) => [String(n), n === 1 ? "1 line a row" : `${n} lines a row`]);
   return select("Lines a row", options, String(chosenLines()), (value) => {
-    keep("assay-lines", Number(value));
+    keep("assay-lines", value);
     onchange();
   });
 }

@@ -1,6 +1,6 @@
 // The parts of a sample's page: turns, calls, targets with what differs, scores with their evidence.
 
-import { button, copy, fill, h, table, th } from "./dom.js";
+import { button, copy, el, fill, h, table, th } from "./dom.js";
 import { code, isRendered, picture, rendered, sound, tree } from "./render.js";
 import { likeness, textDiff } from "./text_diff.js";
 import { count, number, seconds } from "./words.js";
@@ -13,12 +13,12 @@ export function prose(text, props) {
   return h(
     "pre",
     { class: "prose", dir: "auto", "aria-label": label, tabindex: String(text).length > 2000 ? 0 : null, ...more },
-    text === "" ? h("span", { class: "quiet" }, "(empty)") : pieces(String(text)),
+    text === "" ? el("span.quiet", "(empty)") : pieces(String(text)),
   );
 }
 
 export function json(value) {
-  return h("pre", { class: "json" }, pieces(JSON.stringify(value, null, 2)));
+  return el("pre.json", pieces(JSON.stringify(value, null, 2)));
 }
 
 // Megabytes are laid out piece by piece as they come into view, so that the page stays quick.
@@ -31,15 +31,26 @@ function pieces(text) {
     const line = text.lastIndexOf("\n", end) + 1;
     if (end < text.length && line > start) end = line;
     else if (/[\ud800-\udbff]/.test(text[end - 1])) end += 1;
-    spans.push(h("span", { class: "piece" }, text.slice(start, end)));
+    spans.push(el("span.piece", text.slice(start, end)));
     start = end;
   }
   return spans;
 }
 
+// One of two texts, with what the other lacks marked; `parts` is their difference.
+export function marked(parts, { without }) {
+  return h(
+    "pre",
+    { class: "prose", dir: "auto" },
+    parts
+      .filter(([kind]) => kind !== without)
+      .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text))),
+  );
+}
+
 // Built when opened: most never are.
 export function fold(title, ...children) {
-  const box = h("details", null, h("summary", null, title));
+  const box = el("details", el("summary", title));
   box.addEventListener("toggle", () => {
     if (box.open && box.childElementCount === 1) box.append(...[children].flat(Infinity).filter(Boolean));
   });
@@ -62,7 +73,7 @@ export function block(text, props) {
 
 export function data(value) {
   return isRendered() && value !== null && typeof value === "object"
-    ? h("div", { class: "tree" }, tree(value, 2))
+    ? el("div.tree", tree(value, 2))
     : typeof value === "string"
       ? prose(value)
       : json(value);
@@ -71,15 +82,14 @@ export function data(value) {
 // The turns in their order; what every sample of the task begins with is folded.
 export function conversation(sample, language) {
   const { turns, shared } = sample;
-  if (!turns.length) return h("p", { class: "quiet" }, "No request was sent: the attempt failed before that.");
+  if (!turns.length) return el("p.quiet", "No request was sent: the attempt failed before that.");
   const begin = turns.findIndex((each) => each.role !== "system" && each.role !== "developer");
   const folded = begin >= 0 && shared.turns > begin ? turns.slice(begin, shared.turns) : [];
   const shownTurns = folded.length ? [...turns.slice(0, begin), ...turns.slice(shared.turns)] : turns;
   const first = folded.length ? begin : -1;
   const answer = turns[turns.length - 1];
-  return h(
-    "div",
-    { class: "messages" },
+  return el(
+    "div.messages",
     shownTurns.map((each, i) => [
       i === first
         ? fold(
@@ -115,8 +125,8 @@ function turnCard(turn, about) {
   return h(
     "div",
     { class: "turn r-" + (/^(system|user|assistant|tool)$/.test(role) ? role : "other") },
-    h("div", { class: "role" }, role, turn.name ? ` · ${turn.name}` : ""),
-    parts.length ? parts : h("p", { class: "quiet" }, "(empty)"),
+    el("div.role", role, turn.name ? ` · ${turn.name}` : ""),
+    parts.length ? parts : el("p.quiet", "(empty)"),
   );
 }
 
@@ -131,14 +141,9 @@ function partOf(part, about) {
         block(text.slice(cut.characters), { label, language }),
       ];
     case "reasoning":
-      return h(
-        "div",
-        { class: "reasoning" },
-        h("div", { class: "label" }, "reasoning"),
-        block(text, { label: "reasoning" }),
-      );
+      return el("div.reasoning", el("div.label", "reasoning"), block(text, { label: "reasoning" }));
     case "refusal":
-      return h("p", { class: "bad" }, "refused: ", text);
+      return el("p.bad", "refused: ", text);
     case "image":
       return picture(text);
     case "audio":
@@ -151,19 +156,17 @@ function partOf(part, about) {
 }
 
 function callCard(call) {
-  return h(
-    "div",
-    { class: "call" },
-    h("div", { class: "tool" }, "→ ", call.name),
-    h("div", { class: "inside" }, data(call.value ?? null)),
+  return el(
+    "div.call",
+    el("div.tool", "→ ", call.name),
+    el("div.inside", data(call.value ?? null)),
     call.result
-      ? h(
-          "div",
-          { class: "result" },
-          h("div", { class: "label" }, "result"),
+      ? el(
+          "div.result",
+          el("div.label", "result"),
           call.result.map((part) => partOf(part)),
         )
-      : h("p", { class: "quiet result" }, "no result in this record"),
+      : el("p.quiet.result", "no result in this record"),
   );
 }
 
@@ -186,23 +189,15 @@ export function targetsCard(sample) {
   if (sample.outcome === "right" && !marks.length && targets.length === 1) return null; // both stand at the top already
   const nearest = [...targets].sort((a, b) => likeness(answer, b) - likeness(answer, a))[0];
   const parts = settled || answer === nearest ? null : textDiff(answer, nearest);
-  const marked = (without) =>
-    (parts || [])
-      .filter(([kind]) => kind !== without)
-      .map(([kind, text]) => (kind === "same" ? text : h(kind === "removed" ? "del" : "ins", null, text)));
-  const box = (content) => h("pre", { class: "prose", dir: "auto" }, content);
-  return h(
-    "div",
-    { class: "compare-two" },
-    field(
-      "answer, as read",
-      parts ? box(marked("added")) : marks.length ? box(withMarks(answer, marks)) : prose(answer),
-    ),
+  const spans = () => h("pre", { class: "prose", dir: "auto" }, withMarks(answer, marks));
+  return el(
+    "div.compare-two",
+    field("answer, as read", parts ? marked(parts, { without: "added" }) : marks.length ? spans() : prose(answer)),
     field(
       targets.length > 1 ? `nearest of ${count(targets.length)} targets` : "target",
-      parts ? box(marked("removed")) : prose(nearest),
+      parts ? marked(parts, { without: "removed" }) : prose(nearest),
     ),
-    answer === nearest ? h("p", { class: "good" }, "✓ the same, character by character") : null,
+    answer === nearest ? el("p.good", "✓ the same, character by character") : null,
     targets.length > 1
       ? fold(
           "All targets",
@@ -239,7 +234,7 @@ export function withMarks(text, marks) {
 }
 
 function field(label, ...children) {
-  return h("div", { class: "field" }, h("div", { class: "label" }, label), ...children);
+  return el("div.field", el("div.label", label), ...children);
 }
 
 // A share has its decimals; what is a count by nature is shown as one.
@@ -250,14 +245,13 @@ export function amountOf(name, value) {
 
 export function scoreCard(score) {
   const values = Object.entries(score.values || {}).map(([name, value]) =>
-    h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, amountOf(name, value))),
+    el("div.value-pair", el("span.quiet", name), " ", el("b", amountOf(name, value))),
   );
-  return h(
-    "div",
-    { class: "card score" },
-    h("h3", null, score.name),
-    h("div", { class: "row wrap" }, values),
-    score.extracted === false ? h("p", { class: "bad" }, "nothing could be extracted from the answer") : null,
+  return el(
+    "div.card.score",
+    el("h3", score.name),
+    el("div.row.wrap", values),
+    score.extracted === false ? el("p.bad", "nothing could be extracted from the answer") : null,
     evidenceOf(score)
       .filter((each) => each.kind !== "span")
       .map((each) =>
@@ -283,19 +277,16 @@ function evidence(metadata, reason) {
     else if (typeof value === "string" && (value.length > 60 || value.includes("\n")))
       parts.push(open(name, prose(value)));
     else if (value !== null && typeof value === "object") parts.push(open(name, json(value)));
-    else
-      parts.push(
-        h("div", { class: "value-pair" }, h("span", { class: "quiet" }, name), " ", h("b", null, String(value))),
-      );
+    else parts.push(el("div.value-pair", el("span.quiet", name), " ", el("b", String(value))));
   }
-  return h("div", { class: "evidence" }, parts);
+  return el("div.evidence", parts);
 }
 
 function open(name, child) {
   const box = fold(name, child);
   if (name === "stderr" || name === "verdict") {
     box.open = true;
-    fill(box, h("summary", null, name), child);
+    fill(box, el("summary", name), child);
   }
   return box;
 }
@@ -303,32 +294,28 @@ function open(name, child) {
 function checks(list) {
   const rows = list.map((each) => {
     const passed = each && (each.outcome === "pass" || each.outcome === "passed" || each.passed === true);
-    return h(
+    return el(
       "tr",
-      null,
-      h(
+      el(
         "td",
-        null,
         h("span", { class: passed ? "good" : "bad" }, passed ? "✓ " : "✗ ", String((each && each.outcome) ?? "")),
       ),
-      h("td", null, h("code", null, String((each && (each.check ?? each.name)) ?? JSON.stringify(each)))),
-      h("td", null, String((each && each.detail) ?? "")),
+      el("td", el("code", String((each && (each.check ?? each.name)) ?? JSON.stringify(each)))),
+      el("td", String((each && each.detail) ?? "")),
     );
   });
   return table("Checks", [th("outcome"), th("check"), th("detail")], rows, { class: "checks" });
 }
 
 export function failureCard(failure) {
-  return h(
-    "div",
-    { class: "card failure" },
-    h("h3", null, `${failure.stage} / ${failure.kind}`),
-    failure.part ? h("p", { class: "quiet" }, failure.part) : null,
+  return el(
+    "div.card.failure",
+    el("h3", `${failure.stage} / ${failure.kind}`),
+    failure.part ? el("p.quiet", failure.part) : null,
     prose(failure.message || ""),
     failure.traceback ? prose(failure.traceback, { label: "traceback" }) : null,
-    h(
-      "p",
-      { class: "quiet small" },
+    el(
+      "p.quiet.small",
       failure.retryable
         ? "Rerun the same command to retry this attempt; it may pass then."
         : "Rerun the same command to retry this attempt.",
@@ -372,9 +359,8 @@ export function facts(sample) {
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
   ];
-  return h(
-    "dl",
-    { class: "facts" },
-    rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value === "" ? "–" : value)]),
+  return el(
+    "dl.facts",
+    rows.map(([name, value]) => [el("dt", name), el("dd", value === "" ? "–" : value)]),
   );
 }

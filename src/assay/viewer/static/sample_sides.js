@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { badge, weakTag } from "./signs.js";
-import { button, fill, h, link } from "./dom.js";
+import { button, el, fill, h, link } from "./dom.js";
 import { prose } from "./sample_parts.js";
 import { replace, toSample } from "./route.js";
 import { textDiff } from "./text_diff.js";
@@ -41,9 +41,8 @@ export function sampleSides(run, sample, params, isBlind) {
     const chosen = params.against || [];
     const open = chooser.querySelector("details")?.open || false;
     const pick = (name) =>
-      h(
+      el(
         "label",
-        null,
         h("input", {
           type: "checkbox",
           checked: chosen.includes(name),
@@ -55,11 +54,7 @@ export function sampleSides(run, sample, params, isBlind) {
     return h(
       "details",
       { open },
-      h(
-        "summary",
-        null,
-        chosen.length ? `Compared with ${plural(chosen.length, "other run")}` : "Compare with other runs…",
-      ),
+      el("summary", chosen.length ? `Compared with ${plural(chosen.length, "other run")}` : "Compare with other runs…"),
       h(
         "div",
         { class: "choices-of-columns", role: "group", "aria-label": "Runs beside this one" },
@@ -83,14 +78,8 @@ export function sampleSides(run, sample, params, isBlind) {
   function sides() {
     const blind = isBlind();
     return [
-      h("h2", { class: "said" }, "The same sample in several runs"),
-      h(
-        "p",
-        { class: "quiet small" },
-        "Marked: differences from the answer of ",
-        h("b", null, nameOf(entries[base].name)),
-        ".",
-      ),
+      el("h2.said", "The same sample in several runs"),
+      el("p.quiet.small", "Marked: differences from the answer of ", el("b", nameOf(entries[base].name)), "."),
       h(
         "div",
         { class: "sides-of-sample", tabindex: 0, role: "group", "aria-label": "The same sample in several runs" },
@@ -101,25 +90,21 @@ export function sampleSides(run, sample, params, isBlind) {
 
   function column(each, i, blind) {
     const name = nameOf(each.name);
-    const head = h(
+    const head = el(
       "h3",
-      null,
       i && each.sample ? link(toSample(each.name, each.sample.key), { title: "read it there" }, name) : name,
     );
     const props = { class: i === base ? "side-of base" : "side-of", "data-run": each.name };
-    if (!each.sample) return h("div", props, head, h("p", { class: "quiet" }, "this run has no such sample"));
+    if (!each.sample) return h("div", props, head, el("p.quiet", "this run has no such sample"));
     const first = entries[base].sample;
     return h(
       "div",
       props,
       head,
-      h(
-        "div",
-        { class: "row tight wrap" },
-        blind
-          ? null
-          : [badge(each.sample.outcome, true), weakTag(each.sample), h("b", null, number(each.sample.score))],
-        h("span", { class: "room" }),
+      el(
+        "div.row.tight.wrap",
+        blind ? null : [badge(each.sample.outcome, true), weakTag(each.sample), el("b", number(each.sample.score))],
+        el("span.room"),
         i === base || !first
           ? null
           : button(
@@ -132,9 +117,7 @@ export function sampleSides(run, sample, params, isBlind) {
             ),
       ),
       readOf(each.sample, first, i === base),
-      each.sample.record.trace
-        ? answerOf(each.sample, i)
-        : h("p", { class: "bad" }, `${each.sample.kind}: ${each.sample.failure}`),
+      each.sample.record.trace ? answerOf(each.sample, i) : el("p.bad", `${each.sample.kind}: ${each.sample.failure}`),
     );
   }
 
@@ -143,7 +126,7 @@ export function sampleSides(run, sample, params, isBlind) {
     // of two, both sides are marked; of more, each against the one they are compared with
     const other = i !== base ? entries[base] : entries.length === 2 ? entries[1 - base] : null;
     const before = other && other.sample && other.sample.record.trace ? answer(other.sample) : null;
-    if (i !== base && text === before) return [h("p", { class: "quiet small" }, "the same answer"), prose(text)];
+    if (i !== base && text === before) return [el("p.quiet.small", "the same answer"), prose(text)];
     const parts = before === null ? null : textDiff(before, text);
     if (!parts) return prose(text);
     return h(
@@ -151,7 +134,7 @@ export function sampleSides(run, sample, params, isBlind) {
       { class: "prose", dir: "auto" },
       parts
         .filter(([kind]) => kind !== "removed")
-        .map(([kind, text]) => (kind === "added" ? h("mark", { class: "differs" }, text) : text)),
+        .map(([kind, text]) => (kind === "added" ? el("mark.differs", text) : text)),
     );
   }
 
@@ -171,7 +154,7 @@ function readOf(there, first, isBase) {
   return h(
     "p",
     { class: "read-of", dir: "auto" },
-    h("span", { class: "label" }, "as read "),
+    el("span.label", "as read "),
     h("b", { class: differs ? "differs" : null }, there.extracted === "" ? "(empty)" : there.extracted),
   );
 }

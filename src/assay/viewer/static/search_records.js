@@ -1,6 +1,6 @@
 // The records of a search under the seed and under the best text, side by side: why one fails is a click away.
 
-import { button, fill, h, section, select, table, th } from "./dom.js";
+import { button, el, fill, h, section, select, table, th } from "./dom.js";
 import { data, prose } from "./sample_parts.js";
 import { count, number, oneLineOf, plural, seconds, signed } from "./words.js";
 
@@ -22,7 +22,7 @@ export function searchRecords(summary, open, onopen) {
       box,
       records.length
         ? table("Records", head(), records.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
-        : h("p", { class: "empty" }, "No record matches."),
+        : el("p.empty", "No record matches."),
     );
   };
   draw();
@@ -32,15 +32,14 @@ export function searchRecords(summary, open, onopen) {
   ]);
   return section(
     "Records, seed and best side by side",
-    h(
-      "div",
-      { class: "row wrap" },
+    el(
+      "div.row.wrap",
       select("Which records", options, shown, (value) => {
         shown = value;
         draw();
       }),
       summary.records_left_out
-        ? h("span", { class: "quiet" }, `${plural(summary.records_left_out, "more record")} in summary.json`)
+        ? el("span.quiet", `${plural(summary.records_left_out, "more record")} in summary.json`)
         : null,
     ),
     box,
@@ -69,14 +68,13 @@ function rows(summary, each, isOpen, onopen) {
   const tone = !gained ? "quiet" : gained > 0 ? "good" : "bad";
   const of = evaluationsOf(each, summary.best_number)[0];
   const led = of && (of.failure || of.output || Object.values(of.beside)[0]);
-  const line = h(
+  const line = el(
     "tr",
-    null,
-    h("td", null, toggle),
-    h("td", { class: "num" }, score(each.seed)),
-    h("td", { class: "num" }, h("b", null, score(each.best))),
+    el("td", toggle),
+    el("td.num", score(each.seed)),
+    el("td.num", el("b", score(each.best))),
     h("td", { class: `num ${tone}` }, signed(gained)),
-    h("td", { class: "text" }, oneLineOf(typeof led === "string" ? led : led && JSON.stringify(led)).slice(0, 200)),
+    el("td.text", oneLineOf(typeof led === "string" ? led : led && JSON.stringify(led)).slice(0, 200)),
   );
   if (isOpen) {
     show(true);
@@ -102,26 +100,19 @@ function record(summary, each) {
   const sides = [[best === 0 ? "seed and best" : "seed", 0], ...(best === 0 ? [] : [["best", best]])];
   const others = each.evaluations.filter((row) => row.candidate !== 0 && row.candidate !== best);
   return [
-    h(
-      "div",
-      { class: "sides" },
+    el(
+      "div.sides",
       sides.map(([label, candidate]) =>
-        h(
-          "div",
-          { class: "side-of" },
-          h("h3", null, label),
+        el(
+          "div.side-of",
+          el("h3", label),
           evaluationsOf(each, candidate).map((row) => evaluation(row)),
         ),
       ),
     ),
-    each.record === null ? null : [h("h3", null, "record"), data(each.record)],
+    each.record === null ? null : [el("h3", "record"), data(each.record)],
     others.length
-      ? h(
-          "p",
-          { class: "quiet" },
-          "other texts here: ",
-          others.map((row) => `#${row.candidate} ${score(row.score)}`).join(" · "),
-        )
+      ? el("p.quiet", "other texts here: ", others.map((row) => `#${row.candidate} ${score(row.score)}`).join(" · "))
       : null,
   ];
 }
@@ -135,12 +126,11 @@ function evaluation(row) {
     row.cost === null ? null : `cost $${row.cost.toPrecision(3)}`,
     row.reused ? "reused from another search" : null,
   ];
-  const field = (label, child) => h("div", { class: "field" }, h("div", { class: "label" }, label), child);
-  return h(
-    "div",
-    { class: "evaluation" },
-    h("p", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
-    row.failure ? h("p", { class: "bad" }, "failed: ", row.failure) : null,
+  const field = (label, child) => el("div.field", el("div.label", label), child);
+  return el(
+    "div.evaluation",
+    el("p.quiet", facts.filter(Boolean).join(" · ")),
+    row.failure ? el("p.bad", "failed: ", row.failure) : null,
     row.output === null ? null : field("output", prose(row.output)),
     row.scores === null ? null : field("sub-scores", data(row.scores)),
     Object.entries(row.beside).map(([name, value]) => field(name, data(value))),

@@ -1,7 +1,7 @@
 // Selected rows: marked together, downloaded as a file, or made into a task.
 
 import { isStatic, messageOf, query, sendMark } from "./api.js";
-import { button, copy, fill, h, link, toast } from "./dom.js";
+import { button, copy, el, fill, h, link, toast } from "./dom.js";
 import { inQuotes } from "./query.js";
 import { MARKS, count, plural } from "./words.js";
 
@@ -30,17 +30,16 @@ export function selection(source, onchange) {
     const offer = !all && picked.size < total;
     return fill(
       bar,
-      h("b", null, `${plural(size(), "sample")} selected`),
+      el("b", `${plural(size(), "sample")} selected`),
       offer ? button(`Select all ${count(total)} that match`, () => set(() => (all = true))) : null,
       isStatic || all
         ? null
-        : h(
-            "span",
-            { class: "row tight" },
+        : el(
+            "span.row.tight",
             "mark ",
             Object.keys(MARKS).map((verdict) => button(MARKS[verdict], () => markAll(verdict))),
           ),
-      isStatic ? null : h("span", { class: "row tight" }, "download ", FORMATS.map(downloadLink)),
+      isStatic ? null : el("span.row.tight", "download ", FORMATS.map(downloadLink)),
       button("Copy the command", () => copy(command(), "The command is copied.")),
       button("Clear", clear),
     );

@@ -1,28 +1,13 @@
 // Signs inside of rows and lines: badges, a score with its whisker, a stack of outcomes, progress.
 
-import { h } from "./dom.js";
+import { el, h } from "./dom.js";
 import { OUTCOMES, count, interval, number } from "./words.js";
 
-// A point with its interval on a scale from 0 to 1.
 /** @typedef {import("./words.js").Interval} Interval */
 
+// A point with its interval on a scale from 0 to 1.
 export function whisker(/** @type {number | null | undefined} */ value, /** @type {Interval} */ ends) {
-  if (value === null || value === undefined) return h("span", { class: "whisker none" });
-  const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, x * 100)) + "%";
-  const box = h("span", {
-    class: "whisker",
-    role: "img",
-    "aria-label": `${number(value)}, interval ${interval(ends) || "none"}`,
-  });
-  if (ends && ends.low !== null && ends.low !== undefined) {
-    const span = h("span", {
-      class: "span",
-      style: { left: at(ends.low), width: `calc(${at(ends.high ?? 1)} - ${at(ends.low)})` },
-    });
-    box.append(span);
-  }
-  box.append(h("span", { class: "dot", style: { left: at(value) } }));
-  return box;
+  return pointAndSpan(value, ends, { kind: "", label: "", place: (x) => x });
 }
 
 // A difference with its interval on a scale around 0.
@@ -32,24 +17,40 @@ export function differenceWhisker(
   /** @type {number} */ reach,
   /** @type {boolean} */ sure,
 ) {
-  if (value === null || value === undefined) return h("span", { class: "whisker none" });
-  const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, 50 + (x / reach) * 50)) + "%";
-  const box = h("span", {
-    class: "whisker centred",
-    role: "img",
-    "aria-label": `difference ${number(value)}, interval ${interval(ends) || "none"}`,
+  const side = sure && value ? (value > 0 ? " up" : " down") : "";
+  return pointAndSpan(value, ends, {
+    kind: ` centred${side}`,
+    label: "difference ",
+    place: (x) => 0.5 + x / reach / 2,
   });
-  if (ends && ends.low !== null && ends.low !== undefined) {
-    box.append(
-      h("span", {
-        class: "span",
-        style: { left: at(ends.low), width: `calc(${at(ends.high ?? 1)} - ${at(ends.low)})` },
-      }),
-    );
-  }
-  box.append(h("span", { class: "dot", style: { left: at(value) } }));
-  if (sure) box.classList.add(value > 0 ? "up" : "down");
-  return box;
+}
+
+function pointAndSpan(
+  /** @type {number | null | undefined} */ value,
+  /** @type {Interval} */ ends,
+  /** @type {{ kind: string, label: string, place: (value: number) => number }} */ { kind, label, place },
+) {
+  if (value === null || value === undefined) return el("span.whisker.none");
+  const at = (/** @type {number} */ x) => Math.min(100, Math.max(0, place(x) * 100)) + "%";
+  const name = `${label}${number(value)}, interval ${interval(ends) || "none"}`;
+  const low = ends?.low ?? null;
+  const span = low !== null && { left: at(low), width: `calc(${at(ends?.high ?? 1)} - ${at(low)})` };
+  return h(
+    "span",
+    { class: `whisker${kind}`, role: "img", "aria-label": name },
+    span ? h("span", { class: "span", style: span }) : null,
+    h("span", { class: "dot", style: { left: at(value) } }),
+  );
+}
+
+// A large number in the head of a page, with what it is and a note.
+export function figure(/** @type {string} */ label, /** @type {any} */ value, /** @type {any} */ note, kind = "") {
+  return el(
+    "div.figure",
+    el("div.label", label),
+    h("div", { class: `value ${kind}` }, value),
+    note === null ? null : el("div.quiet.small", note),
+  );
 }
 
 // The outcomes of the attempts, as one bar; its legend is the filter, in sizes that a finger can hit.

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.board.amounts import AT_ONCE
-from assay.reports.board.latencies import Latencies
+from assay.reports.board.amounts import AT_ONCE, Latencies
 
 SECONDS = st.lists(st.floats(min_value=1e-6, max_value=1e5), min_size=1, max_size=60)
 
