@@ -184,17 +184,8 @@ CATALOG: dict[str, dict[str, str]] = {
     },
 }
 
-_WORDS = {
-    "metric": "metric",
-    "post_process": "post-process rule",
-    "scorer": "scorer",
-    "solver": "solver",
-    "model": "model",
-    "dataset": "dataset reader",
-    "aggregate": "aggregate",
-    "action": "action",
-    "listener": "listener",
-}
+_WORDS = {"post_process": "post-process rule", "dataset": "dataset reader"}
+"""Kinds that messages call something else."""
 
 
 class OptionError(UsageError):

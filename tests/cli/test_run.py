@@ -47,6 +47,44 @@ def test_the_same_command_twice_asks_nothing_twice(tmp_path: Path) -> None:
         assert set(server.seen().values()) == {1}
 
 
+def test_a_key_is_needed_to_call_a_model_and_for_nothing_else(tmp_path: Path) -> None:
+    sums = write_task(tmp_path / "sums.jsonl", SUMS)
+    judged = tmp_path / "judged.yaml"
+    judged.write_text(JUDGED)
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "rows.jsonl").write_text('{"word": "one"}\n')
+    model, judge = ("--model", "openai:gpt-4o-mini"), ("--model-for", "judge=openai:gpt-4o-mini")
+    needed = "` needs a key: set the environment variable OPENAI_API_KEY (or write it into .env), or name another"
+    for arguments in (
+        ("run", sums, *model, "--dry-run"),
+        ("run", judged, *judge, "--dry-run"),
+        ("check", judged, *judge),
+        ("show", judged, *judge, "--sample", "1"),
+    ):
+        done = assay(*arguments, cwd=tmp_path, OPENAI_API_KEY="")
+        assert done.returncode == 0, done.stderr
+        assert "OPENAI_API_KEY" not in done.stdout + done.stderr
+    for arguments in (("run", sums, *model), ("run", judged, *judge)):
+        done = assay(*arguments, cwd=tmp_path, OPENAI_API_KEY="")
+        assert done.returncode == 2
+        assert f"openai:gpt-4o-mini{needed}" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+JUDGED = """\
+key: judged
+display_name: Judged
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "Say {{ sample.word }}"}]}
+  scorers:
+    - {type: model_as_a_judge_scorer, key: rated, model_key: judge, user_prompt: "Rate it."}
+"""
+
+
 def test_the_cache_serves_another_run_and_says_so(tmp_path: Path) -> None:
     task = write_task(tmp_path / "sums.jsonl", SUMS)
     with fake_server() as server:

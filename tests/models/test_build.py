@@ -125,7 +125,7 @@ def test_a_wrong_spec_is_answered_with_a_sentence(spec: str, options: dict[str, 
 
 @pytest.mark.parametrize(
     ("spec", "embeds"),
-    [("toy", True), ("stub:x", False), ("openai:x", True), ("gemini:x", False), ("groq:x", None), ("own:f", None)],
+    [("toy", True), ("stub:x", False), ("openai:x", True), ("gemini:x", False), ("groq:x", True), ("own:f", None)],
 )
 def test_what_a_model_can_do_is_known_without_its_key_and_without_importing_it(
     spec: str, embeds: bool | None, monkeypatch: pytest.MonkeyPatch

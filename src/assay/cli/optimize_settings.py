@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
+    """A flag that is called like a setting is that setting; what the others become stands here."""
     from assay.core.types import Request
     from assay.optimize.constraints import constraints_for
     from assay.optimize.feedback import ROOM
@@ -43,37 +44,26 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
     seed = _seed(options, evaluator)
     _refuse_with_one_text(options, seed)
     texts = {"text": seed} if isinstance(seed, str) else seed
-    settings = SearchSettings(
-        seed=seed,
+    same = {name: value for name, value in vars(options).items() if name in SearchSettings.__struct_fields__}
+    changed = {
         **sets,
-        holdout=options.holdout,
-        objective=options.objective or "",
-        background=options.background,
-        template=read_artifact(options.reflection_template) if options.reflection_template else None,
-        feedback_characters=ROOM if options.feedback_chars is None else options.feedback_chars,
-        remember=REMEMBER if options.remember is None else options.remember,
-        score_range=_score_range(options, evaluator),
-        task_model=None if options.task else options.task_model,
-        constraints=constraints_for(
+        "seed": seed,
+        "objective": options.objective or "",
+        "template": read_artifact(options.reflection_template) if options.reflection_template else None,
+        "feedback_characters": ROOM if options.feedback_chars is None else options.feedback_chars,
+        "remember": REMEMBER if options.remember is None else options.remember,
+        "score_range": _score_range(options, evaluator),
+        "task_model": None if options.task else options.task_model,
+        "constraints": constraints_for(
             texts, keep_placeholders=options.keep_placeholders, max_characters=options.max_chars
         ),
-        random_seed=options.random_seed,
-        minibatch=options.minibatch,
-        repeat=options.repeat,
-        demonstrations=options.demonstrations,
-        strategy=_strategy(options),
-        proposer_request=Request(temperature=options.temperature, max_tokens=options.max_tokens),
-        budget=options.budget,
-        max_proposals=options.max_proposals,
-        target_score=_target(options, evaluator),
-        max_stale_proposals=options.max_stale_proposals,
-        concurrency=evaluations_in_flight(options),
-        budget_cost=options.budget_cost,
-        budget_tokens=options.budget_tokens,
-        patience_seconds=checked_patience(options.patience),
-        prices=options.prices,
-    )
-    return evaluator, settings
+        "strategy": _strategy(options),
+        "proposer_request": Request(temperature=options.temperature, max_tokens=options.max_tokens),
+        "target_score": _target(options, evaluator),
+        "concurrency": evaluations_in_flight(options),
+        "patience_seconds": checked_patience(options.patience),
+    }
+    return evaluator, SearchSettings(**{**same, **changed})
 
 
 _ONLY_WITH = {
@@ -129,18 +119,15 @@ def _sets(options: argparse.Namespace) -> dict[str, Any]:
 def _strategy(options: argparse.Namespace) -> Any:
     from assay.optimize.engine import SearchStrategy
 
+    same = {name: value for name, value in vars(options).items() if name in SearchStrategy.__struct_fields__}
     names = [name.strip() for name in (options.objectives or "").split(",")]
-    return SearchStrategy(
-        selector=options.selector,
-        frontier=options.frontier,
-        acceptance=options.acceptance,
-        components=options.component_selector,
-        proposals=options.proposals,
-        sampling=options.sampling,
-        merges=options.merge,
-        objectives=tuple(name for name in names if name),
-        chosen_by=options.choose_by,
-    )
+    changed = {
+        "components": options.component_selector,
+        "merges": options.merge,
+        "objectives": tuple(name for name in names if name),
+        "chosen_by": options.choose_by,
+    }
+    return SearchStrategy(**{**same, **changed})
 
 
 def _seed(options: argparse.Namespace, evaluator: Any) -> Any:

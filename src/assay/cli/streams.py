@@ -70,7 +70,7 @@ def write_lines(stream: TextIO, lines: Iterable[Sequence[Span]], *, styled: bool
     The sequences are ours, and every text between them is made printable.
     """
     text = "".join(f"{''.join(_span(span, styled=styled) for span in line)}\n" for line in lines)
-    if isinstance(stream, _Results | _Talk):
+    if isinstance(stream, _Results):
         stream.write_sequences(text)
     else:
         stream.write(text)
@@ -133,18 +133,14 @@ def _write_errors_as_usage_errors() -> Iterator[None]:
         raise UsageError(f"standard output could not be written: {error.strerror}") from error
 
 
-class _Talk:
+class _Talk(_Results):
     """A stream whose reader may have gone away; what was to be said is then lost and nothing else."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._drawn: list[int] = []
         """How wide the lines are that are drawn right above the cursor."""
         self._lock = threading.RLock()
-
-    def write(self, text: str) -> int:
-        self.write_sequences(printable(text))
-        return len(text)
 
     def write_sequences(self, text: str) -> None:
         """What is written as it is, in place of what was drawn: only for text that this file has made safe."""
@@ -168,9 +164,6 @@ class _Talk:
     def flush(self) -> None:
         with suppress(OSError):
             self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

@@ -205,6 +205,15 @@ class FillsBatches(Protocol):
     def set_batch_size(self, size: int) -> None: ...
 
 
+@runtime_checkable
+class NeedsKey(Protocol):
+    """A model that can be built and described without its key, but not called."""
+
+    def require_key(self) -> None:
+        """Raise a `UsageError` where the key is missing."""
+        ...
+
+
 class RateLimits(NamedTuple):
     """How many more requests a server accepts, as last reported."""
 

@@ -32,7 +32,7 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
 def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> Capabilities | None:
     """The capabilities of the model that a spec names, where they are known without importing the user's Python.
 
-    For a model that cannot be built here, because a key or a package is missing, they are those its class declares.
+    For a model that cannot be built here, because a package is missing, they are those its class declares.
     """
     prefix = spec.partition(":")[0]
     if not is_name("model", prefix):

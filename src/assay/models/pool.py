@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.core.config import RunConfig
 from assay.core.model_stack import Cached, Limited, Timed, innermost
 from assay.core.run import Stop
-from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of, close_part, identity_of
+from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, capabilities_of, close_part, identity_of
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.build import make_model
@@ -101,6 +101,9 @@ class ModelPool:
         keep_thinking: bool = False,
     ) -> Model:
         """The model inside the wrappers that the config asks for. See `core/model_stack.py` for the order."""
+        source = innermost(model)
+        if isinstance(source, NeedsKey):
+            source.require_key()
         self._models.append(model)
         config = self._config
         requests_per_minute = requests_per_minute or config.requests_per_minute
@@ -108,7 +111,7 @@ class ModelPool:
         wrapped = model
         if isinstance(model, TakesBatches):
             wrapped = Batched(model, config.batch_size)
-        elif isinstance(source := innermost(model), FillsBatches):
+        elif isinstance(source, FillsBatches):
             source.set_batch_size(config.batch_size)
         limits = [seconds for seconds in (timeout_seconds, config.timeout_seconds) if seconds is not None]
         if limits:

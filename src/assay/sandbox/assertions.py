@@ -87,7 +87,6 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     return Plan(
         labels=tuple(_label(target) for target in targets),
         calls=calls,
-        whole=False,
         setup=_with_imports(prelude, modules),
         sources=tuple(target.strip() for target in targets),
         mode="expression",
@@ -109,34 +108,25 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     if entry_points:
         names = tuple(entry_points) if _mention(nodes, entry_points) else ()
     setup = _with_imports(prelude, modules)
-    inside = looks_inside(nodes)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     asserts = [node for node in tree.body if isinstance(node, ast.Assert)]
-    if asserts and len(imports) + len(asserts) == len(tree.body):
-        sources = tuple(ast.unparse(node) for node in asserts)
+    whole = not asserts or len(imports) + len(asserts) < len(tree.body)
+    if not whole:
         calls = _all_or_none([_as_call(node.test, names) for node in asserts])
-        return Plan(
-            labels=tuple(_label(source) for source in sources),
-            calls=calls,
-            whole=False,
-            setup="\n".join([setup, *map(ast.unparse, imports)]),
-            sources=sources,
-            mode="statements",
-            names=names,
-            looks_inside=inside,
-            reading=_reading(calls, nodes, helpers, names),
-            prelude_imports=_imported(helpers),
-        )
-    calls = _calls_of_check(tree, names)
+        sources = tuple(ast.unparse(node) for node in asserts)
+        labels = tuple(_label(source) for source in sources)
+        setup = "\n".join([setup, *map(ast.unparse, imports)])
+    else:
+        calls = _calls_of_check(tree, names)
+        labels, sources = ("tests",), (ast.unparse(tree),)
     return Plan(
-        labels=("tests",),
+        labels=labels,
         calls=calls,
-        whole=True,
+        whole=whole,
         setup=setup,
-        sources=(ast.unparse(tree),),
-        mode="statements",
+        sources=sources,
         names=names,
-        looks_inside=inside,
+        looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
     )

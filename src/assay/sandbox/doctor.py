@@ -28,7 +28,7 @@ def doctor() -> list[Row]:
     """Try every layer in a temporary process; return their rows, and the resulting tier."""
     rows = [_platform(), _interpreter()]
     if sys.platform.startswith("linux"):
-        rows += [_seccomp(), _landlock(), _namespaces(), _uid(), _cgroup()]
+        rows += [*(_try_layer(*each) for each in _LAYERS), _uid(), _cgroup()]
     return [*rows, tier_row()]
 
 
@@ -74,22 +74,16 @@ def _interpreter() -> Row:
     )
 
 
-def _seccomp() -> Row:
-    return _try_layer(
+_LAYERS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    (
         "seccomp",
         {"seccomp": True, "name": "D", "opens": "none"},
         "no process creation, no network, no writing, no odd system calls: the one layer that cannot be missing",
-    )
-
-
-def _landlock() -> Row:
-    return _try_layer("landlock", {"landlock": True, "uid": "keep"}, "no file of the host can be opened")
-
-
-def _namespaces() -> Row:
-    return _try_layer(
-        "namespaces", {"namespaces": True}, "a private root: the host's files, processes and network are not there"
-    )
+    ),
+    ("landlock", {"landlock": True, "uid": "keep"}, "no file of the host can be opened"),
+    ("namespaces", {"namespaces": True}, "a private root: the host's files, processes and network are not there"),
+)
+"""Each layer, the plan that has only it, and what it provides."""
 
 
 def _try_layer(layer: str, wanted: dict[str, Any], gives: str) -> Row:

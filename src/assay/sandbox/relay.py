@@ -13,31 +13,12 @@ from typing import Any
 
 from assay.sandbox.assertions import Plan
 from assay.sandbox.clean_text import clean
+from assay.sandbox.inside.candidate import ACTIONS
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.programs import Check
 from assay.sandbox.session import SandboxChild
 from assay.sandbox.trial import ProgramVerdict, TooCostlyError, Trial, malformed, sendable, text, unusable
 from assay.sandbox.zygote import SetupError, ZygoteError
-
-_HANDLE_OPERATIONS = {
-    "call",
-    "getattr",
-    "setattr",
-    "getitem",
-    "setitem",
-    "delitem",
-    "len",
-    "iter",
-    "next",
-    "bool",
-    "str",
-    "repr",
-    "int",
-    "float",
-    "instance",
-    "enter",
-    "exit",
-}
 
 
 def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
@@ -258,7 +239,7 @@ class Relay:
 
 def _request(message: dict[str, Any]) -> dict[str, Any]:
     operation = message.get("op")
-    if operation not in _HANDLE_OPERATIONS and operation != "names":
+    if operation not in ACTIONS and operation != "names":
         raise ZygoteError(f"the verifier sent an unknown operation {operation!r}")
     return {key: message[key] for key in ("op", "handle", "args", "kwargs") if key in message}
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from assay.core.errors import UsageError
 
@@ -124,25 +125,20 @@ def _plans() -> list[dict[str, Any]]:
     ]
 
 
-def _plan(
-    name: str,
-    *,
-    namespaces: bool = False,
-    landlock: bool = False,
-    seccomp: bool = False,
-    opens: str = "read",
-    uid: str = "drop",
-    profile: str = "",
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "namespaces": namespaces,
-        "landlock": landlock,
-        "seccomp": seccomp,
-        "opens": opens,
-        "uid": uid,
-        "profile": profile,
-    }
+class _Layers(Struct, frozen=True, kw_only=True):
+    """The layers of a plan, as the zygote reads them."""
+
+    name: str
+    namespaces: bool = False
+    landlock: bool = False
+    seccomp: bool = False
+    opens: str = "read"
+    uid: str = "drop"
+    profile: str = ""
+
+
+def _plan(name: str, **layers: Any) -> dict[str, Any]:
+    return asdict(_Layers(name=name, **layers))
 
 
 def empty_plan() -> dict[str, Any]:

@@ -140,9 +140,6 @@ class Zygote:
         """Whether one of its processes was killed for lack of memory since the last call."""
         return self.cgroup is not None and self.cgroup.ran_out_of_memory()
 
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
     def _abandon(self) -> None:
         self.control.close()
         process = getattr(self, "_process", None)

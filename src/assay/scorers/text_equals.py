@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
-from assay.core.types import Completion, Sample, Score, Trace
+from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
 from assay.metrics.overlap import bleu_4
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
@@ -32,14 +32,16 @@ class _Compared:
         self._truth = _field(key, "ground_truth", ground_truth, context)
         self._value = None if value is None else _field(key, "value", value, context)
 
-    def texts(self, sample: Sample, trace: Trace) -> tuple[str, str]:
-        """(expected, given)."""
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
         row = {"sample": sample.row or {}}
-        truth = self._truth.render(row, sample)
-        if self._value is None:
-            return truth, trace.prediction
-        variables = {**row, **answer_variables(trace)} if self._has_solver else row
-        return truth, self._value.render(variables, sample)
+        truth, given = self._truth.render(row, sample), trace.prediction
+        if self._value is not None:
+            given = self._value.render({**row, **answer_variables(trace)} if self._has_solver else row, sample)
+        metadata = {"answer_gt": truth, "answer_pred": given}
+        return Score(name=self.name, values=self.values(truth, given), metadata=metadata)
+
+    def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
+        raise NotImplementedError
 
     def gold(self, sample: Sample) -> Completion | None:
         """The expected text, where the answer is compared as it is."""
@@ -51,25 +53,15 @@ class _Compared:
 class StringEquals(_Compared):
     """`is_correct`: the rendered texts are equal, case and whitespace included."""
 
-    async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        truth, given = self.texts(sample, trace)
-        return Score(
-            name=self.name,
-            values={"is_correct": truth == given},
-            metadata={"answer_gt": truth, "answer_pred": given},
-        )
+    def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
+        return {"is_correct": truth == given}
 
 
 class Bleu(_Compared):
     """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
 
-    async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        truth, given = self.texts(sample, trace)
-        return Score(
-            name=self.name,
-            values={"bleu_score": bleu_4(given, (truth,), {})},
-            metadata={"answer_gt": truth, "answer_pred": given},
-        )
+    def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
+        return {"bleu_score": bleu_4(given, (truth,), {})}
 
 
 class MultipleChoice:

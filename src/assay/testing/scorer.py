@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -51,21 +52,10 @@ class _Scorer(NamedTuple):
 
     def built(self, judge: ScriptedModel | None = None) -> Scorer:
         model = judge or ScriptedModel(self.judge)
-        return self.make(context_with(_Everyone(model), self.dataset))
+        return self.make(context_with(defaultdict(lambda: model), self.dataset))  # under every name
 
     def traces(self) -> list[Trace]:
         return [answer if isinstance(answer, Trace) else trace_of(answer) for answer in self.answers]
-
-
-class _Everyone(dict[str, Any]):
-    """The same model under every name."""
-
-    def __init__(self, model: ScriptedModel) -> None:
-        super().__init__()
-        self._model = model
-
-    def __missing__(self, name: str) -> ScriptedModel:
-        return self._model
 
 
 def check_scorer(

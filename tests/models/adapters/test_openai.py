@@ -388,10 +388,10 @@ def test_options_that_hold_a_secret_are_refused_without_showing_it(options: dict
 def test_the_official_server_needs_a_key_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        OpenAIModel("m")
+        OpenAIModel("m").require_key()
     with pytest.raises(UsageError, match="MY_KEY"):
-        OpenAIModel("m", api_key_env="MY_KEY")
-    OpenAIModel("m", base_url="http://localhost:8000/v1")
+        OpenAIModel("m", api_key_env="MY_KEY").require_key()
+    OpenAIModel("m", base_url="http://localhost:8000/v1").require_key()
 
 
 def test_a_key_with_a_line_end_inside_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,13 @@ import pytest
 from tests.contracts.model import check_model, closing
 from tests.servers.fake_openai import fake_openai
 
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Model, capabilities_of
 from assay.core.types import Request
 from assay.models.adapters.providers import split_address
 from assay.models.build import make_model
+from assay.models.pool import ModelPool
 
 LOCAL = {
     "ollama": "http://localhost:11434/v1",
@@ -53,7 +55,7 @@ def test_a_local_server_needs_no_key_and_has_its_usual_address(word: str, addres
 @pytest.mark.parametrize(("word", "key"), HOSTED.items())
 def test_a_hosted_server_needs_its_own_key(word: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=key):
-        make_model(f"{word}:m")
+        ModelPool(RunConfig()).wrap(make_model(f"{word}:m"))
     monkeypatch.setenv(key, "sk-1")
     assert make_model(f"{word}:m").settings["base_url"].startswith("https://")  # type: ignore[attr-defined]
 

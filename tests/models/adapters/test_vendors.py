@@ -12,11 +12,13 @@ from tests.contracts.model import check_model, closing
 from tests.models.adapters.vendors import KEY, VENDORS, ask_server, with_keys
 from tests.servers.fake_vendors import fake_anthropic
 
+from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model, capabilities_of
 from assay.core.types import Completion, Request
 from assay.models.adapters.anthropic import AnthropicModel
 from assay.models.build import make_model
+from assay.models.pool import ModelPool
 
 environment = pytest.fixture(autouse=True)(with_keys)
 
@@ -133,7 +135,7 @@ def test_a_missing_key_or_model_is_a_sentence(vendor: str, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(f"{vendor.upper()}_API_KEY")
     with pytest.raises(UsageError, match=f"{vendor.upper()}_API_KEY"):
-        make_model(f"{vendor}:m")
+        ModelPool(RunConfig()).wrap(make_model(f"{vendor}:m"))
     with pytest.raises(UsageError, match=f"{vendor}:MODEL"):
         make_model(f"{vendor}:")
 

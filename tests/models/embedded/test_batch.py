@@ -25,7 +25,7 @@ def test_likelihoods_are_equal_at_every_batch_size(engine: Engine) -> None:
     def all_of(slots: int) -> list[float]:
         jobs = [Reading(key=n, prompt=PROMPTS[n % 5], continuation=[n + 1, n]) for n in range(20)]
         finish(engine, jobs, slots)
-        return [job.logprob for job in jobs if job.logprob is not None]
+        return [sum(job.token_logprobs) for job in jobs]
 
     np.testing.assert_allclose(all_of(16), all_of(1), atol=1e-4)
 
@@ -84,4 +84,5 @@ def test_any_company_gives_the_same_likelihood(
     finish(engine, company, slots)
     for job in alone:
         finish(engine, [job], 1)
-    np.testing.assert_allclose([job.logprob for job in company], [job.logprob for job in alone], atol=1e-4)
+    scores, alone_scores = ([sum(job.token_logprobs) for job in jobs] for jobs in (company, alone))
+    np.testing.assert_allclose(scores, alone_scores, atol=1e-4)

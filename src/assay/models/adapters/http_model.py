@@ -39,7 +39,8 @@ class HttpModel:
     def __init__(self, name: str, *, api_key_env: str, key_required: bool, timeout_seconds: float | None) -> None:
         self.name = name
         self._timeout_seconds = checked_timeout(timeout_seconds)
-        self._key = self._key_named(api_key_env, required=key_required)
+        self._key = self._key_named(api_key_env)
+        self._missing_key = api_key_env if key_required and self._key is None else None
         self._redactor = Redactor([self._key])
         self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -137,16 +138,18 @@ class HttpModel:
         """The key, unless it is a placeholder: people give `x`, `EMPTY` or `none` to servers that need no key."""
         return self._key if self._key and len(self._key) >= SHORTEST_SECRET else None
 
-    def _key_named(self, name: str, *, required: bool) -> str | None:
+    def require_key(self) -> None:
+        if self._missing_key is not None:
+            raise UsageError(
+                f"`{self.name}` needs a key: set the environment variable {self._missing_key} (or write it into "
+                ".env), or name another with api_key_env, or another server with base_url"
+            )
+
+    def _key_named(self, name: str) -> str | None:
         if name == NO_KEY:
             return None
         check_name("api_key_env", name)
         key = (key_variable(name) or "").strip()
-        if not key and required:
-            raise UsageError(
-                f"`{self.name}` needs a key: set the environment variable {name} (or write it into .env), "
-                "or name another with api_key_env, or another server with base_url"
-            )
         if not key.isascii() or not key.isprintable():
             raise UsageError(f"the key in the environment variable {name} contains characters that no key can have")
         return key or None

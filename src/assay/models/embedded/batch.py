@@ -105,7 +105,6 @@ class Reading:
     prompt: Sequence[int]
     continuation: Sequence[int]
 
-    logprob: float | None = None
     token_logprobs: list[float] = field(default_factory=list)
     is_greedy: bool | None = None
 
@@ -234,7 +233,6 @@ class Batch:
             likelihoods = self._likelihoods(before, job.continuation, 1)
             job.token_logprobs = [logprob for logprob, _ in likelihoods]
             job.is_greedy = all(logprob >= likeliest[0][1] for logprob, likeliest in likelihoods)
-            job.logprob = float(np.sum(job.token_logprobs))
 
     def _embed(self, jobs: list[Embedding]) -> None:
         """Every state is needed, so no prefix is reused."""

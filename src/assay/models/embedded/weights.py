@@ -155,17 +155,9 @@ def _get(say: Say, folder: Path, source: Path | None, model: Published) -> Path:
         say("unpacking the weights to float32, once")
         convert(gguf, work, about={"name": model.name, "licence": model.licence, "sha256": model.gguf_sha256})
         if not folder.exists():
-            os.rename(_move_out(work, folder.parent), folder)
+            work.chmod(0o755)
+            os.rename(work, folder)
     return folder
-
-
-def _move_out(work: Path, parent: Path) -> Path:
-    """Move the files to another folder, so that the temporary one can be deleted."""
-    target = Path(tempfile.mkdtemp(dir=parent, prefix=_UNFINISHED))
-    for path in work.iterdir():
-        os.rename(path, target / path.name)
-    target.chmod(0o755)
-    return target
 
 
 def remove(model: Published = SMOLLM2) -> bool:

@@ -20,6 +20,7 @@ from . import frames, imports, values
 
 CandidateRequest = dict[str, Any]
 MAX_HANDLES = 20_000
+PROGRAM = "<candidate>"
 
 
 class Candidate:
@@ -169,9 +170,8 @@ def compile_with_prelude(prelude: str, source: str) -> types.CodeType:
 
 
 def compile_source(source: str) -> types.CodeType:
-    name = "<candidate>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    return compile(source, name, "exec", dont_inherit=True)
+    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)
+    return compile(source, PROGRAM, "exec", dont_inherit=True)
 
 
 def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         described["types"] = [str(base.__name__)[:100] for base in type(error).__mro__][:20]
         described["message"] = str(error)[:2_000]
         described["args"] = _plain_arguments(error)
-        described["line"] = _candidate_line(error)
+        described["line"] = error.lineno if isinstance(error, SyntaxError) else last_line_in(PROGRAM, error)
     except BaseException:  # noqa: S110
         pass  # the candidate's own __str__ may raise; what is known so far is enough
     if not isinstance(described["message"], str):
@@ -267,13 +267,12 @@ def _plain_arguments(error: BaseException) -> list[values.Tree] | None:
     return trees if small and not any(type(tree) is list and tree[0] == "o" for tree in trees) else None
 
 
-def _candidate_line(error: BaseException) -> int | None:
-    if isinstance(error, SyntaxError):
-        return error.lineno
+def last_line_in(file: str, error: BaseException) -> int | None:
+    """The innermost line of a file that an error came through."""
     line = None
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<candidate>":
+        if trace.tb_frame.f_code.co_filename == file:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line

@@ -82,10 +82,6 @@ def _encode_int(_encoder: Encoder, value: int, _depth: int) -> Tree:
     return ["i", hex(number)]
 
 
-def _encode_float(_encoder: Encoder, value: float, _depth: int) -> Tree:
-    return ["f", float.hex(float.__float__(value))]
-
-
 def _encode_str(_encoder: Encoder, value: str, _depth: int) -> Tree:
     text = str.__str__(value)
     try:
@@ -96,30 +92,14 @@ def _encode_str(_encoder: Encoder, value: str, _depth: int) -> Tree:
     return text
 
 
-def _encode_bytes(_encoder: Encoder, value: bytes, _depth: int) -> Tree:
-    return ["b", base64.b64encode(bytes.__getitem__(value, slice(None))).decode()]
-
-
-def _encode_bytearray(_encoder: Encoder, value: bytearray, _depth: int) -> Tree:
-    return ["ba", base64.b64encode(bytearray.__getitem__(value, slice(None))).decode()]
-
-
 def _sequence(tag: str, base: type) -> Callable[[Encoder, Any, int], Tree]:
     iterate: Any = base.__iter__  # type: ignore[attr-defined]  # every base passed here is iterable
     return lambda encoder, value, depth: [tag, encoder.many(iterate(value), depth)]
 
 
-def _encode_dict(encoder: Encoder, value: dict[Any, Any], depth: int) -> Tree:
-    return ["d", [encoder.many(pair, depth) for pair in list(dict.items(value))]]
-
-
 def _encode_complex(_encoder: Encoder, value: complex, _depth: int) -> Tree:
     number = complex.__complex__(value)
     return ["c", float.hex(number.real), float.hex(number.imag)]
-
-
-def _encode_range(encoder: Encoder, value: range, depth: int) -> Tree:
-    return ["r", encoder.many((value.start, value.stop, value.step), depth)]
 
 
 def _encode_decimal(_encoder: Encoder, value: Decimal, _depth: int) -> Tree:
@@ -142,18 +122,10 @@ def _encode_datetime(_encoder: Encoder, value: datetime.datetime, _depth: int) -
     return ["dt", stamp, None if offset is None else _microseconds(offset)]
 
 
-def _encode_date(_encoder: Encoder, value: datetime.date, _depth: int) -> Tree:
-    return ["da", [value.year, value.month, value.day]]
-
-
 def _encode_time(_encoder: Encoder, value: datetime.time, _depth: int) -> Tree:
     offset = datetime.time.utcoffset(value)
     clock = [value.hour, value.minute, value.second, value.microsecond]
     return ["tm", clock, None if offset is None else _microseconds(offset)]
-
-
-def _encode_timedelta(_encoder: Encoder, value: datetime.timedelta, _depth: int) -> Tree:
-    return ["td", [value.days, value.seconds, value.microseconds]]
 
 
 def _microseconds(span: datetime.timedelta) -> int:
@@ -162,24 +134,24 @@ def _microseconds(span: datetime.timedelta) -> int:
 
 _ENCODERS: dict[type, Callable[[Encoder, Any, int], Tree]] = {
     int: _encode_int,
-    float: _encode_float,
+    float: lambda _, value, depth: ["f", float.hex(float.__float__(value))],
     str: _encode_str,
-    bytes: _encode_bytes,
-    bytearray: _encode_bytearray,
+    bytes: lambda _, value, depth: ["b", base64.b64encode(bytes.__getitem__(value, slice(None))).decode()],
+    bytearray: lambda _, value, depth: ["ba", base64.b64encode(bytearray.__getitem__(value, slice(None))).decode()],
     list: _sequence("l", list),
     tuple: _sequence("t", tuple),
     set: _sequence("s", set),
     frozenset: _sequence("z", frozenset),
     deque: _sequence("q", deque),
-    dict: _encode_dict,
+    dict: lambda encoder, value, depth: ["d", [encoder.many(pair, depth) for pair in list(dict.items(value))]],
     complex: _encode_complex,
-    range: _encode_range,
+    range: lambda encoder, value, depth: ["r", encoder.many((value.start, value.stop, value.step), depth)],
     Decimal: _encode_decimal,
     Fraction: _encode_fraction,
     datetime.datetime: _encode_datetime,
-    datetime.date: _encode_date,
+    datetime.date: lambda _, value, depth: ["da", [value.year, value.month, value.day]],
     datetime.time: _encode_time,
-    datetime.timedelta: _encode_timedelta,
+    datetime.timedelta: lambda _, value, depth: ["td", [value.days, value.seconds, value.microseconds]],
 }
 _PLAIN_TYPES = {int, float, str, bool, list, tuple, dict, set, frozenset, bytes, complex, type}
 _TYPES_BY_NAME = {plain.__name__: plain for plain in _PLAIN_TYPES}

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import frames, imports
+from .candidate import last_line_in
 from .handles import (
     CLASSES,
     CLOSED,
@@ -196,7 +197,7 @@ def explain(error: BaseException, source: str) -> dict[str, Any]:
         outcome = "wrong"
     if outcome == "runtime_error" and isinstance(error, MemoryError):
         outcome = "memory"
-    line = _test_line(error)
+    line = last_line_in(PROGRAM, error)
     where = f"line {line}: {_source_line(source, line)}: " if line else ""
     return {"outcome": outcome, "detail": (where + message)[:500]}
 
@@ -214,16 +215,6 @@ def message_of(error: BaseException) -> str:
 
 def _from_candidate(error: BaseException) -> bool:
     return isinstance(error, CandidateError) or bool(getattr(error, "__dict__", {}).get("from_candidate"))
-
-
-def _test_line(error: BaseException) -> int | None:
-    line = None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == PROGRAM:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
 
 
 def _source_line(source: str, line: int) -> str:
