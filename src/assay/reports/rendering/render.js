@@ -55,8 +55,10 @@ export function picture(address, alt) {
     : elsewhere("picture", address);
 }
 
-export function sound(address) {
-  return SOUND.test(address) ? h("audio", { controls: true, src: address }) : elsewhere("sound", address);
+export function sound(address, name) {
+  return SOUND.test(address)
+    ? h("audio", { controls: true, src: address, "aria-label": name || "sound" })
+    : elsewhere("sound", address);
 }
 
 function elsewhere(what, address) {
