@@ -5,8 +5,8 @@ The server's own time is not counted. `--tasks` or `--model` measures one of the
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,12 +24,16 @@ SHIFTING = "gpqa_main_n_shot"
 
 
 def main() -> None:
-    asked = sys.argv[1:] or ["--tasks", "--model"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", action="store_true", help="only the tasks by name")
+    parser.add_argument("--model", action="store_true", help="only the model in the process")
+    options = parser.parse_args()
+    both = options.tasks == options.model
     print("| what | lm_eval, CPU s | assay, CPU s | share | largest difference |")
     print("| --- | ---: | ---: | ---: | ---: |", flush=True)
-    if "--tasks" in asked:
+    if options.tasks or both:
         by_name()
-    if "--model" in asked:
+    if options.model or both:
         by_model()
 
 

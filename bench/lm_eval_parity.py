@@ -13,6 +13,7 @@ multiple choice the benchmark files that `ASSAY_SHARED_DATA` names.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import importlib.util
 import json
@@ -76,12 +77,17 @@ Found = dict[str, Judged]
 
 
 def main() -> None:
-    if "--all" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="tasks by name, against a scripted server")
+    parser.add_argument("--served", action="store_true", help="some of them against the embedded model")
+    parser.add_argument("names", nargs="*", metavar="TASK", help="only these, with --all")
+    options = parser.parse_args()
+    if options.all:
         from bench._lm_eval_by_name import main as by_name
 
-        by_name([each for each in sys.argv[1:] if not each.startswith("-")])
+        by_name(options.names)
         return
-    if "--served" in sys.argv[1:]:
+    if options.served:
         from bench._lm_eval_by_name import served
 
         served()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,9 @@ Score = Callable[[str, Any], tuple[float, dict[str, Any]]]
 
 
 def main() -> None:
-    on_pure_noise(int(sys.argv[1]) if sys.argv[1:] else 200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--searches", type=int, default=200)
+    on_pure_noise(parser.parse_args().searches)
     with_a_flaky_evaluator(100)
 
 

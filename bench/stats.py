@@ -1,14 +1,14 @@
 """Time and memory of the statistics at a million samples and a thousand resamples.
 
-Run `python -m bench.stats [samples] [resamples]`. Each line runs in a child process of its own, so that peak memory is
-that line's: the child's peak above what it held once its data was ready.
+Run `python -m bench.stats [--samples N] [--resamples N]`. Each line runs in a child process of its own, so that peak
+memory is that line's: the child's peak above what it held once its data was ready.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import resource
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -27,8 +27,11 @@ Work = Callable[[], Any]
 
 
 def main() -> None:
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    resamples = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--resamples", type=int, default=1000)
+    options = parser.parse_args()
+    samples, resamples = options.samples, options.resamples
     print(f"{samples:,} samples, {resamples:,} resamples\n")
     print(f"| {'what':52} | CPU seconds | extra MB |")
     print(f"|{'-' * 54}|------------:|---------:|")

@@ -1,6 +1,6 @@
 """The viewer on a run of a million samples: how fast the index grows, how soon any page is there, how much memory.
 
-    python -m bench.viewer [SAMPLES]
+    python -m bench.viewer [--samples N]
 
 The index is built as the viewer builds it: columns and words in two processes at once. Times are of whole HTTP
 answers from a real server, the slowest of several, first-time questions apart from repeated ones.
@@ -8,6 +8,7 @@ answers from a real server, the slowest of several, first-time questions apart f
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import subprocess
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from bench.viewer_run import make_run
+from bench._viewer_run import key_of, make_run
 
 from assay.viewer.builders import Builders
 from assay.viewer.index import index_path
@@ -56,7 +57,10 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def main(samples: int = 1_000_000) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    samples = parser.parse_args().samples
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = make_run(folder / "run", samples)
@@ -107,7 +111,7 @@ def serve(folder: Path, samples: int) -> None:
             first, again = (ask(server, cookie, "samples", asked, runs) for _ in range(2))
             worst = max(worst, first)
             print(f"| {label} | {first * 1000:.0f} ms, again {again * 1000:.0f} ms |")
-        key = {"run": "run", "key": f"{(12345 * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF:016x}"}
+        key = {"run": "run", "key": key_of(min(12345, samples - 1))}
         print(f"| one sample | {ask(server, cookie, 'sample', key) * 1000:.0f} ms |")
         print(f"| slices by topic | {ask(server, cookie, 'slices', {'run': 'run', 'by': 'topic'}) * 1000:.0f} ms |")
         print(f"| comparison of both runs | {ask(server, cookie, 'compare', {}, ['run', 'other']) * 1000:.0f} ms |")
@@ -137,4 +141,4 @@ def peak(process: int) -> float:
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    main()

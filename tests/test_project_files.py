@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -130,3 +131,16 @@ def test_the_citation_and_the_package_have_one_version() -> None:
 def test_the_image_runs_as_an_ordinary_user() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     assert lines.index("USER 1000") < lines.index('ENTRYPOINT ["assay"]')
+
+
+@pytest.mark.parametrize(
+    "name", sorted(each.stem for each in (ROOT / "bench").glob("*.py") if not each.stem.startswith("_"))
+)
+def test_every_measurement_shows_its_options(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module(f"bench.{name}").main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ")

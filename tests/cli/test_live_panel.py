@@ -72,6 +72,15 @@ def test_it_shows_tasks_with_scores_and_failures_with_their_last_reason(size: li
     ]
 
 
+def test_a_server_that_hangs_is_visible(size: list[int]) -> None:
+    made = panel(Terminal())
+    made.watch(lambda: RequestState(in_flight=3, limit=8, waiting=None))
+    made.end()
+    before, after = (["".join(span.text for span in row) for row in made.lines(made._started + at)] for at in (5, 14.2))
+    assert before[-1] == "  3 requests in flight, limit 8"
+    assert after[-1] == "  3 requests in flight, limit 8, no attempt finished for 14 s"
+
+
 def test_where_there_is_little_room_bars_go_first_then_intervals_and_no_number_is_cut(size: list[int]) -> None:
     lines = {}
     for size[0] in (60, 50, 40):

@@ -67,12 +67,19 @@ def test_an_attempt_that_broke_has_a_failure_and_no_number() -> None:
                         content=[
                             {"type": "text", "text": "What colour is this?"},
                             {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'iVBO' * 500}"}},
+                            {"image_url": {"url": "data:image/png;base64,iVBO"}, "file": "cats/1.png"},
+                            {"input_audio": {"data": "UklG", "format": "wav"}, "file": "meow.wav"},
+                            {"image_url": "data:image/svg+xml,<svg/>"},
+                            {"image_url": "https://example.org/far.png"},
                         ],
                     ),
                 ),
             ),
-            "user: What colour is this?\n(image, 2,022 characters, sha256 0520f7df: "
-            "data:image/png;base64,iVBOiVBOiVBOiVBOiVBOiVBOiVBOiVBOiVBOi…)",
+            "user: What colour is this?\n(image, image/png, 1,500 bytes, sha256 758727fd)\n"
+            "(image cats/1.png, image/png, 3 bytes, sha256 449ba17f)\n"
+            "(audio meow.wav, audio/wav, 3 bytes, sha256 cd2ba0a7)\n"
+            "(image, image/svg+xml, 6 bytes, sha256 d4dc5666)\n"
+            "(image, not loaded: https://example.org/far.png)",
         ),
     ],
 )

@@ -65,7 +65,8 @@ def test_files_of_an_example_are_sent_as_data_and_kept_in_the_trace(folder: Path
         {"type": "input_audio", "input_audio": {"data": base64.b64encode(WAV).decode(), "format": "wav"}},
     ]
     assert trace.messages is not None
-    assert trace.messages[0] == question
+    text, image, sound = question.content
+    assert trace.messages[0].content == [text, {**image, "file": "cats/1.png"}, {**sound, "file": "meow.wav"}]
 
 
 def test_parts_of_messages_may_name_files_too(folder: Path) -> None:

@@ -131,3 +131,11 @@ def test_curl_asks_with_the_run_s_system_message_prefill_and_effort(
 def test_a_request_of_a_strange_shape_is_shown_as_it_is() -> None:
     run = replace(RUN, config=RunConfig(system="Be kind."))
     assert request_of(run, {"trace": {"messages": [{"role": 7}]}})["messages"] == [{"role": 7}]
+
+
+def test_a_request_holds_no_file_name_that_only_the_record_keeps() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    document = {"type": "file", "file": {"file_id": "f1"}}
+    content = ["What?", {**image, "file": "cats/1.png"}, document]
+    asked = request_of(RUN, {"trace": {"messages": [{"role": "user", "content": content}], "prediction": "a cat"}})
+    assert asked["messages"] == [{"role": "user", "content": ["What?", image, document]}]

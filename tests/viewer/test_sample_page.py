@@ -100,10 +100,14 @@ def test_markdown_maths_code_and_pictures_are_rendered_from_tokens_and_raw_is_re
         await click(page, "button", "Raw")
         assert await page.run(glance) == 0
         await page.until("document.querySelector('[aria-label=answer] .prose')?.textContent.startsWith('### Result')")
+        preview = "[...document.querySelectorAll('.f-answer')].find((e) => /Result/.test(e.textContent)).textContent"
         await to(page, "#/run/rich/samples", ".samples tbody tr")
+        assert (await page.run(preview)).startswith("### Result The **answer** follows from $a^2+b^2=c^2$ and costs $5")
         await to(page, place, "[aria-label=answer] .prose")
         await click(page, "button", "Rendered")
         await page.until("document.querySelector('.markdown')")
+        await to(page, "#/run/rich/samples", ".samples tbody tr")
+        assert (await page.run(preview)).startswith("Result The answer follows from $a^2+b^2=c^2$ and costs $5")
 
     visit(browser, viewer.link, steps)
     folder = make_rich(tmp_path / "rich").parent

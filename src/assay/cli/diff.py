@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         from assay.reports.html.diff_page import write_diff_page
 
-        write_diff_page(Path(options.html), differences)
+        write_diff_page(Path(options.html), differences, (a, b))
         print(f"wrote {options.html}", file=sys.stderr)
     shown = {**msgspec.structs.asdict(differences), **({"gates": results} if results else {})}
     show_result(shown, diff_document(differences), options)

@@ -34,6 +34,8 @@ from assay.wording import count_of
 TICK_SECONDS = 0.25
 PACE_SECONDS = 30.0
 """The pace is that of the last so many seconds: servers get quicker, slower and stuck."""
+QUIET_SECONDS = 10.0
+"""Without a finished attempt for so long, the panel shows for how long."""
 KINDS = 3
 """Kinds of failures that have a line each."""
 BAR = 16
@@ -71,6 +73,8 @@ class LivePanel(ProgressLine):
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._pace: deque[tuple[float, int]] = deque()
+        self._latest = self._started
+        """When the last attempt finished, or the run began."""
 
     def plan(self, run: RunFile, journal: Path | None = None) -> None:
         self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
@@ -88,12 +92,14 @@ class LivePanel(ProgressLine):
             if attempt.task in self._sums.tasks:
                 self._sums.tasks[attempt.task].add(attempt)
         self._pace.clear()
+        self._latest = self._started
         self._over.clear()
         self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
         self._thread.start()
 
     def records(self, records: list[Record]) -> None:
         super().records(records)
+        self._latest = time.monotonic()
         for record in records:
             add_attempt(record, self._sums.spent, self._sums.judges)
             if record.task in self._sums.tasks:
@@ -131,7 +137,7 @@ class LivePanel(ProgressLine):
         """The panel as it is now, no wider and no higher than the terminal."""
         width, height = width_of_stream(self._stream) - 1, _height(self._stream)
         state = self._state()
-        foot = [*self._failures(), *self._spending(width), *_requests(state)]
+        foot = [*self._failures(), *self._spending(width), *_requests(state, now - self._latest)]
         head = [self._head(now, state, width), *([self._workers_line()] if self._workers else [])]
         room = max(height - 2 - len(head) - len(foot), 0)
         rows = [*head, *self._tasks(width, room), *foot][: max(height - 1, 1)]
@@ -230,10 +236,12 @@ class LivePanel(ProgressLine):
         return self._quotes[name]
 
 
-def _requests(state: RequestState | None) -> list[Row]:
+def _requests(state: RequestState | None, quiet_seconds: float) -> list[Row]:
     if state is None:
         return []
     rows = [[Span(f"  {count_of(state.in_flight, 'request')} in flight, limit {state.limit:,}")]]
+    if quiet_seconds >= QUIET_SECONDS and state.in_flight and not state.waiting:
+        rows[0].append(Span(f", no attempt finished for {duration(quiet_seconds)}", "bad"))
     return rows + ([[Span(f"  waiting: {flat(state.waiting)}", "bad")]] if state.waiting else [])
 
 

@@ -85,7 +85,14 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The request as one string, for models that take only text."""
         if self.prompt is not None:
             return self.prompt
-        return "\n\n".join(str(message.content) for message in self.messages or ())
+        return "\n\n".join(_text(message.content) for message in self.messages or ())
+
+
+def _text(content: Any) -> str:
+    """Of parts their texts, and only the type of an image or any other part."""
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text", f"({part.get('type')})") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(map(str, texts))
 
 
 class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):

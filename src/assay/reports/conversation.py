@@ -6,6 +6,7 @@ includes its result, and reasoning comes before the text it led to.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.tasks.media_files import FILE
 from assay.wording import count_of, shortened
 
 SHORT_QUESTION = 60
@@ -29,7 +31,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
     """The text, or the address of an image or a sound."""
     name: str = ""
-    """Of a tool; of a sound, its format."""
+    """Of a tool; of an image or a sound, that of its file."""
     value: Any = None
     """The arguments of a call, parsed or as text; or content of an unknown type."""
     result: tuple[Part, ...] | None = None
@@ -144,9 +146,17 @@ def _described(part: Part) -> str:
 
 
 def mention(part: Part) -> str:
-    """An image or a sound, told from any other by its hash."""
-    digest = hashlib.sha256(part.text.encode(errors="replace")).hexdigest()
-    return f"({part.kind}, {len(part.text):,} characters, sha256 {digest[:8]}: {shortened(part.text, 60)})"
+    """An image or a sound in words: `(image cats/1.png, image/png, 1,524 bytes, sha256 0520f7df)`."""
+    name = f"{part.kind} {shortened(part.name, 100)}" if part.name else part.kind
+    head, _, data = part.text.partition(",")
+    if not head.startswith("data:"):
+        return f"({name}, not loaded: {shortened(part.text, 200)})"
+    try:
+        content = base64.b64decode(data, validate=True) if head.endswith(";base64") else data.encode(errors="replace")
+    except ValueError:
+        content = data.encode(errors="replace")
+    kind = shortened(head.removeprefix("data:").partition(";")[0], 40) or "text/plain"
+    return f"({name}, {kind}, {len(content):,} bytes, sha256 {hashlib.sha256(content).hexdigest()[:8]})"
 
 
 class SharedBeginning(Struct, frozen=True, kw_only=True):
@@ -387,12 +397,13 @@ def _part(part: Any) -> Part:
         return Part(kind="text", text=text)
     image = fields.get("image_url")
     address = image.get("url") if isinstance(image, dict) else image
+    name = file if isinstance(file := fields.get(FILE), str) else ""
     if isinstance(address, str):
-        return Part(kind="image", text=address)
+        return Part(kind="image", text=address, name=name)
     sound = _mapping(fields.get("input_audio"))
     if isinstance(sound.get("data"), str):
         kind = sound.get("format") if sound.get("format") in ("wav", "mp3", "ogg", "flac") else "wav"
-        return Part(kind="audio", text=f"data:audio/{kind};base64,{sound['data']}", name=str(kind))
+        return Part(kind="audio", text=f"data:audio/{kind};base64,{sound['data']}", name=name)
     return Part(kind="data", value=part)
 
 

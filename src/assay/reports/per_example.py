@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.journal import counting_lines
 from assay.core.types import Message, Record, Score
-from assay.reports.conversation import answer_of, described, expected_in, words_of
+from assay.reports.conversation import Part, answer_of, described, expected_in, turns_of, words_of
 from assay.reports.measure import Measure
 
 
@@ -112,6 +112,13 @@ def question(trace: HasPrompt) -> str | None:
     return "\n\n".join(
         f"{turn.role}: {described(turn.content)}" for turn in trace.messages if turn.role not in OWN_TURNS
     )
+
+
+def question_media(record: Record) -> list[Part]:
+    """The images and sounds of those turns, in their order."""
+    turns = turns_of({"trace": msgspec.to_builtins(record.trace)})
+    asked = [part for turn in turns if turn.role not in OWN_TURNS for part in turn.parts]
+    return [part for part in asked if part.kind in ("image", "audio")]
 
 
 OWN_TURNS = ("assistant", "tool")

@@ -26,6 +26,8 @@ from assay.tasks.project import is_hidden, root_of
 MAX_FILE_BYTES = 5 << 20
 """Of one file; the strictest of the large vendors takes no larger image."""
 MAX_REQUEST_BYTES = 20 << 20
+FILE = "file"
+"""The key of a part in a trace that names its file; no request contains it."""
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -72,14 +74,14 @@ class MediaFiles:
         return ReadsMedia(model, self)
 
     def filled(self, trace: Trace) -> Trace:
-        """The trace with the content in place of names, as it was sent to the model."""
+        """The trace with the content as it was sent to the model; each part keeps the name of its file."""
         try:
-            messages = self.messages(trace.messages)
+            messages = self.messages(trace.messages, keep_names=True)
         except UsageError:  # of a message that was never sent: custom solvers may keep what they like
             return trace
         return trace if messages is trace.messages else msgspec.structs.replace(trace, messages=messages)
 
-    def messages(self, messages: tuple[Message, ...] | None) -> tuple[Message, ...] | None:
+    def messages(self, messages: tuple[Message, ...] | None, *, keep_names: bool = False) -> tuple[Message, ...] | None:
         if messages is None or not any(
             isinstance(message.content, list) and any(map(file_of, message.content)) for message in messages
         ):
@@ -88,7 +90,7 @@ class MediaFiles:
         filled = []
         for message in messages:
             if isinstance(message.content, list):
-                parts = [self._part(part) for part in message.content]
+                parts = [self._part(part, keep_names=keep_names) for part in message.content]
                 size += sum(len(str(part)) for part in parts)
                 message = msgspec.structs.replace(message, content=parts)  # noqa: PLW2901 - the same, with its files
             filled.append(message)
@@ -96,9 +98,10 @@ class MediaFiles:
             raise UsageError(f"a request's images and sounds are larger than {MAX_REQUEST_BYTES >> 20} MiB together")
         return tuple(filled)
 
-    def _part(self, part: Any) -> Any:
+    def _part(self, part: Any, *, keep_names: bool) -> Any:
         if (named := file_of(part)) is None:
             return part
+        part = {**part, FILE: named} if keep_names else part
         kind, data = self.read(named, "image" if "image_url" in part else "audio")
         encoded = base64.b64encode(data).decode()
         if "image_url" not in part:

@@ -27,6 +27,7 @@ from assay.reports.marks import Mark
 from assay.reports.outcomes import OUTCOMES
 from assay.reports.query.fields import Schema
 from assay.reports.query.syntax import written
+from assay.tasks.media_files import FILE
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of
@@ -255,7 +256,7 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
             if trace.get(name) is not None:
                 request[name] = trace[name]
     if isinstance(request.get("messages"), list):
-        request["messages"] = _last_request(request["messages"])
+        request["messages"] = [_as_sent(message) for message in _last_request(request["messages"])]
     return _framed(request, run.config) if run.config.system or run.config.prefill else request
 
 
@@ -274,6 +275,20 @@ def _last_request(messages: list[Any]) -> list[Any]:
     """The conversation up to the last answer: that is what the last request held."""
     last = messages[-1] if messages else None
     return messages[:-1] if isinstance(last, dict) and last.get("role") == "assistant" else messages
+
+
+def _as_sent(message: Any) -> Any:
+    """A recorded message without the names of the files that its parts were read from."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return message
+    parts = [
+        {key: value for key, value in part.items() if key != FILE or not isinstance(value, str)}
+        if isinstance(part, dict)
+        else part
+        for part in content
+    ]
+    return {**message, "content": parts}
 
 
 def shortened(value: Any, path: str, cut: list[dict[str, Any]]) -> Any:

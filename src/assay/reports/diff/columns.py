@@ -24,10 +24,10 @@ from assay.core.types import Message, Record
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine, TraceLine
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
-from assay.reports.conversation import answer_of
+from assay.reports.conversation import Part, answer_of
 from assay.reports.measure import Measure, measures_of
 from assay.reports.pace import Pace
-from assay.reports.per_example import PerExample, per_example, question
+from assay.reports.per_example import PerExample, per_example, question, question_media
 from assay.reports.view import View, metadata_value
 
 Digests = NDArray[np.int64]
@@ -126,6 +126,15 @@ class Side:
         examples = next(row.per_example for row in self.board.tasks if row.task == task)
         assert examples is not UNSET  # noqa: S101 - a place was made from this list
         return examples[place]
+
+    def media(self, task: str, sample: str, attempt: int) -> list[Part]:
+        """The images and sounds of a question; a leaderboard file names them in the prompt and holds none."""
+        if not self.source.is_dir():
+            return []
+        columns = self.tasks[task]
+        row = int(np.searchsorted(columns.identities, self.identify(task, sample, attempt)))
+        [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [int(columns.places[row])])
+        return question_media(record)
 
 
 def read_side(source: Path | str, view: View) -> Side:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from assay.core.run_file import write_whole
 from assay.reports.charts.figure import figures
 from assay.reports.charts.forest import differences_chart
+from assay.reports.diff.columns import Side
 from assay.reports.diff.types import BoardDiff, Flip
 from assay.reports.documents.diff import besides, diff_table, no_number_changed, slices_table, what_changed
 from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import listed, page, prompt_block, shown_of, table, titled_answer, titled_text
+from assay.reports.html.pictures import Pictures
+
+Sides = Sequence[Side]
+"""A and B."""
 
 
-def write_diff_page(path: Path, diff: BoardDiff) -> None:
-    write_whole(path, diff_page(diff).encode())
+def write_diff_page(path: Path, diff: BoardDiff, sides: Sides) -> None:
+    write_whole(path, diff_page(diff, sides).encode())
 
 
-def diff_page(diff: BoardDiff) -> str:
-    """The whole document."""
+def diff_page(diff: BoardDiff, sides: Sides | None = None) -> str:
+    """The whole document; with the results that were compared, also the images and sounds of the questions."""
     lead = [
         tag("p", diff.verdict, class_="verdict"),
         tag("p", "A: ", diff.model_a, " ", tag("code", diff.a)),
@@ -32,7 +39,7 @@ def diff_page(diff: BoardDiff) -> str:
     slices = slices_table(diff)
     if slices is not None:
         sections.append(("slices", "Slices", table(slices)))
-    sections.append(("flips", "Flips", flips(diff)))
+    sections.append(("flips", "Flips", flips(diff, sides)))
     return page(f"{diff.model_a} → {diff.model_b}", lead, sections)
 
 
@@ -61,17 +68,25 @@ def changed(diff: BoardDiff) -> Html:
     return listed(sentences or [no_number_changed(diff)])
 
 
-def flips(diff: BoardDiff) -> Child:
+def flips(diff: BoardDiff, sides: Sides | None = None) -> Child:
     """Both answers side by side, task by task."""
+    pictures = Pictures()
+
+    def media(task: str, flip: Flip, side: int) -> Child:
+        if sides is None:
+            return None
+        return pictures.of(sides[side].media(task, flip.id, flip.attempt), flip.id, sides[side].source)
+
     parts: list[Child] = []
     for task in diff.tasks:
         if task.shown:
             parts.append(tag("h3", f"{task.task}: {task.flips:,} flipped", shown_of(len(task.shown), task.flips)))
-            parts.append(tag("div", [_flip(flip) for flip in task.shown], class_="shown"))
+            cards = [_flip(flip, partial(media, task.task, flip)) for flip in task.shown]
+            parts.append(tag("div", cards, class_="shown"))
     return parts or tag("p", "No sample was scored differently.")
 
 
-def _flip(flip: Flip) -> Html:
+def _flip(flip: Flip, media: Callable[[int], Child]) -> Html:
     word = "better" if flip.better else "worse"
     return tag(
         "div",
@@ -87,7 +102,8 @@ def _flip(flip: Flip) -> Html:
             "div",
             tag("h4", "Question" if flip.same_prompt else "Question of A"),
             prompt_block(flip.prompt_b if flip.same_prompt else flip.prompt_a),
-            None if flip.same_prompt else [tag("h4", "Question of B"), prompt_block(flip.prompt_b)],
+            media(1 if flip.same_prompt else 0),
+            None if flip.same_prompt else [tag("h4", "Question of B"), prompt_block(flip.prompt_b), media(1)],
             class_="question",
         ),
         tag(

@@ -17,8 +17,9 @@ from assay.reports.documents.leaderboard import notes, number
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, inside, raw, tag
 from assay.reports.html.page import folded, grid, listed, style_sheet, text_block
+from assay.reports.html.pictures import Pictures
 from assay.reports.html.run_sections import answer_card, task_table
-from assay.reports.per_example import per_example
+from assay.reports.per_example import per_example, question_media
 
 if TYPE_CHECKING:
     from assay.reports.frames.attempt import Attempt
@@ -48,13 +49,14 @@ def diff_html(diff: BoardDiff) -> str:
 
 def attempts_html(attempts: Sequence[Attempt]) -> str:
     """Every attempt with what it scored and what broke."""
-    more = len(attempts) - SHOWN
+    more, pictures = len(attempts) - SHOWN, Pictures()
     return _part(
-        [_attempt(attempt) for attempt in attempts[:SHOWN]], tag("p", f"{more:,} more attempts") if more > 0 else None
+        [_attempt(attempt, pictures) for attempt in attempts[:SHOWN]],
+        tag("p", f"{more:,} more attempts") if more > 0 else None,
     )
 
 
-def _attempt(attempt: Attempt) -> Child:
+def _attempt(attempt: Attempt, pictures: Pictures) -> Child:
     example = replace(per_example(attempt.record, attempt.measure), prompt=attempt.prompt)
     values: list[list[Child]] = [
         [f"{score.name}.{name}", number(value) if isinstance(value, float) else str(value)]
@@ -72,7 +74,7 @@ def _attempt(attempt: Attempt) -> Child:
     excluded = ", ".join(attempt.record.excluded)
     return [
         tag("h4", one_line(f"{attempt.task}: {attempt.outcome}")),
-        answer_card(example),
+        answer_card(example, pictures.of(question_media(attempt.record), attempt.sample_id)),
         broken,
         tag("p", f"excluded by {excluded}") if excluded else None,
         grid(["score", "value"], values) if values else None,

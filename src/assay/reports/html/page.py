@@ -19,6 +19,7 @@ from assay.reports.charts.figure import style_sheet as chart_styles
 from assay.reports.conversation import ends_kept, question_end
 from assay.reports.document import Cell, TextTable
 from assay.reports.html.element import Child, Html, inside, raw, rows, tag
+from assay.reports.html.pictures import media_sources
 from assay.reports.rendering.bundle import bundle
 from assay.reports.rendering.libraries import libraries_for, library, modules
 from assay.reports.rendering.libraries import style_sheet as rendering_styles
@@ -37,15 +38,15 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
         tag("section", tag("h2", heading), tag("div", content, class_="body"), id=anchor)
         for anchor, heading, content in sections
     )
-    scripts = _scripts(main)
+    scripts, media = _scripts(main), media_sources(main)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(scripts, media)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
-        tag("style", raw(style_sheet())),
+        tag("style", raw(style_sheet() + (_style("media.css") if media else ""))),
     )
     links = [tag("a", heading, href=f"#{anchor}") for anchor, heading, _ in sections]
     parts = [
@@ -77,10 +78,9 @@ def _report_texts() -> str:
     return f"(() => {{\n{bundle({**modules(), 'report_texts': entry}, 'report_texts')}}})();\n"
 
 
-def _policy(scripts: Sequence[str]) -> str:
-    if not scripts:
-        return POLICY
-    return f"{POLICY}; {WITH_SCRIPTS.format(' '.join(map(_source, scripts)))}"
+def _policy(scripts: Sequence[str], media: Sequence[str]) -> str:
+    of_scripts = [WITH_SCRIPTS.format(" ".join(map(_source, scripts)))] if scripts else []
+    return "; ".join([POLICY, *of_scripts, *(each for each in media if each not in WITH_SCRIPTS or not scripts)])
 
 
 @cache
@@ -91,8 +91,11 @@ def _source(script: str) -> str:
 
 @cache
 def style_sheet() -> str:
-    page = resources.files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
-    return page + chart_styles() + rendering_styles()
+    return _style("page.css") + chart_styles() + rendering_styles()
+
+
+def _style(name: str) -> str:
+    return resources.files("assay.reports.html").joinpath(name).read_text(encoding="utf-8")
 
 
 def grid(

@@ -14,6 +14,7 @@ from assay.reports.diff.columns import Side, read_side
 from assay.reports.html.diff_page import changed, differences, flips
 from assay.reports.html.element import Child, tag
 from assay.reports.html.page import page
+from assay.reports.html.pictures import Pictures
 from assay.reports.html.provenance import provenance_section
 from assay.reports.html.run_sections import (
     calibration_section,
@@ -79,7 +80,7 @@ def report_page(
     if len(sides) == 2:
         sections += _comparison(sides, view, samples, allow_unequal=allow_unequal)
     else:
-        wrong = wrong_section(named, samples)
+        wrong = wrong_section(named, samples, Pictures())
         if wrong is not None:
             sections.append(("wrong", "Answers without full marks", wrong))
     sections.append(("provenance", "What produced these numbers", provenance_section(named)))
@@ -124,5 +125,5 @@ def _comparison(
     return [
         ("differences", "B against A", [who, tag("p", diff.verdict), differences(diff)]),
         ("changed", "What changed from A to B", changed(diff)),
-        ("flips", "Flips", flips(diff)),
+        ("flips", "Flips", flips(diff, sides)),
     ]

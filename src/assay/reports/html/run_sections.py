@@ -42,6 +42,7 @@ from assay.reports.html.page import (
     titled_text,
     written_block,
 )
+from assay.reports.html.pictures import Pictures
 from assay.reports.per_example import PerExample
 
 REASON = 600
@@ -185,7 +186,7 @@ def _boards(named: Named) -> list[tuple[str, Leaderboard]]:
     return [(label, side.board) for label, side in named]
 
 
-def wrong_section(named: Named, samples: int) -> Child:
+def wrong_section(named: Named, samples: int, pictures: Pictures) -> Child:
     """The lowest scored answers of each task, as text."""
     parts: list[Child] = []
     for label, side in named:
@@ -199,12 +200,17 @@ def wrong_section(named: Named, samples: int) -> Child:
             if len(lowest):
                 name = f"{label}: {task}" if len(named) > 1 else task
                 parts.append(tag("h3", f"{name}: {len(scored):,}", shown_of(len(lowest), len(scored))))
-                cards = [answer_card(side.example(task, int(columns.places[row]))) for row in lowest]
+                examples = [side.example(task, int(columns.places[row])) for row in lowest]
+                cards = [answer_card(each, _media(side, task, each, pictures)) for each in examples]
                 parts.append(tag("div", cards, class_="shown"))
     return parts or None
 
 
-def answer_card(example: PerExample) -> Html:
+def _media(side: Side, task: str, example: PerExample, pictures: Pictures) -> Child:
+    return pictures.of(side.media(task, example.id, example.attempt), example.id, side.source)
+
+
+def answer_card(example: PerExample, media: Child = None) -> Html:
     """One attempt: its prompt, the answer, what was extracted from it, and what was expected."""
     return tag(
         "div",
@@ -214,7 +220,7 @@ def answer_card(example: PerExample) -> Html:
             f", attempt {example.attempt}" if example.attempt > 1 else None,
             f", scored {number(example.score)}",
         ),
-        tag("div", tag("h4", "Question"), prompt_block(example.prompt), class_="question"),
+        tag("div", tag("h4", "Question"), prompt_block(example.prompt), media, class_="question"),
         tag(
             "div",
             titled_answer("Answer", example.prediction),

@@ -26,6 +26,41 @@ export function rendered(text) {
   return h("div", { class: "markdown", dir: "auto" }, nodesOf(parser().parse(text, {})));
 }
 
+// A preview of a few lines: the text without the marks of its Markdown. Maths keeps its own, and so does what is no prose.
+export function withoutMarks(text) {
+  if (!isRendered() || !window.markdownit || text.length > LONGEST || !MARKDOWN.test(text)) return text;
+  if (jsonIn(text) !== undefined || (PYTHON.test(text) && !text.includes("```"))) return text;
+  return wordsOf(parser().parse(text, {}))
+    .replaceAll(CELL_END + "\n", "\n")
+    .replace(/\n+/g, "\n")
+    .trim();
+}
+
+const CELL_END = " · ";
+
+function wordsOf(tokens) {
+  return tokens
+    .map((token) => {
+      switch (token.type) {
+        case "inline":
+          return wordsOf(token.children);
+        case "maths":
+          return token.meta.display ? token.content : `$${token.content}$`;
+        case "softbreak":
+        case "hardbreak":
+          return "\n";
+        case "list_item_open":
+          return token.info ? token.info + token.markup + " " : "• ";
+        case "th_close":
+        case "td_close":
+          return CELL_END;
+        default:
+          return token.nesting === -1 && token.block ? "\n" : token.content;
+      }
+    })
+    .join("");
+}
+
 export function jsonIn(text) {
   const start = text.trimStart()[0];
   if (start !== "{" && start !== "[") return undefined;
@@ -43,8 +78,10 @@ export function picture(address, alt) {
     : elsewhere("picture", address);
 }
 
-export function sound(address) {
-  return SOUND.test(address) ? h("audio", { controls: true, src: address }) : elsewhere("sound", address);
+export function sound(address, name) {
+  return SOUND.test(address)
+    ? h("audio", { controls: true, src: address, "aria-label": name || "sound" })
+    : elsewhere("sound", address);
 }
 
 function elsewhere(what, address) {

@@ -8,7 +8,7 @@ import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
 import { goTo, replace, toCompare, toRun, toSample } from "./route.js";
-import { answerOf, isLongRead, questionOf } from "./sample_columns.js";
+import { answerOf, isLongRead, questionOf, readable } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
 
@@ -231,7 +231,10 @@ export async function pageCompare(root, route) {
 // The answer of the first run as it is; in the others, differences are marked.
 function sideAnswer(first, side, n) {
   const code = isLongRead(first) && isLongRead(side);
-  const [before, after] = [first, side].map((each) => oneLineOf(code ? each.extracted : each.answer));
+  const texts = [first, side].map((each) => (code ? each.extracted : each.answer));
+  const plain = texts.map(readable);
+  // answers that differ in their marks alone are shown with them
+  const [before, after] = code || plain[0] === plain[1] ? texts.map(oneLineOf) : plain;
   if (!n || first.failure !== null) return answerOf(side);
   if (side.same_answer) return h("span", { class: "quiet", title: after }, "the same answer");
   const read = oneLineOf(side.extracted);

@@ -3,17 +3,18 @@
 import { badge, weakTag } from "./signs.js";
 import { button, el, fill, h, select } from "./dom.js";
 import { keep, kept } from "./kept.js";
+import { withoutMarks } from "./render.js";
 import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
 
 // Columns that every run has: name, head, class, what to sort by, cell.
 const PLAIN = [
   ["score", "score", "num", "score", (row) => (row.score === null ? "–" : number(row.score, 2))],
   ["input", "question", "text", "", (row) => questionOf(row)],
-  ["tail", "end of the question", "text", "", (row) => oneLineOf(row.tail)],
+  ["tail", "end of the question", "text", "", (row) => readable(row.tail)],
   ["answer", "answer", "text", "", (row) => answerCell(row)],
   ["read", "read answer", "text", "", (row) => oneLineOf(row.extracted)],
   ["target", "target", "target", "", (row) => oneLineOf(row.target)],
-  ["reason", "reason", "text", "", (row) => oneLineOf(row.reason || row.failure)],
+  ["reason", "reason", "text", "", (row) => (row.reason ? readable(row.reason) : oneLineOf(row.failure))],
   ["task", "task", "quiet c-task", "", (row) => row.task],
   ["time", "time", "num quiet c-time", "seconds", (row) => seconds(row.seconds)],
   ["tokens_out", "tokens out", "num quiet c-tokens", "tokens_out", (row) => count(row.tokens_out)],
@@ -47,9 +48,13 @@ export function shownValue(value) {
   return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
 }
 
+// Prose as a reader wants it in a line or six. What was read and what was expected are never shown so: they are compared
+// character by character.
+export const readable = (text) => oneLineOf(withoutMarks(String(text ?? "")));
+
 // The fence that every question about code begins with is useless in a single line.
 export function questionOf(row) {
-  return oneLineOf(String(row.prompt ?? "").replace(/^\s*```\w*\n/, ""));
+  return readable(String(row.prompt ?? "").replace(/^\s*```\w*\n/, ""));
 }
 
 const LONG_READ = 80;
@@ -58,7 +63,7 @@ export const isLongRead = (each) => oneLineOf(each.extracted).length > LONG_READ
 // What was scored stands first: the answer as it was read, then what the model wrote; code that was read stands alone.
 export function answerOf(each) {
   const read = each.extracted === null ? "" : oneLineOf(each.extracted);
-  const whole = oneLineOf(each.answer);
+  const whole = readable(each.answer);
   if (isLongRead(each)) return read;
   return read && read !== whole
     ? [h("b", { class: "read", title: "the answer as it was read" }, read), el("span.quiet", " " + whole)]

@@ -145,9 +145,9 @@ function partOf(part, about) {
     case "refusal":
       return el("p.bad", "refused: ", text);
     case "image":
-      return picture(text);
+      return picture(text, part.name);
     case "audio":
-      return sound(text);
+      return sound(text, part.name);
     case "call":
       return callCard(part);
     default:

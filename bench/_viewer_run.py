@@ -46,7 +46,7 @@ def record(number: int, samples: int, chance: random.Random, vocabulary: list[st
     dice = chance.random()
     metadata = {"difficulty": LEVELS[index % 3], "topic": TOPICS[index % 40]}
     common = {
-        "key": f"{(number * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF:016x}",
+        "key": key_of(number),
         "task": TASKS[min(task, len(TASKS) - 1)],
         "sample_id": f"s-{index:07}",
         "index": index,
@@ -61,6 +61,10 @@ def record(number: int, samples: int, chance: random.Random, vocabulary: list[st
     done = Completion(text=answer, finish_reason="stop", tokens_in=20, tokens_out=7, seconds=0.2)
     trace = Trace(prediction=answer, prompt=prompt, completions=(done,))
     return Record(**common, trace=trace, scores=(Score(name="match", values={"score": value}, answer=answer[:20]),))
+
+
+def key_of(number: int) -> str:
+    return f"{(number * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF:016x}"
 
 
 def run_file(each: int, model: str) -> RunFile:
