@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure
 from assay.models.adapters.otlp_spans import redacted, spans_in
+from assay.redaction import cut_secrets
 from assay.spans import Span, with_spans
 
 POLL_SECONDS = 0.25
@@ -106,7 +107,7 @@ class SpanReceiver:
             before = len(spans)
         if len(spans) > MAX_SPANS:
             raise self._failure("bad_output", f"the answer has more than {MAX_SPANS:,} spans")
-        return with_spans(completion, [redacted(span, self._redact) for span in spans], trace.id)
+        return with_spans(completion, cut_secrets([redacted(span, self._redact) for span in spans]), trace.id)
 
     async def aclose(self) -> None:
         server, self._server = self._server, None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ def spans_in(body: bytes, format_: str) -> list[tuple[str, Span]]:
             for scope in resource["scopeSpans"]
             for span in scope["spans"]
         ]
-    except (KeyError, TypeError, AttributeError, IndexError, struct.error, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a request of OTLP: {type(error).__name__}: {error}") from error
 
 
@@ -49,13 +50,20 @@ def _span(resource: Mapping[str, Any], scope: Mapping[str, Any], span: Mapping[s
         "spanId": _id(span["spanId"], 16),
         "parentSpanId": _id(parent, 16) if parent else None,
         "name": str(span["name"]),
-        "startTime": float(span["startTimeUnixNano"]) / _MILLION,
-        "endTime": float(end) / _MILLION if end else None,
+        "startTime": _milliseconds(span["startTimeUnixNano"]),
+        "endTime": _milliseconds(end) if end else None,
         "attributes": {name: value for name, value in attributes.items() if value is not None},
         "statusCode": int(status["code"]) if re.fullmatch(r"\d+", str(status.get("code"))) else None,
-        "statusMessage": status.get("message"),
+        "statusMessage": None if status.get("message") is None else str(status["message"]),
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _milliseconds(nanoseconds: str | int) -> float:
+    time = float(nanoseconds) / _MILLION
+    if not math.isfinite(time):
+        raise ValueError("a time must be finite")
+    return time
 
 
 def _id(given: str | bytes, length: int) -> str:
@@ -82,7 +90,8 @@ def _value(given: Mapping[str, Any]) -> Any:
         return _attributes(given["kvlistValue"].get("values"))
     if isinstance(given.get("bytesValue"), bytes):
         return base64.b64encode(given["bytesValue"]).decode()
-    return next((given[name] for name in ("stringValue", "doubleValue", "boolValue") if name in given), None)
+    value = next((given[name] for name in ("stringValue", "doubleValue", "boolValue") if name in given), None)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # -- attributes that are not kept -----------------------------------------------------------------------------------
@@ -162,6 +171,8 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
     "double": lambda value: struct.unpack("<d", struct.pack("<Q", value))[0],
 }
 
+_NUMBERS = ("number", "flag", "signed", "double")
+
 
 def _message(kind: str, data: memoryview) -> dict[str, Any]:
     message: dict[str, Any] = {
@@ -172,6 +183,8 @@ def _message(kind: str, data: memoryview) -> dict[str, Any]:
         if not name:
             continue
         each = type_.removesuffix("*")
+        if isinstance(value, int) is not (each in _NUMBERS):
+            raise ValueError(f"`{name}` is of another type")
         read = _SCALARS[each](value) if each in _SCALARS else _message(each, value)
         if type_.endswith("*"):
             message.setdefault(name, []).append(read)
