@@ -9,6 +9,7 @@ from assay.tasks.promptfoo.config import Config
 _FIELDS = {"enabled", "otlp", "storage", "forwarding", "commandToolNames", "failOnReceiverStartFailure"}
 _OF_HTTP = {"enabled", "port", "host", "acceptFormats", "redactAttributes"}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - it is replaced
 _PORT = 4318
 _FORMATS = ("json", "protobuf")
 HINT = "add `tracing: {enabled: true, otlp: {http: {enabled: true}}}` to the configuration"
@@ -50,7 +51,10 @@ def _receiver(config: Config) -> dict[str, Any] | None:
     config.known(value, _OF_HTTP, "tracing.otlp.http")
     given = value.content
     host, port = given.get("host") or _LOOPBACK[0], given.get("port") or _PORT
-    if host not in _LOOPBACK:
+    if host in _ANY:
+        config.warn(value.get("host"), f"spans are received from this machine only, on {_LOOPBACK[0]}")
+        host = _LOOPBACK[0]
+    elif host not in _LOOPBACK:
         config.refuse(value.get("host"), f"spans are received on this machine only ({', '.join(_LOOPBACK)})")
     if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536:
         config.refuse(value.get("port"), f"a port is a number from 1 to 65535, got {port!r}")
