@@ -22,7 +22,7 @@ MOST_JUDGED = 24
 """Steps that a grader is shown: the first and the last half of them."""
 
 
-class Step(NamedTuple):
+class TrajectoryStep(NamedTuple):
     """One span as a step."""
 
     kind: str
@@ -69,7 +69,7 @@ _IS_A_SEARCH = _compiled(r"(^|[\s._:/-])(search|find|lookup|retriev(?:e|al))(\Z|
 _IS_REASONING = _compiled(r"reasoning([_\s]|\Z)")
 
 
-def steps_of(spans: Sequence[Span], command_tools: Sequence[str] = ()) -> list[Step]:
+def steps_of(spans: Sequence[Span], command_tools: Sequence[str] = ()) -> list[TrajectoryStep]:
     """The steps in the order of their time; calls of `command_tools` are commands, as those of shells are."""
     shells = {*_SHELLS, *(_trimmed(name).lower() for name in command_tools)}
 
@@ -80,7 +80,7 @@ def steps_of(spans: Sequence[Span], command_tools: Sequence[str] = ()) -> list[S
     return [_step(span, shells) for span in sorted(spans, key=time)]
 
 
-def _step(span: Span, shells: set[str]) -> Step:
+def _step(span: Span, shells: set[str]) -> TrajectoryStep:
     attributes = span.get("attributes") or {}
     tool = _tool_name(span, attributes)
     arguments = _tool_arguments(attributes)
@@ -97,8 +97,8 @@ def _step(span: Span, shells: set[str]) -> Step:
     return _made(kind, span["name"], span, () if kind == "span" else (kind,))
 
 
-def _made(kind: str, name: str, span: Span, names: Sequence[str], arguments: tuple[Any, ...] = ()) -> Step:
-    return Step(kind, name, tuple(dict.fromkeys((span["name"], *names))), arguments, span)
+def _made(kind: str, name: str, span: Span, names: Sequence[str], arguments: tuple[Any, ...] = ()) -> TrajectoryStep:
+    return TrajectoryStep(kind, name, tuple(dict.fromkeys((span["name"], *names))), arguments, span)
 
 
 def _tool_name(span: Span, attributes: Mapping[str, Any]) -> str | None:
@@ -201,7 +201,7 @@ def _refused(constant: str) -> Any:
 # -- assertions -----------------------------------------------------------------------------------------------------
 
 
-def tool_used(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
+def tool_used(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool) -> Graded:
     """`trajectory:tool-used`: every tool of a list was called (negated: none was), or one so many times."""
     tools = [step for step in steps if step.kind == "tool"]
     if isinstance(value, str | list):
@@ -211,7 +211,7 @@ def tool_used(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
     return _verdict(value.get("min", 1) <= count <= value.get("max", count), tools)
 
 
-def tool_sequence(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
+def tool_sequence(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool) -> Graded:
     """`trajectory:tool-sequence`: these tools were called in this order, and only they if it is `exact`."""
     del negated
     tools = [step for step in steps if step.kind == "tool"]
@@ -223,7 +223,7 @@ def tool_sequence(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded
     return _verdict(all(any(_fits(step, each) for step in remaining) for each in wanted), tools)
 
 
-def step_count(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
+def step_count(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool) -> Graded:
     """`trajectory:step-count`: from `min` to `max` steps are of this kind and match this pattern."""
     del negated
     matching = [step for step in steps if _fits(step, value, kind=None)]
@@ -231,7 +231,7 @@ def step_count(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
     return _verdict(value.get("min", count) <= count <= value.get("max", count), matching)
 
 
-def tool_args_match(steps: Sequence[Step], value: Any, *, negated: bool) -> Graded:
+def tool_args_match(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool) -> Graded:
     """`trajectory:tool-args-match`: one call of the tool has these arguments, and only them if it is `exact`."""
     del negated
     given, ignored = value.get("ignore", ()), value.get("defaults", {})
@@ -245,11 +245,11 @@ def tool_args_match(steps: Sequence[Step], value: Any, *, negated: bool) -> Grad
     return Graded(holds, float(holds), f"{len(calls)} calls, arguments {shown}")
 
 
-def _verdict(holds: bool, steps: Sequence[Step]) -> Graded:
+def _verdict(holds: bool, steps: Sequence[TrajectoryStep]) -> Graded:
     return Graded(holds, float(holds), ", ".join(f"{step.kind}:{step.name}" for step in steps) or "no such step")
 
 
-def _fits(step: Step, wanted: Any, kind: str | None = "tool") -> bool:
+def _fits(step: TrajectoryStep, wanted: Any, kind: str | None = "tool") -> bool:
     if isinstance(wanted, str):
         wanted = {"pattern": wanted}
     kinds = wanted.get("type") or kind
@@ -334,7 +334,7 @@ def summary(trace: Mapping[str, Any], command_tools: Sequence[str] = ()) -> str:
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
-def _shown(number: int, step: Step) -> dict[str, Any]:
+def _shown(number: int, step: TrajectoryStep) -> dict[str, Any]:
     code, message = step.span.get("statusCode"), step.span.get("statusMessage")
     status = {"code": code, **({"message": message} if message else {})}
     return {
