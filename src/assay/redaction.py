@@ -84,6 +84,11 @@ def cut_keys(text: str) -> str:
     return _LIKE_A_KEY.sub(MARK, _redactor_of(tuple(_secrets_here())).text(text))
 
 
+def cut_secrets(value: Any) -> Any:
+    """Plain data from a program of the user's without the keys of our environment. Changed in place."""
+    return _redactor_of(tuple(_secrets_here())).value(value)
+
+
 _LIKE_A_KEY = re.compile(
     r"\b(?:sk-|gsk_|hf_|AIza|r8_|ghp_|github_pat_|glpat-|xox[bp]-|AKIA|eyJ)[\w.-]{12,}"
     r"|(?<=\bBearer )[\w.~+/=-]{8,}",

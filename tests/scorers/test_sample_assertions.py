@@ -118,7 +118,7 @@ def test_a_program_scores_all_assertions_together() -> None:
 
 
 def test_an_answer_that_passes_is_made_of_the_assertions() -> None:
-    made = SampleAssertions("a", {}, (), False, {}, (), BuildContext())
+    made = SampleAssertions("a", {}, (), False, {}, (), (), BuildContext())
     asserted = [{"type": "contains", "value": "x"}, {"type": "not-contains", "value": "y"}]
     gold = made.gold(Sample(id="1", extras={"assertions": asserted}))
     assert gold is not None

@@ -21,9 +21,13 @@ from assay.scorers.graded_assertions import Graded, Graders
 from assay.scorers.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
 from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
 from assay.scorers.package_assertions import PACKAGES, check_by_package
+from assay.scorers.skill_assertions import skill_used
+from assay.scorers.span_assertions import SPAN_ASSERTIONS
 from assay.scorers.tool_call_assertions import calls_are_valid, tool_call_f1
+from assay.scorers.trajectory_assertions import TRAJECTORY_ASSERTIONS, steps_of, summary
 from assay.scorers.webhook_assertions import Webhooks
 from assay.snippets.programs import Programs
+from assay.spans import trace_of
 from assay.wording import shortened
 
 SET = "assert-set"
@@ -32,6 +36,8 @@ METRIC = "metric."
 NEGATION = "not-"
 F1 = "tool-call-f1"
 WEBHOOK = "webhook"
+SKILL = "skill-used"
+GOAL = "trajectory:goal-success"
 MOST_SHOWN = 200
 
 
@@ -64,6 +70,7 @@ class SampleAssertions:
         runs_programs: bool,
         packages: Mapping[str, str],
         webhooks: Sequence[str],
+        command_tools: Sequence[str],
         context: BuildContext,
     ) -> None:
         self.name = key
@@ -72,6 +79,7 @@ class SampleAssertions:
         self._programs = Programs(key, context) if runs_programs else None
         self._packages = packages
         self._webhooks = Webhooks(key, webhooks)
+        self._command_tools = command_tools
         self._cost_of = context.cost_of
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -143,6 +151,10 @@ class SampleAssertions:
             return await check_by_package(self._allowed_programs, kind, node, answer.text, self._packages)
         if kind == WEBHOOK:
             return await self._webhooks.check(str(node["value"]), answer.output, _asked_text(answer.trace), variables)
+        if kind == GOAL:
+            goal = node["value"] if isinstance(node["value"], str) else node["value"]["goal"]
+            trajectory = summary(self._trace(answer, kind), self._command_tools)
+            variables = {**variables, "goal": goal.strip(), "trajectory": trajectory}
         if "grader" in node:
             return await self._graders.grade(kind, node, answer.text, _asked_text(answer.trace), variables)
         return self._looked_up(node, answer)
@@ -185,13 +197,18 @@ class SampleAssertions:
         return self._programs
 
     async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
-        variables = answer.sample.row or {}
+        variables, metadata, trace = (
+            answer.sample.row or {},
+            _metadata(answer.trace),
+            trace_of(answer.trace.completions),
+        )
         context = {
             "prompt": _asked_text(answer.trace),
             "vars": variables,
             "test": {"vars": variables, "metadata": answer.sample.metadata},
-            "metadata": {},
-            "providerResponse": {"output": answer.output},
+            "metadata": metadata,
+            "providerResponse": {"output": answer.output, **({"metadata": metadata} if metadata else {})},
+            **({} if trace is None else {"trace": trace}),
             **({"config": node["config"]} if node.get("config") is not None else {}),
         }
         return await self._allowed_programs.run(program, answer.output, context)
@@ -205,11 +222,26 @@ class SampleAssertions:
                 return self._cost(answer.trace, float(node["threshold"]))
             if kind in _TOOL_CALLS:
                 return _yes(calls_are_valid(answer.output, self._tools))
+            if kind in SPAN_ASSERTIONS:
+                return SPAN_ASSERTIONS[kind](self._trace(answer, kind)["spans"], node.get("value"))
+            if kind in TRAJECTORY_ASSERTIONS:
+                steps = steps_of(self._trace(answer, kind)["spans"], self._command_tools)
+                return TRAJECTORY_ASSERTIONS[kind](steps, node["value"], negated=_is_negated(node))
             return _CHECKS[kind](answer, node)
         except PatternTimeoutError as error:
             raise self._failure("timeout", str(error)) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._failure("bad_input", f"`{kind}` cannot be checked: {type(error).__name__}: {error}") from error
+
+    def _trace(self, answer: LookedAt, kind: str) -> dict[str, Any]:
+        trace = trace_of(answer.trace.completions)
+        if trace is None:
+            message = (
+                f"`{kind}` needs a trace, and this answer was recorded without one; run the task again with `tracing` "
+                "enabled in the configuration"
+            )
+            raise self._failure("unsupported", message)
+        return trace
 
     def _cost(self, trace: Trace, most: float) -> Graded:
         cost = None if self._cost_of is None else self._cost_of(trace.completions)
@@ -230,16 +262,25 @@ def sample_assertions(
     node_program: str | None = None,
     packages: Mapping[str, str] | None = None,
     webhooks: Sequence[str] = (),
+    command_tools: Sequence[str] = (),
     context: BuildContext = NO_CONTEXT,
 ) -> SampleAssertions:
     """The assertions of each sample (`extras.assertions`), weighted and nested: those of promptfoo's tests.
 
     `graders` are the models that some of them call, `tools` what tool calls are checked against; `python_snippet` and
     `node_program` say which programs of the tests are run, `packages` the folder above the `node_modules` that holds
-    each npm package, `webhooks` the addresses that are called.
+    each npm package, `webhooks` the addresses that are called, `command_tools` the tools whose calls are commands in
+    the steps of a trace.
     """
     return SampleAssertions(
-        key, graders or {}, tools, bool(python_snippet or node_program), packages or {}, webhooks, context
+        key,
+        graders or {},
+        tools,
+        bool(python_snippet or node_program),
+        packages or {},
+        webhooks,
+        command_tools,
+        context,
     )
 
 
@@ -260,8 +301,10 @@ def _metrics(results: Sequence[_Result]) -> dict[str, float]:
 
 def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
-    if not str(node["type"]).startswith(NEGATION):
+    if not _is_negated(node):
         return graded
+    if str(node["type"]).endswith(GOAL):
+        return Graded(not graded.passed, float(not graded.passed), graded.reason)
     if str(node["type"]).endswith(F1):  # which promptfoo does not invert
         return graded._replace(passed=not graded.passed)
     score = 1.0 - graded.score
@@ -270,9 +313,13 @@ def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     return Graded(not graded.passed, score, graded.reason)
 
 
+def _is_negated(node: Mapping[str, Any]) -> bool:
+    return str(node["type"]).startswith(NEGATION)
+
+
 def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
     """What a program returned: whether, how well, or both with a reason."""
-    negated, threshold = str(node["type"]).startswith(NEGATION), node.get("threshold")
+    negated, threshold = _is_negated(node), node.get("threshold")
     if isinstance(value, str) and node["program"]["language"] == "python":
         value = _spoken(value)
     if isinstance(value, bool):
@@ -340,6 +387,13 @@ def _output_of(trace: Trace) -> Any:
     return last.tool_calls if not last.text else {"content": last.text, "tool_calls": last.tool_calls}
 
 
+def _metadata(trace: Trace) -> dict[str, Any]:
+    """What the author's own provider returned in addition to its answer."""
+    raw = (trace.completions[-1].raw if trace.completions else None) or {}
+    metadata = raw.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
 def _asked_text(trace: Trace) -> str:
     """What was asked: the prompt, or the messages before the answer as JSON."""
     if trace.prompt is not None:
@@ -397,7 +451,7 @@ def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     if not tokens:
         raise ValueError("the answer came without log-probabilities")
     perplexity = math.exp(-math.fsum(each["logprob"] for each in tokens) / len(tokens))
-    threshold, negated = node.get("threshold"), str(node["type"]).startswith(NEGATION)
+    threshold, negated = node.get("threshold"), _is_negated(node)
     if node["type"].endswith("score"):
         score = 1 / (1 + perplexity)
         return Graded(not negated if threshold is None else score >= float(threshold), score, f"{score:.3f}")
@@ -425,6 +479,9 @@ _CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
     "perplexity": _perplexity,
     "perplexity-score": _perplexity,
     "finish-reason": _finish_reason,
+    SKILL: lambda answer, node: skill_used(_metadata(answer.trace), node["value"], negated=_is_negated(node)),
 }
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
-_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {"latency", "finish-reason", "perplexity", "perplexity-score", F1}
+_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {
+    "latency", "finish-reason", "perplexity", "perplexity-score", F1, SKILL,
+}  # fmt: skip

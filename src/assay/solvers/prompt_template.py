@@ -16,17 +16,30 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Failure, Message, Request, Sample, Trace
 from assay.prompts.nunjucks import TemplateError, ask
 from assay.snippets.programs import Programs
-from assay.solvers.single_turn import AsksOnce, answered
+from assay.solvers.request_span import traced
+from assay.solvers.single_turn import answered
 from assay.solvers.templated import settings_of
 
 
-class PromptTemplate(AsksOnce):
+class PromptTemplate:
     """One request, one answer."""
 
-    def __init__(self, prompt: str, environment: Mapping[str, str], settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        prompt: str,
+        environment: Mapping[str, str],
+        settings: Mapping[str, Any],
+        tracing: Mapping[str, Any] | None = None,
+    ) -> None:
         self._prompt = prompt
         self._environment = environment
         self._settings = settings
+        self._tracing = tracing
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        request = self.request(sample)
+        completion = await model.generate(request)
+        return answered(request, completion if self._tracing is None else traced(completion, model.name, self._tracing))
 
     def request(self, sample: Sample) -> Request:
         """What the model is asked about this sample; a test may put texts before and after the prompt."""
@@ -49,12 +62,14 @@ class PromptProgram:
         program: Mapping[str, Any],
         environment: Mapping[str, str],
         settings: Mapping[str, Any],
+        tracing: Mapping[str, Any] | None,
         context: BuildContext,
     ) -> None:
         self._program = program
         self._programs = Programs("prompt_template", context, stage="prompt")
         self._environment = environment
         self._settings = settings
+        self._tracing = tracing
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         given = {"vars": sample.row or {}, "provider": {"id": model.name}, "config": self._program.get("config") or {}}
@@ -65,8 +80,7 @@ class PromptProgram:
             message = "the program returned no prompt"
             raise FailureError(Failure(stage="prompt", part="prompt_template", kind="bad_output", message=message))
         text = prompt if isinstance(prompt, str) else json.dumps(prompt, ensure_ascii=False)
-        request = PromptTemplate(text, self._environment, self._settings).request(sample)
-        return answered(request, await model.generate(request))
+        return await PromptTemplate(text, self._environment, self._settings, self._tracing)(sample, model)
 
     async def aclose(self) -> None:
         await self._programs.aclose()
@@ -78,6 +92,7 @@ def prompt_template(
     program: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     generation: Mapping[str, Any] | None = None,
+    tracing: Mapping[str, Any] | None = None,
     python_snippet: str | None = None,
     node_program: str | None = None,
     context: BuildContext = NO_CONTEXT,
@@ -85,10 +100,11 @@ def prompt_template(
     """A Nunjucks template as the prompt, over the sample's row: the prompts of promptfoo.
 
     `environment` are the variables it may name as `env.NAME`, `generation` the settings it is asked with. `program`
-    makes the prompt instead, where `python_snippet` or `node_program` says that it is run.
+    makes the prompt instead, where `python_snippet` or `node_program` says that it is run. With `tracing`, the answer
+    keeps the span of its request: the one called `span` for the model `model`, `chat MODEL` for any other.
     """
     if program is not None:
         if not (python_snippet or node_program):
             raise UsageError("a program that makes prompts is named as `python_snippet` or `node_program` too")
-        return PromptProgram(program, environment or {}, settings_of(generation), context)
-    return PromptTemplate(prompt, environment or {}, settings_of(generation))
+        return PromptProgram(program, environment or {}, settings_of(generation), tracing, context)
+    return PromptTemplate(prompt, environment or {}, settings_of(generation), tracing)

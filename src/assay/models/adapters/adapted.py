@@ -20,6 +20,7 @@ from assay.core.seams import BuildContext, Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.env_file import key_variable, named_variable
 from assay.models.adapters.http_model import HttpModel, checked_base_url
+from assay.models.adapters.otlp_receiver import SpanReceiver, span_receiver
 from assay.models.adapters.providers import NO_KEY
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
@@ -49,6 +50,7 @@ class _Usage(Struct, frozen=True):
 class _Output(Struct, frozen=True):
     choices: list[_Choice]
     usage: _Usage | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class ChatShape:
@@ -89,6 +91,7 @@ class ChatShape:
         if not output.choices:
             raise _failed(self._name, "bad_output", "the answer has no choices")
         first, usage = output.choices[0], output.usage or _Usage()
+        more = {"references": first.references, "metadata": output.metadata}
         return Completion(
             text=first.message.content or "",
             finish_reason=first.finish_reason,
@@ -97,7 +100,7 @@ class ChatShape:
             tool_calls=first.message.tool_calls or None,
             refusal=first.message.refusal,
             seconds=seconds,
-            raw=None if first.references is None else {"references": first.references},
+            raw={name: value for name, value in more.items() if value is not None} or None,
         )
 
 
@@ -126,7 +129,9 @@ class AdaptedModel(HttpModel):
         api_key_env: str = NO_KEY,
         api_key_header: str = "Authorization",
         timeout_seconds: float | None = None,
+        spans: Mapping[str, Any] | None = None,
     ) -> None:
+        """`spans`: where the service sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name."""
         super().__init__(
             f"adapted:{model}",
             api_key_env=api_key_env,
@@ -140,11 +145,12 @@ class AdaptedModel(HttpModel):
         self._templates = fingerprint([process_input, process_output])
         if self._key:
             self._headers[api_key_header] = f"Bearer {self._key}" if api_key_header == "Authorization" else self._key
+        self._receiver = span_receiver(self.name, spans)
         self._refuse_key_in_settings(api_key_env)
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"base_url": self._url, "model": self._model, "templates": self._templates}
+        return {"base_url": self._url, "model": self._model, "templates": self._templates, **_traced(self._receiver)}
 
     async def generate(self, request: Request) -> Completion:
         body = self._shape.body(request, self._model)
@@ -153,10 +159,21 @@ class AdaptedModel(HttpModel):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             message = f"process_input must render to JSON: {error}; it rendered {body[:200]!r}"
             raise self._failed("bad_request", message) from error
+        if self._receiver is None:
+            return await self._answer(sent, None)
+        with self._receiver.trace() as trace:
+            return await self._receiver.collected(trace, await self._answer(sent, {"traceparent": trace.traceparent}))
+
+    async def _answer(self, sent: dict[str, Any], headers: Mapping[str, str] | None) -> Completion:
         started = perf_counter()
-        answer = await self._post(self._url, sent)
+        answer = await self._post(self._url, sent, headers)
         text = answer.body.decode("utf-8", "replace")
         return self._shape.completion(text, answer.status, perf_counter() - started)
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        if self._receiver is not None:
+            await self._receiver.aclose()
 
 
 class InferenceModel:
@@ -173,7 +190,9 @@ class InferenceModel:
         timeout_seconds: float = TIME_LIMIT_SECONDS,
         process_input: str | None = None,
         process_output: str | None = None,
+        spans: Mapping[str, Any] | None = None,
     ) -> None:
+        """`spans`: where the code sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name."""
         self.name = f"custom_inference:{name}"
         self._model = name
         self._shape = ChatShape(self.name, process_input, process_output)
@@ -188,17 +207,26 @@ class InferenceModel:
             time_limit_seconds=timeout_seconds,
             context=BuildContext(own_code=True),
         )
+        self._receiver = span_receiver(self.name, spans)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The code and its environment; variables are named, and their values left out."""
-        return {"code_sha256": self._identity, "environment": dict(sorted(self._environment.items()))}
+        named = dict(sorted(self._environment.items()))
+        return {"code_sha256": self._identity, "environment": named, **_traced(self._receiver)}
 
     async def generate(self, request: Request) -> Completion:
         body = self._shape.body(request, self._model)
         environment = {name: self._value(name, value) for name, value in self._environment.items()}
+        if self._receiver is None:
+            return await self._answer(body, environment)
+        with self._receiver.trace() as trace:
+            answer = await self._answer(body, {**environment, "traceparent": trace.traceparent})
+            return await self._receiver.collected(trace, answer)
+
+    async def _answer(self, body: str, environment: Mapping[str, str]) -> Completion:
         started = perf_counter()
-        answer = await self._snippet.call({"value": body}, {"value": environment}, fit=True)
+        answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, fit=True)
         text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
         return self._shape.completion(text, 200, perf_counter() - started)
 
@@ -214,6 +242,12 @@ class InferenceModel:
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
+        if self._receiver is not None:
+            await self._receiver.aclose()
+
+
+def _traced(receiver: SpanReceiver | None) -> dict[str, Any]:
+    return {} if receiver is None else {"spans": receiver.settings}
 
 
 def _failed(part: str, kind: str, message: str) -> FailureError:

@@ -54,13 +54,14 @@ class HttpModel:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    async def _post(self, url: str, body: dict[str, Any]) -> HttpAnswer:
+    async def _post(self, url: str, body: dict[str, Any], more_headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """Send one request; a status other than 200 raises a `FailureError` of its kind."""
         try:
             sent = encode(body)
         except UnicodeEncodeError as error:
             raise self._failed("bad_request", HALF_A_CHARACTER) from error
-        answer = await self._client.post_json(url, sent, self._headers, self._timeout_seconds)
+        headers = {**self._headers, **more_headers} if more_headers else self._headers
+        answer = await self._client.post_json(url, sent, headers, self._timeout_seconds)
         self.limits = rate_limits_in(answer.headers)
         clean = self._redactor.body(answer.body)
         if clean is not answer.body:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from assay.scorers.package_assertions import PACKAGES
+from assay.scorers.sample_assertions import GOAL, SKILL
+from assay.scorers.span_assertions import SPAN_ASSERTIONS
+from assay.scorers.trajectory_assertions import TRAJECTORY_ASSERTIONS
 
 PROGRAMS = ("javascript", "python")
-GRADED = ("llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval")
+GRADED = (
+    "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", GOAL,
+)  # fmt: skip
 PERPLEXITY = ("perplexity", "perplexity-score")
+TRACED = (*SPAN_ASSERTIONS, *TRAJECTORY_ASSERTIONS, GOAL)
+"""Types that look at the spans of a trace."""
 SIMILAR = ("similar", "similar:cosine", "similar:dot", "similar:euclidean")
 REFUSED = {
     "agent-rubric": "it needs an agent as grader",
@@ -24,15 +31,6 @@ REFUSED = {
     "ruby": "Ruby is not run",
     "search-rubric": "it needs a grader that searches the web",
     "select-best": "it compares the answers of several models",
-    "skill-used": "it needs the trace of an agent",
-    "trace-error-spans": "it needs OpenTelemetry traces",
-    "trace-span-count": "it needs OpenTelemetry traces",
-    "trace-span-duration": "it needs OpenTelemetry traces",
-    "trajectory:goal-success": "it needs the trace of an agent",
-    "trajectory:step-count": "it needs the trace of an agent",
-    "trajectory:tool-args-match": "it needs the trace of an agent",
-    "trajectory:tool-sequence": "it needs the trace of an agent",
-    "trajectory:tool-used": "it needs the trace of an agent",
 }
 """Types that promptfoo has and assay does not check, with the reason."""
 CHECKED = (
@@ -40,7 +38,7 @@ CHECKED = (
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
     "webhook", "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
-    *PERPLEXITY, *PROGRAMS, *GRADED, *SIMILAR, *PACKAGES,
+    SKILL, *PERPLEXITY, *PROGRAMS, *SPAN_ASSERTIONS, *TRAJECTORY_ASSERTIONS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)
 THRESHOLDED = (

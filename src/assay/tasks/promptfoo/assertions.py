@@ -16,12 +16,15 @@ from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
 from assay.redaction import credential_in
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
-from assay.scorers.sample_assertions import F1, NEGATION, SET, WEBHOOK
-from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TYPES
+from assay.scorers.sample_assertions import F1, NEGATION, SET, SKILL, WEBHOOK
+from assay.scorers.span_assertions import SPAN_ASSERTIONS
+from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TRACED, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
 from assay.tasks.promptfoo.node_packages import NodePackage, find_package
 from assay.tasks.promptfoo.programs import program_file
 from assay.tasks.promptfoo.providers import MappedProvider, read_provider
+from assay.tasks.promptfoo.trace_values import check_trace_value
+from assay.tasks.promptfoo.tracing import HINT, read_tracing
 
 _FIELDS = {
     "type", "value", "threshold", "weight", "metric", "transform", "provider", "rubricPrompt", "config", "reason",
@@ -30,12 +33,12 @@ _FIELDS = {
 _NEED_A_VALUE = {
     "contains", "icontains", "contains-all", "contains-any", "icontains-all", "icontains-any", "starts-with", "regex",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "similar", "meteor", "tool-call-f1",
-    "webhook", *PROGRAMS,
-}  # fmt: skip
+    "webhook", SKILL, *PROGRAMS, *TRACED,
+} - {"trace-error-spans"}  # fmt: skip
 _NEED_A_THRESHOLD = {"cost", "latency"}
 _WITHOUT_NEGATION = {
     "model-graded-closedqa", "factuality", "model-graded-factuality", "is-valid-openai-tools-call",
-    "is-valid-function-call", "is-valid-openai-function-call",
+    "is-valid-function-call", "is-valid-openai-function-call", *SPAN_ASSERTIONS,
 }  # fmt: skip
 """promptfoo ignores the negation of these."""
 GRADER, EMBEDDER = "grader", "embedder"
@@ -52,6 +55,8 @@ class Asserted:
     node: list[str] = field(default_factory=list)
     metrics: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
+    traces: bool = False
+    """Whether some look at the spans of a trace; programs may."""
     logprobs: bool = False
     """Whether some need the log-probabilities of the answer's tokens."""
     packages: dict[str, str] = field(default_factory=dict)
@@ -109,6 +114,8 @@ def _is_checked(config: Config, value: PlacedValue, kind: str) -> bool:
         config.refuse(value, f"`{written}` needs a `value`")
     elif kind in _NEED_A_THRESHOLD and value.content.get("threshold") is None:
         config.refuse(value, f"`{written}` needs a `threshold`")
+    elif kind in TRACED and not read_tracing(config).enabled:
+        config.refuse(value, f"`{written}` needs the trace of the answer: {HINT}")
     else:
         return True
     return False
@@ -131,6 +138,9 @@ def _read(
         node["value"] = _value(config, value.get("value"), kind, variables)
     if kind in PERPLEXITY:
         needs.logprobs = True
+    if kind in TRACED or kind == SKILL:
+        check_trace_value(given["type"], node.get("value"))
+    needs.traces = needs.traces or kind in TRACED or kind in PROGRAMS
     if kind == WEBHOOK:
         _check_address(node["value"], needs)
     if kind in PACKAGES:

@@ -200,13 +200,13 @@ def program_of(named: str) -> str | None:
 
 
 IGNORED = {
-    "$schema", "commandLineOptions", "metadata", "outputPath", "sharing", "tags", "writeLatestResults", "tracing",
-    "description", "outputs",
+    "$schema", "commandLineOptions", "metadata", "outputPath", "sharing", "tags", "writeLatestResults", "description",
+    "outputs",
 }  # fmt: skip
 """Sections that do not affect answers and scores."""
 SECTIONS = {
     "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "env", "evaluateOptions",
-    "assertionTemplates", "redteam", "options",
+    "assertionTemplates", "redteam", "options", "tracing",
 }  # fmt: skip
 _REFUSED = {
     "extensions": "extension hooks are not supported",

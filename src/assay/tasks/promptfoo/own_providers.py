@@ -34,15 +34,22 @@ def run_inference(body, environment):
     messages = json.loads(body)["messages"]
     alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
     prompt = messages[0]["content"] if alone else json.dumps(messages)
-    found = getattr(_module, FUNCTION)(prompt, {{"config": CONFIG}}, {{"vars": {{}}}})
+    context = {{"vars": {{}}}}
+    if "traceparent" in environment:
+        _, trace, span, _ = environment["traceparent"].split("-")
+        context |= {{"traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}}
+    found = getattr(_module, FUNCTION)(prompt, {{"config": CONFIG}}, context)
     if found.get("error"):
         raise RuntimeError(str(found["error"]))
     output, used = found.get("output"), found.get("tokenUsage") or {{}}
     text = output if isinstance(output, str) else json.dumps(output)
     usage = {{"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}}
-    return {{"choices": [{{"message": {{"content": text}}}}], "usage": usage}}
+    choice = {{"message": {{"content": text}}, "finish_reason": found.get("finishReason")}}
+    return {{"choices": [choice], "usage": usage, "metadata": found.get("metadata")}}
 """
 
+OWN = ("adapted:", "custom_inference:")
+"""The models of custom providers, which may send spans."""
 ProviderProgram = tuple[dict[str, Any] | None, str]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
+from assay.tasks.promptfoo.tracing import span_name
 
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 _SAME = {
@@ -86,6 +87,8 @@ class MappedProvider(NamedTuple):
     tools: tuple[dict[str, Any], ...] = ()
     transform: str | None = None
     value: PlacedValue | None = None
+    span: str | None = None
+    """The name of the span that promptfoo records for a request to it."""
 
 
 _FIELDS = {"id", "label", "config", "prompts", "transform", "delay", "env", "inputs", "provider", "name"}
@@ -143,6 +146,7 @@ def read_provider(config: Config, value: PlacedValue, *, embeds: bool = False) -
         tools=_tools(config, value, settings),
         transform=str(given["transform"]) if given.get("transform") else None,
         value=value,
+        span=span_name(name, settings),
     )
     return _mapped(config, provider, name, settings, embeds=embeds)
 

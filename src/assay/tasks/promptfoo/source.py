@@ -15,11 +15,13 @@ from assay.scorers.sample_assertions import METRIC
 from assay.solvers.prompt_template import PromptTemplate
 from assay.tasks.promptfoo.assertions import EMBEDDER, GRADER, Asserted
 from assay.tasks.promptfoo.config import NAME, Config, read_config
+from assay.tasks.promptfoo.own_providers import OWN
 from assay.tasks.promptfoo.programs import kept
 from assay.tasks.promptfoo.prompts import Prompt, read_prompts
 from assay.tasks.promptfoo.providers import MappedProvider, read_providers
 from assay.tasks.promptfoo.samples import Picks, is_called, samples_of
 from assay.tasks.promptfoo.tests import Test, combinations, read_tests
+from assay.tasks.promptfoo.tracing import read_tracing
 from assay.tasks.trust import require_trust, untrusted
 
 FORMAT = "promptfoo"
@@ -113,7 +115,7 @@ class _Reading:
             asserted = Asserted()
             self._read[key] = samples_of(config, self._tests, picks, asserted), asserted
         samples, asserted = self._read[key]
-        solver = self._solver(prompt, asserted)
+        solver = self._solver(prompt, asserted, provider)
         self._try_out(prompt, solver, samples)
         if not samples:
             return None
@@ -128,7 +130,7 @@ class _Reading:
             metric="assertions" if scored else "none",
             description=str(config.top.content.get("description") or ""),
             source=str(config.path),
-            metadata=self._metadata(prompt, provider, several),
+            metadata=self._metadata(prompt, provider, several, asserted),
         )
 
     def _dataset(self, picks: Picks, samples: Sequence[Sample]) -> DatasetSpec:
@@ -145,7 +147,7 @@ class _Reading:
         by_provider = provider is not None and any(test.providers is not None for test in self._tests)
         return Picks(prompt.names if by_prompt else (), provider.ids if provider is not None and by_provider else ())
 
-    def _solver(self, prompt: Prompt, asserted: Asserted) -> PartSpec:
+    def _solver(self, prompt: Prompt, asserted: Asserted, provider: MappedProvider | None) -> PartSpec:
         options: dict[str, Any] = {"prompt": prompt.text}
         if prompt.program is not None:
             language = "python_snippet" if prompt.program["language"] == "python" else "node_program"
@@ -154,6 +156,10 @@ class _Reading:
             options["environment"] = self._config.environment
         if generation := {**(prompt.generation or {}), **({"logprobs": 0} if asserted.logprobs else {})}:
             options["generation"] = generation
+        if asserted.traces and read_tracing(self._config).enabled:
+            spec = None if provider is None else provider.spec
+            named = {} if provider is None or spec is None else {"model": spec["model"], "span": provider.span}
+            options["tracing"] = named
         return PartSpec(key="prompt", use="prompt_template", options=options)
 
     def _try_out(self, prompt: Prompt, solver: PartSpec, samples: Sequence[Sample]) -> None:
@@ -182,6 +188,8 @@ class _Reading:
             options["webhooks"] = asserted.webhooks
         if asserted.packages:
             options["packages"] = asserted.packages
+        if asserted.traces and (tools := read_tracing(self._config).command_tools):
+            options["command_tools"] = list(tools)
         return PartSpec(key=SCORER, use="sample_assertions", options=options)
 
     def _grader(self, key: str, provider: MappedProvider | None) -> dict[str, Any]:
@@ -194,7 +202,9 @@ class _Reading:
             return {"model_key": key, "model": {"model": "stub"}}
         return {"model_key": key, "model": provider.spec}
 
-    def _metadata(self, prompt: Prompt, provider: MappedProvider | None, several: bool) -> dict[str, Any]:
+    def _metadata(
+        self, prompt: Prompt, provider: MappedProvider | None, several: bool, asserted: Asserted
+    ) -> dict[str, Any]:
         config = self._config
         metadata: dict[str, Any] = {"files": [str(each) for each in config.files if each != config.path]}
         if config.warnings:
@@ -210,12 +220,12 @@ class _Reading:
         if self._no_grader is not None:
             metadata["no_grader"] = self._no_grader
         if provider is not None:
-            metadata |= self._model(provider, options)
+            metadata |= self._model(provider, options, asserted)
         if several:
             metadata["variant"] = {"model": provider.key if provider else None, "prompt": prompt.label}
         return metadata
 
-    def _model(self, provider: MappedProvider, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _model(self, provider: MappedProvider, options: Mapping[str, Any], asserted: Asserted) -> dict[str, Any]:
         if provider.key in self._models:
             return {"model": {"key": provider.key, "model": self._models[provider.key], "options": {}}}
         if provider.transform is not None:
@@ -224,7 +234,10 @@ class _Reading:
             return {"no_model": provider.problem}
         at_once = options.get("maxConcurrency")
         pace = {"concurrency": at_once} if isinstance(at_once, int) and at_once > 0 else {}
-        return {"model": {"key": provider.key, **provider.spec, **pace}}
+        spec, receiver = provider.spec, read_tracing(self._config).receiver
+        if receiver is not None and spec["model"].startswith(OWN):
+            spec = {**spec, "options": {**spec["options"], "spans": {**receiver, "required": asserted.traces}}}
+        return {"model": {"key": provider.key, **spec, **pace}}
 
 
 def _name(path: Path) -> str:

@@ -1,0 +1,222 @@
+"""Receives the spans of programs behind a model: OTLP over HTTP on a port of this machine.
+
+Each request to the model gets a trace of its own, whose id the program is handed as a W3C `traceparent`. The models of
+one process that name the same port share its server. Spans of other traces are dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import secrets
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET6
+from threading import Lock, Thread
+from typing import Any, NamedTuple
+
+from assay.core.errors import FailureError
+from assay.core.types import Completion, Failure
+from assay.models.adapters.otlp_spans import redacted, spans_in
+from assay.redaction import cut_secrets
+from assay.spans import Span, with_spans
+
+POLL_SECONDS = 0.25
+MOST_POLLS = 6
+"""How often a trace is looked at: it is complete when it has as many spans as the time before."""
+MAX_BODY_BYTES = 10 << 20
+MAX_SPANS = 10_000
+_TYPES = {"application/json": "json", "application/x-protobuf": "protobuf"}
+
+
+class OpenTrace(NamedTuple):
+    """A trace that spans may arrive for."""
+
+    id: str
+    parent: str
+
+    @property
+    def traceparent(self) -> str:
+        return f"00-{self.id}-{self.parent}-01"
+
+
+class SpanReceiver:
+    """What one model receives. The server starts with the first request."""
+
+    def __init__(
+        self,
+        part: str,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 4318,
+        formats: Sequence[str] = ("json", "protobuf"),
+        redact: Sequence[str] = (),
+        required: bool = True,
+    ) -> None:
+        """`required`: scores depend on the spans, so that they are waited for, and a port in use is a failure."""
+        self._part = part
+        self._address = (host, port)
+        self._formats = tuple(formats)
+        self._redact = redact
+        self._required = required
+        self._server: _Server | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"port": self._address[1], "redact": list(self._redact)}
+
+    @contextmanager
+    def trace(self) -> Iterator[OpenTrace]:
+        """A trace for one request; it ends with the block."""
+        trace = self._opened()
+        try:
+            yield trace
+        finally:
+            if self._server is not None:
+                self._server.traces.pop(trace.id, None)
+
+    def _opened(self) -> OpenTrace:
+        trace = OpenTrace(secrets.token_hex(16), secrets.token_hex(8))
+        if self._server is None:
+            try:
+                self._server = _Server.shared(self._address, self._formats)
+            except OSError as error:
+                if not self._required:
+                    return trace
+                host, port = self._address
+                message = (
+                    f"spans cannot be received on {host}:{port}: {error.strerror or error}; stop the program that "
+                    "uses the port, or choose another one as `tracing.otlp.http.port` and in the provider"
+                )
+                raise self._failure("unsupported", message) from error
+        self._server.traces[trace.id] = []
+        return trace
+
+    async def collected(self, trace: OpenTrace, completion: Completion) -> Completion:
+        """The answer with the spans that arrived."""
+        spans: list[Span] = [] if self._server is None else self._server.traces.get(trace.id, [])
+        before = 0
+        for poll in range(MOST_POLLS if self._required else 1):
+            if poll:
+                await asyncio.sleep(POLL_SECONDS)
+            if spans and len(spans) == before:
+                break
+            before = len(spans)
+        if len(spans) > MAX_SPANS:
+            raise self._failure("bad_output", f"the answer has more than {MAX_SPANS:,} spans")
+        return with_spans(completion, cut_secrets([redacted(span, self._redact) for span in spans]), trace.id)
+
+    async def aclose(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            await asyncio.to_thread(server.release)
+
+    def _failure(self, kind: str, message: str) -> FailureError:
+        return FailureError(Failure(stage="model", part=self._part, kind=kind, message=message))
+
+
+def span_receiver(part: str, options: Mapping[str, Any] | None) -> SpanReceiver | None:
+    return None if options is None else SpanReceiver(part, **options)
+
+
+class _Server(ThreadingHTTPServer):
+    """The server of one port, with the traces that are open."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, address: tuple[str, int], formats: Sequence[str]) -> None:
+        if ":" in address[0]:
+            self.address_family = AF_INET6
+        super().__init__(address, _Handler)
+        self.address = address
+        self.formats = formats
+        self.traces: dict[str, list[Span]] = {}
+        self.users = 0
+        self._thread = Thread(target=self.serve_forever, name="otlp-receiver", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def shared(cls, address: tuple[str, int], formats: Sequence[str]) -> _Server:
+        with _lock:
+            server = _servers.get(address) or cls(address, formats)
+            _servers[address] = server
+            server.users += 1
+            return server
+
+    def release(self) -> None:
+        with _lock:
+            self.users -= 1
+            if self.users:
+                return
+            del _servers[self.address]
+            self.shutdown()
+            self.server_close()
+            self._thread.join()
+
+    def add(self, trace_id: str, span: Span) -> None:
+        spans = self.traces.get(trace_id)
+        if spans is not None and len(spans) <= MAX_SPANS:
+            spans.append(span)
+
+
+_lock = Lock()
+_servers: dict[tuple[str, int], _Server] = {}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def do_POST(self) -> None:
+        content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
+        size = self.headers.get("content-length") or ""
+        if self.path.rstrip("/") != "/v1/traces":
+            self._answer(404, {"error": "only /v1/traces is received"})
+        elif _TYPES.get(content_type) not in self.server.formats:
+            self._answer(415, {"error": "unsupported content type"})
+        elif not size.isdigit() or int(size) > MAX_BODY_BYTES:
+            self._answer(413, {"error": f"a request must have a length of at most {MAX_BODY_BYTES} bytes"})
+        else:
+            self._receive(self.rfile.read(int(size)), _TYPES[content_type])
+
+    def _receive(self, body: bytes, format_: str) -> None:
+        try:
+            for trace_id, span in spans_in(_unpacked(body, self.headers.get("content-encoding")), format_):
+                self.server.add(trace_id, span)
+        except ValueError as error:
+            self._answer(400, {"error": str(error)})
+        else:
+            self._answer(200, {"partialSuccess": {}}, empty=format_ == "protobuf")
+
+    def _answer(self, status: int, content: Mapping[str, Any], *, empty: bool = False) -> None:
+        body = b"" if empty else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/x-protobuf" if empty else "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True  # what is left of a refused body is not the next request
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _unpacked(body: bytes, encoding: str | None) -> bytes:
+    """The body without its compression, up to the same size."""
+    if not encoding or encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise ValueError(f"the content encoding {encoding} is not supported")
+    try:
+        unpacked = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, MAX_BODY_BYTES + 1)
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(str(error)) from error
+    if len(unpacked) > MAX_BODY_BYTES:
+        raise ValueError("the request is too large")
+    return unpacked

@@ -1,0 +1,150 @@
+"""Spans arrive over HTTP for the traces that are open, and for no others."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import socket
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from assay.core.errors import FailureError
+from assay.core.types import Completion
+from assay.models.adapters.otlp_receiver import MAX_BODY_BYTES, SpanReceiver
+from assay.spans import trace_of
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def post(port: int, body: bytes, path: str = "/v1/traces", **headers: str) -> int:
+    sent = {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, sent)) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def body_of(trace_id: str, name: str, **attributes: str) -> bytes:
+    given = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    span = {
+        "traceId": trace_id,
+        "spanId": "b7ad6b7169203331",
+        "name": name,
+        "startTimeUnixNano": "1",
+        "attributes": given,
+    }
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+
+
+def received(receiver: SpanReceiver, port: int, *bodies: Any, **headers: str) -> list[dict[str, Any]]:
+    """The spans of an answer during which these bodies are sent; each is made from the id of the trace."""
+
+    async def answer() -> Completion:
+        try:
+            with receiver.trace() as trace:
+                for body in bodies:
+                    assert await asyncio.to_thread(post, port, body(trace.id), **headers) == 200
+                return await receiver.collected(trace, Completion(text="x"))
+        finally:
+            await receiver.aclose()
+
+    trace = trace_of([asyncio.run(answer())])
+    assert trace is not None
+    spans: list[dict[str, Any]] = trace["spans"]
+    return spans
+
+
+def test_the_spans_of_a_trace_are_kept_with_its_answer() -> None:
+    port = free_port()
+    bodies = (
+        lambda trace: body_of(trace, "mine"),
+        lambda _: body_of("f" * 32, "of another trace"),
+        lambda trace: body_of(trace, "too"),
+    )
+    assert [span["name"] for span in received(SpanReceiver("m", port=port), port, *bodies)] == ["mine", "too"]
+
+
+def test_a_compressed_body_is_unpacked() -> None:
+    port = free_port()
+    spans = received(
+        SpanReceiver("m", port=port), port, lambda trace: gzip.compress(body_of(trace, "x")), Content_Encoding="gzip"
+    )
+    assert len(spans) == 1
+
+
+def test_an_answer_without_spans_has_an_empty_trace() -> None:
+    port = free_port()
+    assert received(SpanReceiver("m", port=port, required=False), port) == []
+
+
+def test_keys_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdefghij")
+    port = free_port()
+
+    def body(trace: str) -> bytes:
+        return body_of(trace, "x", header="Bearer sk-0123456789abcdefghij", password="p", other="o")
+
+    (span,) = received(SpanReceiver("m", port=port, redact=["password"]), port, body)
+    assert span["attributes"] == {
+        "header": "Bearer [key]",
+        "password": "[REDACTED]",
+        "other": "o",
+        "otel.span.kind": "unspecified",
+        "otel.span.kind_code": 0,
+    }
+
+
+def test_what_cannot_be_received_is_refused() -> None:
+    port = free_port()
+    receiver = SpanReceiver("m", port=port, formats=["json"])
+
+    async def statuses() -> list[int]:
+        with receiver.trace():
+            tried: list[tuple[bytes, str, dict[str, str]]] = [
+                (b"{}", "/v1/logs", {}),
+                (b"{}", "/v1/traces", {"Content_Type": "application/x-protobuf"}),
+                (b"{}", "/v1/traces", {}),
+                (gzip.compress(b" " * (MAX_BODY_BYTES + 1)), "/v1/traces", {"Content_Encoding": "gzip"}),
+                (b"{}", "/v1/traces", {"Content_Encoding": "br"}),
+            ]
+            found = [await asyncio.to_thread(post, port, body, path, **headers) for body, path, headers in tried]
+        await receiver.aclose()
+        return found
+
+    assert asyncio.run(statuses()) == [404, 415, 400, 400, 400]
+
+
+def test_two_models_share_a_port_which_is_free_again_after_both() -> None:
+    port = free_port()
+
+    async def both() -> None:
+        first, second = SpanReceiver("a", port=port), SpanReceiver("b", port=port)
+        with first.trace(), second.trace() as trace:
+            await first.aclose()
+            assert await asyncio.to_thread(post, port, body_of(trace.id, "x")) == 200
+            completion = await second.collected(trace, Completion(text="x"))
+        await second.aclose()
+        assert len((trace_of([completion]) or {})["spans"]) == 1
+
+    asyncio.run(both())
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_port_in_use_is_a_failure_where_scores_need_the_spans() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(FailureError, match=f"spans cannot be received on 127.0.0.1:{port}.*tracing.otlp.http.port"):
+            SpanReceiver("m", port=port)._opened()
+        assert received(SpanReceiver("m", port=port, required=False), port) == []
