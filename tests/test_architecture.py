@@ -78,6 +78,8 @@ FOREIGN = {
     "__doc__ __call__ __self__ __name__ __len__ __dict__ body attr": "a Python object or syntax node of anybody's",
     "sched_getaffinity pipe2 pthread_kill poll setitimer _base_executable": "a module that differs between platforms",
     "usage prompt_tokens_details prompt_tokens completion_tokens cached_tokens reasoning_content": "litellm's answer",
+    "completion_tokens_details reasoning_tokens thinking_blocks logprobs content": "litellm's answer, too",
+    "GLOBAL_LOGGING_WORKER _worker_task": "litellm's own logging, which not every release has",
     "response headers": "an error of somebody's HTTP client",
     "max_position_embeddings": "a configuration of transformers",
     "to_json item completion trace": "a value that a template or an author's Python handed over",

@@ -152,6 +152,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "generated": "assay.datasets.generated:Generated",
         "lm_eval": "assay.datasets.built:BuiltSamples",
         "openai_evals": "assay.tasks.openai_evals.samples:EvalSamples",
+        "openai_evals_multiple_choice": "assay.tasks.openai_evals.multiple_choice:MultipleChoiceSamples",
         "built": "assay.datasets.built:BuiltSamples",
         "promptfoo": "assay.tasks.promptfoo.samples:PromptfooTests",
     },

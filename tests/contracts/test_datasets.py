@@ -128,6 +128,16 @@ DATASETS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
         },
         {"path": lines(folder / "graded.jsonl", ROWS), "kind": "model_graded"},
     ],
+    "openai_evals_multiple_choice": lambda folder: [
+        {
+            "key": "facts.val.v0",
+            "repository": "hendrycks_test",
+            "split": "validation",
+            "path": lines(
+                folder / "facts.jsonl", [{"question": f"q {n}", "choices": ["a", "b"], "answer": 1} for n in range(12)]
+            ),
+        }
+    ],
     "inspect_log": lambda folder: [{"path": str(LOGS / f"{name}.json")} for name in ("epochs", "tools")],
     "promptfoo": lambda folder: [{"path": promptfoo_config(folder / "promptfooconfig.yaml")}],
     "hub": lambda folder: [{"repository": "someone/rows", "split": "test", "revision": "abc"}],

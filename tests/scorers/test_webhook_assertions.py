@@ -28,7 +28,8 @@ class Judge(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.bodies.append(body)
         text = body["output"].encode()
-        self.send_response(500 if text == b"broken" else 200)
+        self.send_response({b"broken": 500, b"moved": 307}.get(text, 200))
+        self.send_header("Location", "/elsewhere")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
@@ -76,12 +77,23 @@ def test_the_service_decides(address: str, answer: str, kind: str, score: float,
 
 @pytest.mark.parametrize(
     ("answer", "kind"),
-    [("broken", "server_error"), ("no JSON", "bad_output"), ('{"score": 1}', "bad_output")],
+    [
+        ("broken", "server_error"),
+        ("moved", "server_error"),
+        ("no JSON", "bad_output"),
+        ('{"score": 1}', "bad_output"),
+    ],
 )
 def test_a_service_that_gives_no_verdict_is_a_failure(address: str, answer: str, kind: str) -> None:
     with pytest.raises(FailureError) as failed:
         values(answer, address)
     assert failed.value.failure.kind == kind
+
+
+def test_a_redirect_is_not_followed(address: str) -> None:
+    with pytest.raises(FailureError, match="status 307, and redirects are not followed"):
+        values("moved", address)
+    assert len(Judge.bodies) == 1
 
 
 def test_a_service_that_is_not_there_is_a_failure_of_the_scorer() -> None:
@@ -117,7 +129,14 @@ def test_a_strangers_address_needs_trust(
 
 
 @pytest.mark.parametrize(
-    ("url", "message"), [("ftp://x/y", "begins with http"), ("http://me:pw@x/y", "a user name or password")]
+    ("url", "message"),
+    [
+        ("ftp://x/y", "begins with http"),
+        ("http://", "begins with http:// or https:// and names a host"),
+        ("'http://[::bad/y'", "begins with http:// or https:// and names a host"),
+        ("http://x:99999/y", "begins with http:// or https:// and names a host"),
+        ("http://me:pw@x/y", "a user name or password"),
+    ],
 )
 def test_an_address_that_cannot_be_called_is_refused(tmp_path: Path, url: str, message: str) -> None:
     path = tmp_path / "promptfooconfig.yaml"

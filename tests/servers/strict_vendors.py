@@ -15,6 +15,8 @@ from aiohttp import web
 from tests.servers.fake_vendors import anthropic_message, gemini_reply
 
 SIGNATURE = "signed-by-the-vendor"
+UNSIGNED = "skip_thought_signature_validator"
+"""What Gemini's guide has clients send with a call that it did not make."""
 CITIES = ("Bern", "Zürich", "Genf")
 Body = dict[str, Any]
 
@@ -99,7 +101,8 @@ def _check_anthropic(body: Body) -> int:
 
 def strict_gemini() -> contextlib.AbstractAsyncContextManager[tuple[str, list[Body]]]:
     def call(number: int) -> Body:
-        return {"functionCall": {"name": "weather", "args": {"city": CITIES[number]}}}
+        given_id = {"id": "fc-2"} if number == 2 else {}  # the API gives some calls an id and others none
+        return {"functionCall": {**given_id, "name": "weather", "args": {"city": CITIES[number]}}}
 
     replies = [
         gemini_reply({**call(0), "thoughtSignature": SIGNATURE}, call(1)),
@@ -114,25 +117,26 @@ PARTS = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "
 
 def _check_gemini(body: Body) -> int:
     turns = 0
-    waiting: list[str] = []
+    waiting: list[tuple[str, str | None]] = []
     for content in body["contents"]:
         parts = content["parts"]
         if unknown := {name for part in parts for name in part} - PARTS:
             raise RefusedError(f'Invalid JSON payload received. Unknown name "{unknown.pop()}"')
-        answered = [part["functionResponse"]["name"] for part in parts if "functionResponse" in part]
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        answered = [(result["name"], result.get("id")) for result in results]
         if len(answered) != len(waiting):
             raise RefusedError(
                 "Please ensure that the number of function response parts is equal to the number of function call parts"
             )
         if answered != waiting:
-            raise RefusedError(f"functionResponse.name: {answered} where {waiting} were called")
+            raise RefusedError(f"functionResponse: {answered} where {waiting} were called")
         calls = [part for part in parts if "functionCall" in part]
-        waiting = [part["functionCall"]["name"] for part in calls]
+        waiting = [(part["functionCall"]["name"], part["functionCall"].get("id")) for part in calls]
         if calls:
             turns += 1
             if not all(isinstance(part["functionCall"]["args"], dict) for part in calls):
                 raise RefusedError("Invalid value at 'contents.parts.function_call.args' (google.protobuf.Struct)")
-            if calls[0].get("thoughtSignature") != SIGNATURE:
+            if calls[0].get("thoughtSignature") not in (SIGNATURE, UNSIGNED):
                 raise RefusedError("Function call is missing a thought_signature in functionCall parts")
     return turns
 

@@ -309,8 +309,8 @@ def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
         parser,
         "--data",
         "SPLIT=FILE|FOLDER",
-        "documents of an lm-eval: or inspect: task from a .jsonl, .json, .csv or .parquet file instead of the hub "
-        "(repeatable), or those of many tasks from a folder with TASK/SPLIT.jsonl",
+        "documents of an lm-eval:, inspect: or openai-evals: task from a .jsonl, .json, .csv or .parquet file instead "
+        "of the hub (repeatable), or those of many tasks from a folder with TASK/SPLIT.jsonl",
     )
 
 

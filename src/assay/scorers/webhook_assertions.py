@@ -35,7 +35,8 @@ class Webhooks:
             raise FailureError(failure, error.retry_after_seconds) from error
         if not 200 <= answer.status < 300:
             overloaded = answer.status == 429 or answer.status >= 500
-            raise self._failure("server_error", f"the webhook answered with status {answer.status}", overloaded)
+            hint = ", and redirects are not followed" if 300 <= answer.status < 400 else ""
+            raise self._failure("server_error", f"the webhook answered with status {answer.status}{hint}", overloaded)
         try:
             verdict = msgspec.json.decode(answer.body, type=_Verdict)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -72,7 +72,7 @@ def load_tasks(
     """
     sources = [sources] if isinstance(sources, str) else sources
     if lm_eval is not None and not any(source.startswith(LM_EVAL) for source in sources):
-        lm_eval.refuse_without(inspect=any(source.startswith(INSPECT) for source in sources))
+        lm_eval.refuse_without(takes_data=any(source.startswith((INSPECT, OPENAI_EVALS)) for source in sources))
     if registry is not None and not any(source.startswith(OPENAI_EVALS) for source in sources):
         raise UsageError(f"--registry: only for evals of OpenAI's registry, such as `{OPENAI_EVALS}test-match`")
     loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, registry=registry, **how)
@@ -178,7 +178,8 @@ def _of_other_program(
         from assay.tasks.openai_evals.source import read_openai_eval
 
         _refuse_shots(_shots_of(lm_eval), source)
-        return [read_openai_eval(source, registry, models=how.get("models"))]
+        data = lm_eval.data if lm_eval else {}
+        return [read_openai_eval(source, registry, models=how.get("models"), data=data)]
     return None
 
 

@@ -57,7 +57,7 @@ def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
         sent = _as_request(request)
         if sent is None:
             return None
-        return _curl(gemini_url(address, name), [f"x-goog-api-key: ${key}"], gemini_body(sent, _extra(model)))
+        return _curl(gemini_url(address, name), [f"x-goog-api-key: ${key}"], gemini_body(sent, _extra(model), name))
     elif "mode" in model:
         headers = [f"Authorization: Bearer ${key}"]
         path = "/chat/completions" if model["mode"] == "chat" else "/completions"

@@ -12,7 +12,15 @@ def test_everything_reaches_gemini_in_its_own_words() -> None:
     assert sent("gemini", FULL, extra={"topK": 3}) == {
         "contents": [
             {"role": "user", "parts": [{"text": "compute: 1 + 1"}]},
-            {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {"city": "Bern"}}}]},
+            {
+                "role": "model",
+                "parts": [
+                    {
+                        "functionCall": {"name": "weather", "args": {"city": "Bern"}},
+                        "thoughtSignature": "skip_thought_signature_validator",
+                    }
+                ],
+            },
             {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"result": "sunny"}}}]},
             {"role": "user", "parts": [{"text": "compute: 1 + 2"}]},
         ],

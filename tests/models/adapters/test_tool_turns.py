@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 from tests.models.adapters.vendors import WEATHER, with_keys
-from tests.servers.strict_vendors import CITIES, strict_anthropic, strict_gemini, strict_openai
+from tests.servers.strict_vendors import CITIES, UNSIGNED, strict_anthropic, strict_gemini, strict_openai
 
 from assay.core.seams import BuildContext
 from assay.core.types import Completion, Message, Request, Sample
 from assay.models.adapters.anthropic import AnthropicModel
-from assay.models.adapters.gemini import GeminiModel
+from assay.models.adapters.gemini import GeminiModel, gemini_body
 from assay.models.adapters.openai import OpenAIModel
 from assay.snippets.views import SolverTrace, chat_messages, trace_items
 from assay.solvers.python_snippet import PythonSolver
@@ -74,6 +74,59 @@ def test_calls_at_once_signatures_and_names_come_back_as_the_vendor_wants_them(v
     calls = [call for completion in completions for call in completion.tool_calls or ()]
     assert [json.loads(call["function"]["arguments"])["city"] for call in calls] == list(CITIES)
     assert len({call["id"] for call in calls}) == 3
+    assert UNSIGNED not in json.dumps(bodies)
+
+
+def test_a_call_that_gemini_gave_an_id_is_replayed_and_answered_with_it() -> None:
+    async def converse() -> dict[str, Any]:
+        async with strict_gemini() as (address, bodies):
+            model = GeminiModel("m", base_url=address)
+            messages = [Message(role="user", content="What is the weather?")]
+            try:
+                for _ in range(3):
+                    completion = await model.generate(Request(messages=tuple(messages), tools=[WEATHER]))
+                    messages += [reply(completion), *answered(completion)]
+                return bodies[-1]
+            finally:
+                await model.aclose()
+
+    parts = [part for content in asyncio.run(converse())["contents"] for part in content["parts"]]
+    calls = [part["functionCall"].get("id") for part in parts if "functionCall" in part]
+    results = [part["functionResponse"].get("id") for part in parts if "functionResponse" in part]
+    assert calls == results == [None, None, "fc-2"]
+
+
+@pytest.mark.parametrize(("model_name", "signature"), [("gemini-3-pro-preview", UNSIGNED), ("gemini-2.5-flash", None)])
+def test_calls_of_another_vendor_reach_gemini_with_the_signature_that_its_guide_names_for_them(
+    model_name: str, signature: str | None
+) -> None:
+    calls = [
+        {
+            "id": f"toolu_{city}",
+            "type": "function",
+            "function": {"name": "weather", "arguments": f'{{"city": "{city}"}}'},
+        }
+        for city in CITIES[:2]
+    ]
+    messages = (
+        Message(role="user", content="What is the weather?"),
+        Message(role="assistant", content="I look it up.", tool_calls=calls),
+        *(Message(role="tool", tool_call_id=call["id"], content="sunny") for call in calls),
+    )
+
+    parts = gemini_body(Request(messages=messages, tools=[WEATHER]), {}, model_name)["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in parts] == [None, signature, None]
+
+    async def go_on() -> Completion:
+        async with strict_gemini() as (address, _):
+            model = GeminiModel(model_name, base_url=address)
+            try:
+                return await model.generate(Request(messages=messages, tools=[WEATHER]))
+            finally:
+                await model.aclose()
+
+    if signature is not None:
+        assert asyncio.run(go_on()).tool_calls
 
 
 WRAPPED = {"anthropic": "input", "gemini": "args"}

@@ -144,6 +144,7 @@ def test_meteor_counts_equal_words_stems_and_synonyms(project: Path) -> None:
     assert verdict(project, flat, answer) == pytest.approx(0.8)
     assert verdict(project, {**flat, "type": "not-meteor"}, answer) == pytest.approx(0.2)
     assert verdict(project, flat, "") == 0.0
+    assert verdict(project, {"type": "meteor", "value": ""}, answer) == 0.0
 
 
 @needs_node
@@ -157,6 +158,8 @@ def test_meteor_counts_equal_words_stems_and_synonyms(project: Path) -> None:
         ({"type": "is-sql", "value": {"allowedTables": ["("]}}, "parenthesis|unterminated"),
         ({"type": "is-sql", "alpha": 1}, "`alpha` of an assertion"),
         ({"type": "meteor", "value": 3}, "must be a text"),
+        ({"type": "meteor", "value": []}, "must be a text"),
+        ({"type": "meteor", "value": "x", "weight": -1}, "`weight` must be 0 or more, got -1"),
         ({"type": "meteor"}, "needs a `value`"),
     ],
 )

@@ -144,6 +144,7 @@ tests:
       - {type: contains, value: x, wieght: 2}
       - {type: not-factuality, value: x}
       - {type: regex, value: "("}
+      - {type: bleu, value: x, threshold: .nan}
     options: {storeOutputAs: y}
 """
 
@@ -155,14 +156,21 @@ def test_what_is_not_known_is_refused_by_name_with_its_place(tmp_path: Path) -> 
         read_promptfoo(path)
     said = str(refused.value)
     assert f"{path}:4:18: nunjucksFilters:" in said
-    assert f"{path}:14:15: tests[0].options.storeOutputAs: `storeOutputAs`" in said
+    assert f"{path}:15:15: tests[0].options.storeOutputAs: `storeOutputAs`" in said
     path.write_text(UNKNOWN.replace("nunjucksFilters", "x-filters").replace("storeOutputAs", "prefix"))
     with pytest.raises(UsageError) as refused:
         read_promptfoo(path)
     said = str(refused.value)
     assert f"{path}:8:9: tests[0].assert[0]: unknown assertion `contains-al`. Did you mean `contains-all`?" in said
     assert main(["check", str(path)]) == 2
-    for what in ("trace-span-count", "`contains` needs a `value`", "`wieght`", "ignores the negation", "`regex`:"):
+    for what in (
+        "trace-span-count",
+        "`contains` needs a `value`",
+        "`wieght`",
+        "ignores the negation",
+        "`regex`:",
+        "got nan",
+    ):
         assert what in said
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from assay.core.types import Message
 
-NATIVE_VENDORS = ("anthropic", "gemini")
+NATIVE_VENDORS = ("anthropic", "gemini", "litellm")
 """Vendors with an adapter of their own; a server that speaks the OpenAI protocol gets back whatever it sent."""
 NOT_AN_OBJECT = "INVALID_JSON"
 """The key that Anthropic's guide (fine-grained tool streaming) suggests for invalid JSON that is sent back."""

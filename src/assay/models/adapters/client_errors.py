@@ -33,7 +33,7 @@ def trouble_of(error: Exception) -> Trouble:
         kind, retryable = kind_of(status, set())
         wait = retry_after_seconds(_headers_of(error)) if retryable else None
         return Trouble(kind, retryable, away(status, kind, retryable=retryable), wait)
-    chain = list(_chain(error))
+    chain = list(chain_of(error))
     if any(isinstance(cause, ConnectionError) for cause in chain):
         return Trouble("connection", True, "unreachable")
     if any(isinstance(cause, TimeoutError) for cause in chain):
@@ -69,7 +69,7 @@ def _headers_of(error: Exception) -> Mapping[str, str]:
     return {}
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain_of(error: BaseException) -> Iterator[BaseException]:
     """The exception and its causes: libraries wrap the socket's exception in their own."""
     cause: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):

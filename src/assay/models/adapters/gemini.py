@@ -6,7 +6,7 @@ is sent in a header, never in the address.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote
@@ -34,6 +34,10 @@ OFFICIAL_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 
 VENDOR = "gemini"
 FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+UNSIGNED = "skip_thought_signature_validator"
+"""What the API's guide (thought signatures) has clients send with a call that another model made."""
+WITHOUT_SIGNATURES = ("gemini-1.", "gemini-2.", "gemma")
+"""Models that accept calls without a signature; later ones answer 400."""
 WITHHELD = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
 
 
@@ -77,7 +81,7 @@ class GeminiModel(HttpModel):
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:
             raise self._failed("unsupported", "the Gemini API cannot score a given continuation")
-        body = gemini_body(request, self._extra)
+        body = gemini_body(request, self._extra, self._model)
         started = perf_counter()
         answer = await self._post(self._url, body)
         seconds = perf_counter() - started
@@ -133,22 +137,22 @@ def gemini_url(base_url: str, model: str) -> str:
     return endpoint(base_url, f"/models/{quote(model, safe='')}:generateContent")
 
 
-def gemini_body(request: Request, extra: Mapping[str, Any]) -> dict[str, Any]:
+def gemini_body(request: Request, extra: Mapping[str, Any], model: str) -> dict[str, Any]:
     """The request in the API's format; `extra` goes into `generationConfig`."""
     messages = request.messages or (Message(role="user", content=request.prompt or ""),)
-    names = called_names(messages)
+    earlier = _EarlierCalls(messages, unsigned=None if model.startswith(WITHOUT_SIGNATURES) else UNSIGNED)
     system = [message for message in messages if message.role in ("system", "developer")]
     rest = [message for message in messages if message.role not in ("system", "developer")]
     contents = [
         {
             "role": "model" if group[0].role == "assistant" else "user",
-            "parts": [part for message in group for part in _parts(message, names)],
+            "parts": [part for message in group for part in _parts(message, earlier)],
         }
         for group in with_tool_results_together(rest)
     ]
     body: dict[str, Any] = {"contents": contents}
     if system:
-        body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, names)]}
+        body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, earlier)]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [tool.get("function", tool) for tool in request.tools]}]
     config = {**_config(request), **extra, **(request.extra or {})}
@@ -217,27 +221,48 @@ class _Reply(Struct, frozen=True):
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
-def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
+class _EarlierCalls:
+    """The calls that a conversation holds: the function of each, and the id that the API gave it, if any."""
+
+    def __init__(self, messages: Sequence[Message], unsigned: str | None) -> None:
+        self.names = called_names(messages)
+        self.unsigned = unsigned
+        calls = [call for message in messages for call in message.tool_calls or ()]
+        self.ids = {str(call.get("id")): _id_field(call) for call in calls}
+
+
+def _parts(message: Message, earlier: _EarlierCalls) -> list[dict[str, Any]]:
     """The parts of a message: text, media, function calls, a function's result, or parts in the API's own format."""
     if message.role == "tool":
-        return [_function_response(message, names)]
+        return [_function_response(message, earlier)]
     content = message.content if isinstance(message.content, list) else [message.content or ""]
     parts = [_part_of(part) for part in content]
-    if message.tool_calls:
-        parts = [part for part in parts if part != {"text": ""}]
-    return [*parts, *(_function_call(call) for call in message.tool_calls or ())]
+    if not message.tool_calls:
+        return parts
+    calls = [_function_call(call) for call in message.tool_calls]
+    if earlier.unsigned and not any("thoughtSignature" in call for call in calls):
+        calls[0]["thoughtSignature"] = earlier.unsigned  # the API checks the first of calls made at once
+    return [*(part for part in parts if part != {"text": ""}), *calls]
 
 
-def _function_response(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
-    name = message.name or names.get(message.tool_call_id or "") or message.tool_call_id
-    return {"functionResponse": {"name": name, "response": {"result": message.content}}}
+def _function_response(message: Message, earlier: _EarlierCalls) -> dict[str, Any]:
+    call_id = message.tool_call_id or ""
+    name = message.name or earlier.names.get(call_id) or message.tool_call_id
+    response = {"name": name, "response": {"result": message.content}}
+    return {"functionResponse": {**earlier.ids.get(call_id, {}), **response}}
 
 
 def _function_call(call: dict[str, Any]) -> dict[str, Any]:
     function = call["function"]
-    part = {"functionCall": {"name": function["name"], "args": call_arguments(function.get("arguments"))}}
-    signature = vendor_state(call, VENDOR)
-    return {**part, "thoughtSignature": signature} if signature else part
+    part: dict[str, Any] = {"name": function["name"], "args": call_arguments(function.get("arguments"))}
+    signature = (vendor_state(call, VENDOR) or {}).get("thoughtSignature")
+    return {"functionCall": {**_id_field(call), **part}} | ({"thoughtSignature": signature} if signature else {})
+
+
+def _id_field(call: Mapping[str, Any]) -> dict[str, str]:
+    """The id where the API gave the call one, which it then expects with the result."""
+    given_id = (vendor_state(call, VENDOR) or {}).get("id")
+    return {"id": given_id} if given_id else {}
 
 
 def _part_of(part: Any) -> Any:
@@ -283,7 +308,8 @@ def _call(part: _Part, number: int) -> dict[str, Any]:
         "type": "function",
         "function": {"name": call.name, "arguments": bytes(call.args).decode() or "{}"},
     }
-    return with_vendor_state(converted, VENDOR, part.thoughtSignature)
+    state = {"thoughtSignature": part.thoughtSignature, "id": call.id}
+    return with_vendor_state(converted, VENDOR, {name: value for name, value in state.items() if value})
 
 
 def _logprobs(result: dict[str, Any] | None) -> list[dict[str, Any]] | None:

@@ -6,6 +6,7 @@ status, and its own retries are turned off, because the run retries.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import sys
@@ -13,13 +14,17 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Capabilities
-from assay.core.types import Completion, Failure, Request
-from assay.models.adapters.chat_messages import message_body
-from assay.models.adapters.client_errors import Away, trouble_of
+from assay.core.types import Completion, Failure, Message, Request
+from assay.core.usage import token_count
+from assay.models.adapters.chat_messages import call_arguments, message_body, vendor_state, with_vendor_state
+from assay.models.adapters.client_errors import Away, chain_of, trouble_of
 from assay.printable import one_line
 
+VENDOR = "litellm"
 EXTRA = "pip install 'assay-eval[litellm]'"
 
 
@@ -64,9 +69,19 @@ class LiteLLMModel:
             raise self._failure_of(error) from error
         return self._completion(reply, perf_counter() - started)
 
+    async def aclose(self) -> None:
+        """Stop the library's task that logs, if it is of this event loop; another model's request starts it again."""
+        await asyncio.sleep(0)  # the last answer starts it a turn later
+        module = sys.modules.get("litellm.litellm_core_utils.logging_worker")
+        worker = getattr(module, "GLOBAL_LOGGING_WORKER", None)
+        task = getattr(worker, "_worker_task", None)
+        if worker is not None and task is not None and task.get_loop() is asyncio.get_running_loop():
+            await worker.stop()
+
     def _arguments(self, request: Request) -> dict[str, Any]:
         if request.messages is not None:
-            messages = [message_body(message) for message in request.messages]
+            converts = _converts_calls(self._model)
+            messages = [_message(message, converts=converts) for message in request.messages]
         else:
             messages = [{"role": "user", "content": request.prompt or ""}]
         optional = {
@@ -79,6 +94,7 @@ class LiteLLMModel:
             "top_logprobs": request.logprobs or None,
             "response_format": request.response_format,
             "tools": request.tools,
+            "reasoning_effort": request.reasoning_effort,
             "timeout": self._timeout,
         }
         settings = {name: value for name, value in optional.items() if value is not None}
@@ -92,21 +108,29 @@ class LiteLLMModel:
             raise self._failed("refused", "the provider's content filter withheld the answer", retryable=False)
         usage = getattr(reply, "usage", None)
         details = getattr(usage, "prompt_tokens_details", None)
+        written = getattr(usage, "completion_tokens_details", None)
         calls = [call.model_dump() for call in message.tool_calls or ()]
+        if calls:
+            calls[0] = with_vendor_state(calls[0], VENDOR, getattr(message, "thinking_blocks", None))
         return Completion(
             text=message.content or "",
             finish_reason=choice.finish_reason,
             tokens_in=getattr(usage, "prompt_tokens", None),
             tokens_out=getattr(usage, "completion_tokens", None),
             tokens_cached=getattr(details, "cached_tokens", None),
+            tokens_reasoning=token_count(getattr(written, "reasoning_tokens", None)),
             seconds=seconds,
             reasoning=getattr(message, "reasoning_content", None),
             tool_calls=calls or None,
+            logprobs=_logprobs(choice),
         )
 
     def _failure_of(self, error: Exception) -> FailureError:
         name = type(error).__name__
         message = one_line(str(error), 400)
+        if package := _missing_package(error):
+            message = f"litellm needs the package `{package}` for this request: pip install {package}"
+            return self._failed("unsupported", message, retryable=False)
         if name == "Timeout":
             return self._failed("timeout", message, retryable=True)
         if name == "ContextWindowExceededError":
@@ -121,6 +145,45 @@ class LiteLLMModel:
         return FailureError(failure, away=away)
 
 
+def _message(message: Message, *, converts: bool) -> dict[str, Any]:
+    """A message for the library: with the thoughts before its calls, and with calls that it can convert."""
+    body = message_body(message)
+    if not message.tool_calls:
+        return body
+    if thoughts := vendor_state(message.tool_calls[0], VENDOR):
+        body["thinking_blocks"] = thoughts
+    if converts:
+        body["tool_calls"] = [_with_object(call) for call in body["tool_calls"]]
+    return body
+
+
+def _with_object(call: dict[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    arguments = msgspec.json.encode(call_arguments(function.get("arguments"))).decode()
+    return {**call, "function": {**function, "arguments": arguments}}
+
+
+def _converts_calls(model: str) -> bool:
+    """Whether the library parses the arguments of calls, which must be an object then, or passes them on as texts."""
+    litellm = _library()
+    try:
+        provider = litellm.get_llm_provider(model)[1]
+    except Exception:  # unknown to it: the request says so
+        return False
+    return provider not in ("openai", "azure", *litellm.openai_compatible_providers)
+
+
+def _logprobs(choice: Any) -> list[dict[str, Any]] | None:
+    content = getattr(getattr(choice, "logprobs", None), "content", None)
+    return [each.model_dump() for each in content] if content else None
+
+
+def _missing_package(error: BaseException) -> str | None:
+    """The package that an import inside the library lacked, which it reports as a problem of the connection."""
+    causes = (each for each in chain_of(error) if isinstance(each, ModuleNotFoundError) and each.name)
+    return next((str(each.name).partition(".")[0] for each in causes), None)
+
+
 def _library() -> Any:
     """The library, kept from loading the nearest `.env` into our environment on its first import."""
     if "litellm" in sys.modules:
@@ -128,6 +191,7 @@ def _library() -> Any:
     before = dict(os.environ)
     try:
         os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # turns that off, though not in every release
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it downloads a price list first
         import litellm
     finally:
         for name in os.environ.keys() - before.keys():

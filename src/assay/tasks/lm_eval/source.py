@@ -33,10 +33,10 @@ class LmEvalOptions(Struct, frozen=True, kw_only=True):
     include_path: str | None = None
     data: dict[str, str] = field(default_factory=dict)
 
-    def refuse_without(self, *, inspect: bool) -> None:
-        """`UsageError` for flags of lm_eval where no task is from lm_eval; tasks of Inspect take `--data` too."""
+    def refuse_without(self, *, takes_data: bool) -> None:
+        """`UsageError` for flags of lm_eval where no task is from lm_eval; some others take `--data` too."""
         values = {"chat_template": self.chat_template, "include_path": self.include_path}
-        of_both = {} if inspect else {"data": self.data}
+        of_both = {} if takes_data else {"data": self.data}
         given = [f"--{name.replace('_', '-')}" for name, value in {**values, **of_both}.items() if is_given(value)]
         if given:
             raise UsageError(f"{', '.join(given)}: only for tasks of lm_eval, such as `{LM_EVAL}piqa`")

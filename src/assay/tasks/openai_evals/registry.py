@@ -29,13 +29,13 @@ class Registry:
             raise UsageError(f"--registry {folder}: has no folder `evals`; name the folder `registry` of OpenAI evals")
         self.folder = folder
 
-    def eval(self, name: str) -> tuple[dict[str, Any], Path]:
-        """The specification behind a name, and its file; an `id` refers to another name."""
+    def eval(self, name: str) -> tuple[str, dict[str, Any], Path]:
+        """The full name, the specification behind it, and its file; an `id` refers to another name."""
         return self._behind(name, self._evals, "eval")
 
     def template(self, name: str) -> dict[str, Any]:
         """A model-graded template."""
-        return self._behind(name, self._templates, "model-graded template")[0]
+        return self._behind(name, self._templates, "model-graded template")[1]
 
     def data(self, named: str, where: Path) -> Path:
         """A data file that an eval names."""
@@ -55,7 +55,7 @@ class Registry:
         packages = [self.folder.parent, *([installed] if (installed := _package()) else [])]
         return next((prompts for package in packages if (prompts := _answers_of(package / _ANSWERS))), ANSWER_PROMPTS)
 
-    def _behind(self, name: str, known: Mapping[str, tuple[Any, Path]], shown: str) -> tuple[dict[str, Any], Path]:
+    def _behind(self, name: str, known: Mapping[str, tuple[Any, Path]], shown: str) -> tuple[str, dict[str, Any], Path]:
         for _ in range(MOST_ALIASES):
             if name not in known:
                 near = nearest(name, list(known))
@@ -68,7 +68,7 @@ class Registry:
             name = str(alias)
         if not isinstance(spec, dict):
             raise UsageError(f"{path}: `{name}` is not a valid {shown}: a mapping is expected")
-        return spec, path
+        return name, spec, path
 
     @cached_property
     def _evals(self) -> dict[str, tuple[Any, Path]]:

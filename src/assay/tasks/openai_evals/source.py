@@ -9,9 +9,13 @@ from typing import Any, NamedTuple
 
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.datasets.hub import Hub
 from assay.datasets.json_lines import file_sha256
 from assay.tasks.library.names import OPENAI_EVALS
+from assay.tasks.library.problem import BridgeError
+from assay.tasks.library.tables import files_for
 from assay.tasks.openai_evals.grading import MATCHES
+from assay.tasks.openai_evals.multiple_choice import HubAddress, MultipleChoiceSamples
 from assay.tasks.openai_evals.registry import Registry, fields_of, known_class, registry_at
 from assay.tasks.openai_evals.samples import EvalSamples
 
@@ -47,29 +51,89 @@ CLASSES = {
         frozenset({"modelgraded_spec", "modelgraded_spec_args", "sample_kwargs", "eval_kwargs", "multicomp_n",
                    "eval_type", "match_fn", "metaeval"}),
     ),
+    "MultipleChoice": _Class("multiple_choice", _ASSERTIONS, frozenset({"dataset", "instructions"})),
 }  # fmt: skip
 _SENT = ("temperature", "max_tokens", "top_p")
 
 
 def read_openai_eval(
-    source: str, registry: str | None = None, *, models: Mapping[str, str] | None = None
+    source: str,
+    registry: str | None = None,
+    *,
+    models: Mapping[str, str] | None = None,
+    data: Mapping[str, str] | None = None,
 ) -> TaskDefinition:
-    """The task behind `openai-evals:NAME`; `UsageError` where its class, or something it needs, is not supported."""
+    """The task behind `openai-evals:NAME`; `UsageError` where its class, or something it needs, is not supported.
+
+    `data` has the local file of a split that the eval would read from the hub.
+    """
     name = source.removeprefix(OPENAI_EVALS)
     evals = registry_at(registry)
-    spec, path = evals.eval(name)
+    key, spec, path = evals.eval(name)
     where = f"{path}: `{name}`"
     eval_class = known_class(str(spec.get("class")), CLASSES, where)
     arguments = spec.get("args") or {}
     for argument in arguments:
         if argument not in eval_class.arguments and argument != "samples_jsonl":
             raise UsageError(f"{where}: args.{argument}: not supported")
+    if eval_class.kind == "multiple_choice":
+        return _multiple_choice(name, key, eval_class, path, arguments, data or {})
+    if data:
+        raise UsageError(f"--data: `{name}` has its samples in the registry")
     if "samples_jsonl" not in arguments:
         raise UsageError(f"{where}: args has no `samples_jsonl`")
-    data = evals.data(str(arguments["samples_jsonl"]), path)
+    samples = evals.data(str(arguments["samples_jsonl"]), path)
     if eval_class.kind == "model_graded":
-        return _model_graded(name, evals, path, data, arguments, models or {})
-    return _basic(name, eval_class, evals, path, data, arguments)
+        return _model_graded(name, evals, path, samples, arguments, models or {})
+    return _basic(name, eval_class, evals, path, samples, arguments)
+
+
+def _multiple_choice(
+    name: str, key: str, eval_class: _Class, path: Path, arguments: Mapping[str, Any], data: Mapping[str, str]
+) -> TaskDefinition:
+    where = f"{path}: `{name}`"
+    address = HubAddress.read(str(arguments.get("dataset")), where)
+    if key.count(".") < 1:
+        raise UsageError(f"{where}: the name of the eval needs a split, such as `{key}.val.v0`")
+    options: dict[str, Any] = {
+        "key": key,
+        **address._asdict(),
+        "instructions": str(arguments.get("instructions") or ""),
+    }
+    if data:
+        options["path"] = _local_file(name, address.split, data)
+    samples = MultipleChoiceSamples(**options)
+    try:
+        if isinstance(samples.rows, Hub):
+            options["revision"] = samples.rows.revision
+        size = sum(1 for _ in samples)  # every row is looked at
+    except UsageError as error:
+        other = "" if data else f". Or pass its rows as a file: --data {address.split}=FILE"
+        raise UsageError(f"{str(error).rstrip('.')}{other}") from error
+    return TaskDefinition(
+        name=name,
+        format="openai_evals",
+        dataset=DatasetSpec(use="openai_evals_multiple_choice", options=options, sha256=samples.sha256, size=size),
+        solver=PartSpec(key="single_turn", use="single_turn"),
+        scorers=eval_class.scorers,
+        aggregates=(_accuracy(eval_class),),
+        metric="match",
+        source=str(path),
+        metadata={
+            "files": [options["path"]] if data else [],
+            **({} if data else {"revision": options["revision"]}),
+        },
+    )
+
+
+def _local_file(name: str, split: str, data: Mapping[str, str]) -> str:
+    try:
+        files = files_for(name, dict(data))
+    except BridgeError as error:
+        raise UsageError(str(error)) from error
+    if split not in files:
+        raise UsageError(f"--data: `{name}` reads the split `{split}`: --data {split}=FILE")
+    return str(files[split])
 
 
 def _basic(
@@ -87,8 +151,7 @@ def _basic(
             raise UsageError(f"{path}: `{name}`: args.num_few_shot needs `few_shot_jsonl`")
         files.append(registry.data(str(arguments["few_shot_jsonl"]), path))
         options |= {"few_shot": str(files[-1]), "shots": shots}
-    first = eval_class.scorers[0].key
-    aggregates = [PartSpec(key="score", use="mean", options={**_SCORE.options, "scorer": first, "name": "accuracy"})]
+    aggregates = [_accuracy(eval_class)]
     aggregates += [
         PartSpec(key=each.key, use="mean", options={**_SCORE.options, "scorer": each.key, "name": "f1_score"})
         for each in eval_class.scorers[1:]
@@ -104,6 +167,11 @@ def _basic(
         source=str(path),
         metadata={"files": [str(each) for each in files]},
     )
+
+
+def _accuracy(eval_class: _Class) -> PartSpec:
+    scorer = eval_class.scorers[0].key
+    return PartSpec(key="score", use="mean", options={**_SCORE.options, "scorer": scorer, "name": "accuracy"})
 
 
 def _dataset(options: dict[str, Any], files: list[Path]) -> DatasetSpec:

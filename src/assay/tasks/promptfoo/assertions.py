@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from assay.bounded_yaml import Yaml12Loader, load_yaml
 from assay.catalog import unknown_name
@@ -229,19 +231,28 @@ def program(
 
 
 def _check_address(url: Any, needs: Asserted) -> None:
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise UsageError("its value must be an address that begins with http:// or https://")
+    if not isinstance(url, str) or not _is_address(url):
+        raise UsageError("its value must be an address that begins with http:// or https:// and names a host")
     if secret := credential_in(url):
         raise UsageError(f"its address holds {secret}, and a task is written into run files; leave it out")
     if url not in needs.webhooks:
         needs.webhooks.append(url)
 
 
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def _check_package(config: Config, kind: str, given: Any, needs: Asserted) -> None:
     """Note the npm package that the assertion needs; `UsageError` where it is missing, or would misread the value."""
     package = find_package(PACKAGES[kind], config.home)
     if kind == "meteor":
-        if not given or not all(isinstance(each, str) for each in (given if isinstance(given, list) else [given])):
+        references = given if isinstance(given, list) else [given]
+        if not references or not all(isinstance(each, str) for each in references):
             raise UsageError("its value must be a text, or a list of texts")
     elif given:
         _check_sql_options(given, package)
@@ -300,8 +311,10 @@ def _with_numbers(
             given = float(given)
         if given is None:
             continue
-        if isinstance(given, bool) or not isinstance(given, int | float) or (name == "weight" and given < 0):
-            config.refuse(value.get(name), f"`{name}` must be a number, got {given!r}")
+        is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+        if not is_number or (name == "weight" and given < 0):
+            wanted = "0 or more" if name == "weight" else "a number"
+            config.refuse(value.get(name), f"`{name}` must be {wanted}, got {given!r}")
         else:
             node[name] = given
     if metric := value.content.get("metric"):
