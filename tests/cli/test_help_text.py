@@ -43,7 +43,7 @@ def test_a_narrow_terminal_shows_explanations_below_and_continues_commands(monke
         "  assay run\n"
         "      the starter tasks\n"
         "  assay run tasks/ --model openai:my-model \\\n"
-        "      --model-arg base_url=http://localhost:8000/v1\n"
+        "    --model-arg base_url=http://localhost:8000/v1\n"
         "  assay run tasks/ --model my_module:mine\n"
         "      your own function, object or class, from a file here\n"
         "\n"
@@ -71,4 +71,4 @@ def test_help_fits_eighty_columns(
 def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([verb, "--help"])
-    assert re.search(rf"^examples:\n  assay {verb}\b", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(rf"^examples:\n(?:  .*\n)*?  .*\bassay {verb}\b", capsys.readouterr().out, re.MULTILINE)

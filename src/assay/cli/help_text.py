@@ -30,14 +30,12 @@ def _block(lines: list[str], width: int) -> list[str]:
     laid_out: list[str] = []
     sentences: list[str] = []
     for line in lines:
-        row = _ROW.fullmatch(line)
-        if row is None and not line.endswith(":"):
+        if row := _ROW.fullmatch(line):
+            laid_out += [*_wrapped(" ".join(sentences), width), *([line] if fits else _row(row, width))]
+            sentences = []
+        else:
             sentences.append(line)
-            continue
-        laid_out += textwrap.wrap(" ".join(sentences), width, break_on_hyphens=False)
-        sentences = []
-        laid_out += [line] if row is None or fits else _row(row, width)
-    return laid_out + textwrap.wrap(" ".join(sentences), width, break_on_hyphens=False)
+    return laid_out + _wrapped(" ".join(sentences), width)
 
 
 def _row(row: re.Match[str], width: int) -> list[str]:
@@ -48,13 +46,13 @@ def _row(row: re.Match[str], width: int) -> list[str]:
     return _continued(command, width) + (_wrapped(explanation, width, " " * 6, " " * 6) if explanation else [])
 
 
-def _wrapped(text: str, width: int, first: str, other: str) -> list[str]:
+def _wrapped(text: str, width: int, first: str = "", other: str = "") -> list[str]:
     return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=other, break_on_hyphens=False)
 
 
 def _continued(command: str, width: int) -> list[str]:
     """The command, broken before its flags where it is too long for a line."""
     lines = ["  " + command]
-    while len(lines[-1]) > width and (at := lines[-1].rfind(" --", 7, width - 2)) > 0:
-        lines[-1:] = [lines[-1][:at] + " \\", "      " + lines[-1][at + 1 :]]
+    while len(lines[-1]) > width and (at := lines[-1].rfind(" --", 5, width - 2)) > 0:
+        lines[-1:] = [lines[-1][:at] + " \\", "    " + lines[-1][at + 1 :]]
     return lines
