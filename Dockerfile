@@ -1,6 +1,7 @@
 # assay with the starter tasks: `docker build -t assay . && docker run --rm assay` prints a leaderboard, offline.
 # Your own tasks, with runs written as you: docker run --rm --user "$(id -u)" -v "$PWD:/work" -e OPENAI_API_KEY \
-#     assay run tasks/ --model openai:MODEL
+#     -e ASSAY_HOME=/work/.assay-home assay run tasks/ --model openai:MODEL
+# ASSAY_HOME keeps, in your folder, the secret by which the next container recognises your runs and resumes them.
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md LICENSE ./

@@ -40,6 +40,7 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
 
     def link(match: re.Match[str]) -> str:
         image, text, target = match.groups()
+        text = LINK.sub(link, text)  # an image that is a link
         path, anchor = [*target.split("#", 1), ""][:2]
         if "://" in target or target.startswith("mailto:") or not path:
             return match.group(0)

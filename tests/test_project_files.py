@@ -28,6 +28,8 @@ with log.open("a") as file:
     file.write(json.dumps(entry) + "\\n")
 if "--method" not in sys.argv and {posted!r}:
     print("7")
+if {refused!r}:
+    sys.exit("HTTP 403: Resource not accessible by integration")
 """
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
@@ -46,12 +48,14 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def run_gates(work: Path, *, posted: bool = False, **inputs: str) -> tuple[int, list[dict[str, Any]]]:
+def run_gates(
+    work: Path, *, posted: bool = False, refused: bool = False, **inputs: str
+) -> tuple[int, list[dict[str, Any]]]:
     """The action's script with these inputs: its exit code, and what it asked `gh` for."""
     bin_folder, log = work.parent / "bin", work.parent / "gh.jsonl"
     environment = environment_with_assay(bin_folder, forked=True)
     gh = bin_folder / "gh"
-    gh.write_text(GH.format(python=sys.executable, log=str(log), posted=posted))
+    gh.write_text(GH.format(python=sys.executable, log=str(log), posted=posted, refused=refused))
     gh.chmod(0o755)
     variables = {
         "TASKS": "\n  secrets.jsonl\n",
@@ -100,6 +104,26 @@ def test_the_action_fails_with_the_gate_and_updates_its_comment(work: Path) -> N
     assert calls[-1]["arguments"][1:4] == ["--method", "PATCH", "repos/who/what/issues/comments/7"]
     assert "A → B" in calls[-1]["body"]
     assert "exited with 1" in calls[-1]["body"]
+
+
+def test_a_comment_that_github_refuses_does_not_change_the_exit_code(work: Path) -> None:
+    assert run_gates(work, refused=True, GATES="failed == 0")[0] == 0
+
+
+def test_a_comment_that_is_too_long_is_cut_after_a_whole_line(work: Path) -> None:
+    row = {"prompt": "ü" * 200, "targets": ["none"], "metric": "exact_match"}
+    for number in range(150):
+        task = "".join(json.dumps({"id": f"é{n}", **row}) + "\n" for n in range(3))
+        (work / f"{'ä' * 40}-{number}.jsonl").write_text(task)
+    assert run_gates(work, TASKS=".", COMMENT="false", ARGS="--quiet")[0] == 0
+    shutil.rmtree(work.parent / "bin")
+    (work / "wrong.py").write_text("def reply(prompt):\n    return 'other ' * 20\n")
+    inputs = {"MODEL": "wrong:reply", "RUN_DIR": "runs/new", "BASELINE": "runs/pull-request", "ARGS": "--quiet"}
+    code, calls = run_gates(work, TASKS=".", GATES="failed == 0", **inputs)
+    assert code == 0
+    body = calls[-1]["body"]
+    assert 30_000 < len(body) < 65_536
+    assert body.endswith("\n\nThe rest is cut: it is longer than a comment can be.\n")
 
 
 def test_the_action_puts_no_input_into_the_text_of_a_script() -> None:

@@ -33,6 +33,12 @@ def test_a_value_is_called_what_its_file_calls_it(value: object, json: str, yaml
     assert (in_json(value), in_yaml(value), in_python(value)) == (json, yaml, python)
 
 
+def test_what_has_no_text_in_python_is_called_by_its_name() -> None:
+    assert in_python(nearest) == "the function `nearest`"
+    assert in_python(dict) == "the class `dict`"
+    assert in_python(object()) == "an object of the class `object`"
+
+
 def test_long_values_are_cut() -> None:
     assert show("a" * 80) == "'" + "a" * 56 + "…'"
     assert in_yaml("a" * 80) == f"the text `{'a' * 60}`"

@@ -26,7 +26,7 @@ def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoa
         return loader("").construct_document(node)
     except yaml.YAMLError as error:
         raise not_yaml(error, name) from error
-    except (ValueError, TypeError, OverflowError) as error:  # numbers without end, days that are in no calendar
+    except (ValueError, TypeError, OverflowError) as error:  # numbers that are too long, days that do not exist
         raise UsageError(f"{name}: a value cannot be read: {error}") from error
 
 
@@ -63,7 +63,7 @@ def not_yaml(error: yaml.YAMLError, name: str) -> UsageError:
 
 
 def _check_expansion(node: yaml.Node, name: str) -> None:
-    """Walk as far as the aliases lead; what leads on for ever is too deep."""
+    """Follow the aliases as far as they lead; a cycle is too deep."""
     nodes, left = 0, [(node, 1)]
     while left:
         at, depth = left.pop()

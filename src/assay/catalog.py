@@ -1,8 +1,8 @@
-"""Every built-in name in one visible table: kind -> name -> "module:object", imported only when asked for.
+"""Every built-in name in one visible table: kind -> name -> "module:object", imported only when used.
 
 A name is looked up here first, then among entry points (`assay.metrics`, `assay.scorers`, …). A name of the form
-`package.module:object` is somebody's own Python: it needs no registration, and is imported only where whoever asks has
-made sure that the user trusts the file it stands in. An unknown name is answered with the nearest one.
+`package.module:object` is the user's own Python: it needs no registration, and is imported only after the caller has
+checked that the user trusts the file that names it. An unknown name raises an error with the nearest known one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspect import Parameter
 
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
-"""Options of parts that name another model by key; what was found behind the key stands beside it as `model`."""
+"""Options of parts that name another model by key; the model's description is stored next to the key as `model`."""
 
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
@@ -199,7 +199,7 @@ class OptionError(UsageError):
 
 
 OFFERED = {"scorer": ("context", "key"), "solver": ("context",), "aggregate": ("table", "level")}
-"""What is there for every factory of a kind besides its options."""
+"""The arguments that every factory of a kind may take in addition to its options."""
 OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 """`package.module:object`."""
 

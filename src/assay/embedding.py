@@ -38,7 +38,7 @@ async def embedding_of(model: Model, text: str) -> Vector:
 async def similarity_of(model: Model, one: str, other: str) -> float:
     """The cosine of the angle between two texts, from -1 to 1.
 
-    Nothing is like an empty text but another one; servers refuse to embed it, so none is asked.
+    An empty text is similar only to another one; servers refuse to embed it, so none is called.
     """
     if not one.strip() or not other.strip():
         return float(one.strip() == other.strip())

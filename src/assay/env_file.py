@@ -5,8 +5,8 @@ The rule of what may come from where, for the whole program:
 - from the environment, else from `.env` of the current folder (`--env FILE` names another): the variable that a model
   reads its key from (`key_variable`) and a `$NAME` of a task file (`variables`);
 - from the environment alone, read with `os.environ`: everything else, above all what chooses an address, a proxy, a
-  certificate, a cache, a program or the sandbox. A `.env` comes with every cloned folder; it says who is asked no more
-  than a README does. `NOT_READ_HERE` lists the names of ours that people try, so that they get a message.
+  certificate, a cache, a program or the sandbox. A `.env` comes with every cloned folder, and must not decide
+  where requests go. `NOT_READ_HERE` lists the names of ours that people try, so that they get a message.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def variables() -> dict[str, str]:
 
 
 def ignored_here() -> list[str]:
-    """A sentence for each word of the file that somebody may take for a setting and that is not read from it."""
+    """A sentence for each name in the file that looks like a setting but is not read from it."""
     path = _path()
     words = [name for name in _readable_part() if _is_not_read_here(name) and name not in os.environ]
     return [f"{path}: {name} has no effect there; set it in the environment" for name in words]
@@ -79,7 +79,7 @@ def refuse_unset(option: str, names: Iterable[str]) -> None:
     for name in names:
         check_name(option, name)
         if name not in os.environ:
-            here = ", and what stands in .env is passed to no program" if name in _readable_part() else ""
+            here = ", and variables of .env are not passed to programs" if name in _readable_part() else ""
             raise UsageError(f"{option} names the variable {name}, which is not set in the environment{here}")
 
 

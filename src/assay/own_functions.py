@@ -1,10 +1,10 @@
-"""Functions and objects that somebody's Python hands over: their names, and what distinguishes one from another.
+"""Functions and objects passed in from Python: their names, and what distinguishes one from another.
 
 A function that can be imported is called `module:name`, as it would be in a task file. A lambda, a function inside
 another, and one of a notebook or of the script itself exist only in this process: such a one is called
 `here:NAME@HASH`. The hash is of its code and of the values that it uses: defaults, what it closes over, the globals it
 reads, the arguments of a partial, the object of a method. Objects of one class differ by the arguments
-they were made with and keep. What the code itself writes to (a counter, a list of what was asked) is no part of it,
+they were made with and keep. What the code itself writes to (a counter, a list of requests) is not part of it,
 or a run could not be resumed.
 """
 

@@ -1,7 +1,7 @@
 """JSON written by people, read strictly: one text at a time, or the lines of a file in bounded memory.
 
-What most decoders let pass is refused here, each with its own rule: keys given twice at any depth (the last one would
-silently win), NaN and Infinity, bytes that are not UTF-8, nesting without end, and lines without end.
+What most decoders accept is refused here, each with its own rule: keys given twice at any depth (the last one would
+silently win), NaN and Infinity, bytes that are not UTF-8, unbounded nesting, and lines of unbounded length.
 """
 
 from __future__ import annotations

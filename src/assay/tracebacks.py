@@ -1,4 +1,4 @@
-"""What an exception of somebody's own code says: its message, the place, and the traceback; bounded, and without keys.
+"""What is recorded of an exception in user code: message, location and traceback; bounded, and without keys.
 
 The frames of assay that led there are left out, and files are named as their author knows them: from the working
 directory, or from the folder that Python found them in.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 4000
 MOST_FRAMES = 20
-"""The innermost ones: a recursion without end has a thousand."""
+"""The innermost ones: an endless recursion has a thousand."""
 _LONGEST_CHAIN = 4
 _LOOKED_AT = 64 * 1024
 """Keys are looked for before a text is cut, or half of one would stay."""

@@ -64,10 +64,14 @@ def in_yaml(value: object) -> str:
 
 
 def in_python(value: object) -> str:
-    """A value by its type, and itself where that is short."""
+    """A value by its type, and itself where that is short: never by its address in memory."""
     if value is None:
         return "None"
+    if isinstance(name := getattr(value, "__qualname__", None), str):
+        return f"the {'class' if isinstance(value, type) else 'function'} `{name}`"
     shown = repr(value)
+    if " at 0x" in shown:
+        return f"an object of the class `{type(value).__qualname__}`"
     return f"{type(value).__name__} {shown}" if len(shown) <= LONGEST else f"a {type(value).__name__}"
 
 

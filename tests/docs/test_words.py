@@ -5,7 +5,10 @@ The glossary (`docs/glossary.md`) has the words that are used instead.
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,7 +45,7 @@ INSTEAD = {
 IN_PROSE = {
     r"\bbesides?\b(?! `)": "next to, in addition to, compared with",
     r"\blikewise\b": "the same",
-    r"\b(?:no|the|a|one|each) models? (?:is|are) asked\b|\basks? (?:the|a|another|each|one) model\b": "calls the model",
+    r"\b(?:is|are|was|were|be|been|being) asked\b(?! for)|\basks? (?:the|a|another|each|one) model\b": "is called",
     r"\bmodel that is measured\b|\bmeasured model\b": "evaluated model",
     r"\b(?:logs?|tasks?) of Inspect\b": "Inspect log, Inspect task",
     r"\b(?:is|are|as) (?:sent|run|shown|read|written) as (?:it is|they are)\b": "unchanged",
@@ -68,7 +71,7 @@ IN_PROSE = {
     r"\bwho(?:ever)? (?:wants|asks|left|looks)\b": "users who, processes that",
     r"\bwhat it is for is\b|\ba number nobody gave\b|\bas it was asked\b|\bfrom then on\b": "say it directly",
 }
-"""Phrases of pages, examples and starter projects alone: in source, some of them still stand."""
+"""Phrases of pages, and of the docstrings, comments and messages of `CHECKED_SOURCE`."""
 FOLDERS = {
     "src": ("*.py", "*.js", "*.html", "*.md", "*.yaml"),
     "docs": ("*.md",),
@@ -79,8 +82,13 @@ PROSE_FOLDERS = {
     "examples": FOLDERS["examples"],
     "src/assay/starter_project": ("*.md", "*.py", "*.yaml"),
 }
+CHECKED_SOURCE = ("core", "metrics", "pytest_plugin", "recipes", "user", "*.py")
+"""The packages and modules of `src/assay` whose prose has none of the phrases; `("**",)` is all of them."""
 PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "Makefile", "action.yml")
 GENERATED = ROOT / "docs" / "reference"
+TEXT_TOKENS = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+FILLED = re.compile(r"\{[^{}\n]*\}")
+"""What an f-string fills in: code, not prose."""
 CONSOLE = re.compile(r"^```console\n.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -91,9 +99,27 @@ def texts(folders: dict[str, tuple[str, ...]]) -> list[Path]:
     return [path for path in paths if "vendor" not in path.parts and path.name != "leaderboard.v1.schema.json"]
 
 
+def checked_source() -> list[Path]:
+    paths = {path for name in CHECKED_SOURCE for path in (ROOT / "src" / "assay").glob(name)}
+    return sorted({file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])})
+
+
 def prose(path: Path) -> str:
-    """What a person wrote into a page: without the output of its commands."""
-    return CONSOLE.sub(lambda block: "\n" * block.group(0).count("\n"), path.read_text(encoding="utf-8"))
+    """What a person wrote for people: a page without the output of its commands; strings and comments of a module."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return prose_of_source(text)
+    return CONSOLE.sub(lambda block: "\n" * block.group(0).count("\n"), text)
+
+
+def prose_of_source(text: str) -> str:
+    """Docstrings, messages and comments at the lines where they are, without the code between them."""
+    lines = [""] * (text.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in TEXT_TOKENS:
+            for offset, part in enumerate(FILLED.sub("…", token.string).split("\n")):
+                lines[token.start[0] - 1 + offset] += f" {part}"
+    return "\n".join(lines)
 
 
 def lines_with(phrase: str, named: dict[Path, str]) -> list[str]:
@@ -106,6 +132,12 @@ def lines_with(phrase: str, named: dict[Path, str]) -> list[str]:
     ]
 
 
+@cache
+def prose_texts() -> dict[Path, str]:
+    pages = [path for path in texts(PROSE_FOLDERS) if GENERATED not in path.parents]
+    return {path: prose(path) for path in [*pages, *checked_source()]}
+
+
 @pytest.mark.parametrize("phrase", INSTEAD)
 def test_no_text_has_the_phrase(phrase: str) -> None:
     lines = lines_with(phrase, {path: path.read_text(encoding="utf-8") for path in texts(FOLDERS)})
@@ -114,6 +146,10 @@ def test_no_text_has_the_phrase(phrase: str) -> None:
 
 @pytest.mark.parametrize("phrase", IN_PROSE)
 def test_no_page_has_the_phrase(phrase: str) -> None:
-    pages = [path for path in texts(PROSE_FOLDERS) if GENERATED not in path.parents]
-    lines = lines_with(phrase, {path: prose(path) for path in pages})
+    lines = lines_with(phrase, prose_texts())
     assert not lines, f"write instead: {IN_PROSE[phrase]}\n" + "\n".join(lines)
+
+
+def test_the_code_of_a_module_is_no_prose() -> None:
+    source = 'besides = 1  # beside\nprint(f"{besides} luck", """a\nbesides""")\n'
+    assert prose_of_source(source).splitlines()[:3] == [" # beside", ' f"… luck" """a', ' besides"""']

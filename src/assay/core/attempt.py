@@ -23,7 +23,7 @@ def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:
 
 
 INTERRUPTED = "interrupted"
-"""The failure kind of an attempt that did not fail: it was abandoned because the run was asked to stop."""
+"""The failure kind of an attempt that did not fail: it was abandoned because the run was stopped."""
 
 
 async def make_attempt(work: Work, model: Model) -> Record:

@@ -50,7 +50,7 @@ class FailureError(AssayError):
         self.retry_after_seconds = retry_after_seconds
         self.away = away
         """Set when a server cannot be reached, or rejects requests for reasons unrelated to the request: temporarily
-        (`refusing`), or until somebody changes something (`closed`: the key, the model's name, the account)."""
+        (`refusing`), or until the user changes something (`closed`: the key, the model's name, the account)."""
 
 
 class OutOfTimeError(BaseException):

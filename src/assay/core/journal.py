@@ -5,7 +5,7 @@ that had finished; `fdatasync` runs in a thread every 250 ms, so a power cut los
 line is an attempt that remains: readers skip it, and opening the journal for writing cuts it off. Every line ends
 with its number and a checksum (`checksum.py`); readers refuse a line that was changed.
 
-An attempt may have several lines: it failed and was retried, two machines made it, somebody restored a backup.
+An attempt may have several lines: it failed and was retried, two machines ran it, a backup was restored.
 `Counting` decides which of them counts, for every reader.
 """
 

@@ -1,7 +1,7 @@
 """Opens files of runs, boards, prices and marks: regular files only, and read up to a size limit.
 
-A pipe would block its reader for ever, and a device would fill the memory. A run folder may come from somebody else,
-so every reader of its files opens them here.
+A pipe would block its reader forever, and a device would fill the memory. A run folder may come from somebody else, so
+every reader of its files opens them here.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """What a part declares about itself in its attribute `capabilities`, which it may leave out."""
 
     remote: bool = False
-    """A model called over a network: outages are waited out, and concurrency adapts to the server."""
+    """A model called over a network: the run waits out its outages, and concurrency adapts to the server."""
     cacheable: bool = False
     """A model whose answers are determined by its settings and the request, so that they may be cached."""
     scores_continuations: bool = False

@@ -1,7 +1,7 @@
-"""The records: plain, frozen data that every part speaks and every file holds.
+"""The records: plain, frozen data that all parts exchange and all files contain.
 
-Read downwards: a `Sample` is asked by way of a `Request`, a model answers with a `Completion`, a solver leaves a
-`Trace`, scorers leave `Score`s, whatever broke leaves a `Failure`, and the whole attempt becomes one `Record`.
+Read downwards: a `Sample` is sent as a `Request`, a model answers with a `Completion`, a solver returns a `Trace`,
+scorers return `Score`s, an error becomes a `Failure`, and the whole attempt becomes one `Record`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages: tuple[Message, ...] | None = None
     completions: tuple[Completion, ...] = ()
     items: list[dict[str, Any]] | None = None
-    """Tool calls and outputs beside plain messages, where a solver recorded them."""
+    """Tool calls and their outputs among the messages, where a solver recorded them."""
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -234,9 +234,9 @@ _AFTER_THE_BODY = re.compile(r"\n(?=class\b|def\b|@|#|if\b|print\b|assert\b|```)
 
 
 def extract_function_body(text: str) -> str:
-    """The program in a continuation of an unfinished function: its body up to the next thing at the margin.
+    """The program in a continuation of an unfinished function: its body up to the next unindented line.
 
-    A fenced block is taken as it is, and so is a text that begins with a definition of its own.
+    A fenced block is used unchanged, and so is a text that begins with its own definition.
     Misleads when a body needs a helper that the model wrote after it: that helper is cut off, as published.
     Example: extract_function_body("    return x + 1\\n\\nprint(f(1))") == "    return x + 1\\n"
     Reference: the stop sequences of Chen et al. 2021, section 2.1.

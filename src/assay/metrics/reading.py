@@ -20,7 +20,7 @@ def drop_scores(prediction: str, answers: Sequence[Sequence[str]]) -> tuple[floa
 
     A number, a date and a single span are answers of one span. For an answer of several, the prediction is read as one
     span and as a list (commas, semicolons, "and", lines), and the better reading counts.
-    Misleads when a right answer is a sentence: every word beside the spans costs precision.
+    Misleads when a right answer is a sentence: every word outside the spans costs precision.
     Example: drop_scores("The 9 and Bears", [["Bears", "9"]]) == (1.0, 1.0)
     Reference: Dua et al. 2019, DROP, section 5; its evaluation script (F1 rounded to two places).
     """

@@ -59,8 +59,8 @@ def _exemplars(sources: Sources, settings: RecipeSettings, stem: str, examples: 
         shown = [f"Q: {question}\nA: {_worked(settings, answer)}" for question, answer in worked[: settings.shots]]
         return Exemplars("\n\n".join(filter(None, [description, *shown])) + "\n\n", published=True)
     sources.remark(
-        "no cot-prompts/ beside bbh/: the first questions of each task stand in for the published exemplars, "
-        "without reasoning, and are not asked"
+        "no cot-prompts/ next to bbh/: the first questions of each task replace the published few-shot examples, "
+        "without reasoning, and are not part of the task"
     )
     shown = [f"Q: {each['input']}\nA: {_stated(settings, each['target'])}\n\n" for each in examples[: settings.shots]]
     return Exemplars("".join(shown), published=False, first_question=len(shown))

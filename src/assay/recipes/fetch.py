@@ -1,6 +1,6 @@
 """Downloads the published files of a benchmark: bounded in size, checked, and never left half-written.
 
-Downloads are recorded beside the files (`FETCHED`). A file must have the sha256 of the published one where that is
+Downloads are recorded next to the files (`FETCHED`). A file must have the sha256 of the published one where that is
 known, and otherwise that of the first download.
 """
 

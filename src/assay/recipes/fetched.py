@@ -1,4 +1,4 @@
-"""The record that `assay recipe fetch` keeps beside the files it downloads: their URLs and sha256.
+"""The record that `assay recipe fetch` keeps next to the files it downloads: their URLs and sha256.
 
 It is sealed with the user's own secret: a folder from somebody else cannot claim to hold published files.
 """

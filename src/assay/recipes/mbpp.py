@@ -10,7 +10,7 @@ from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sou
 
 TEST_TASKS = range(11, 511)
 EXAMPLE_TASKS = (2, 3, 4)
-"""As in the publication: tasks 2 to 4 are shown, 11 to 510 are asked."""
+"""As in the publication: tasks 2 to 4 are few-shot examples, 11 to 510 the test."""
 
 
 def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:

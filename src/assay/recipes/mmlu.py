@@ -56,7 +56,7 @@ RECIPE = Recipe(
     reference="Hendrycks et al. 2021, Measuring Massive Multitask Language Understanding",
     variants={
         "likelihood": "the likeliest of the letters A to D after the prompt, as published; the model must score texts",
-        "generate": "the model writes, and the letter is read out of what it wrote",
+        "generate": "the model writes, and the letter is extracted from its answer",
     },
     default_shots=5,
     make=_make,

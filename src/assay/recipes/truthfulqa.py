@@ -45,7 +45,7 @@ def _primer(sources: Sources, settings: RecipeSettings) -> str:
         return ""
     name = sources.find("qa_primer.txt", "presets.py", required=False)
     if name is None:
-        sources.remark("presets.py is not here: each question is asked without the six published ones before it")
+        sources.remark("there is no presets.py: the prompts lack the six published questions before each question")
         return ""
     text = sources.read(name).decode()
     return (text if name == "qa_primer.txt" else _preset(text)).rstrip() + "\n\n"
@@ -85,7 +85,7 @@ RECIPE = Recipe(
         PublishedFile("presets.py", f"{_AT}truthfulqa/presets.py", 8_382),
     ),
     notes=(
-        "the preset of six questions (`QA_PRIMER`) is read from presets.py beside the data, or from qa_primer.txt",
+        "the preset of six questions (`QA_PRIMER`) is read from presets.py next to the data, or from qa_primer.txt",
         "an empty answer, which some questions have since 2025, is left out",
         "the likelihoods of answers are not divided by their lengths, as published",
         "the task of writing answers is not here; `lm-eval:truthfulqa_gen` has it",
