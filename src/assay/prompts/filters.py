@@ -47,7 +47,7 @@ class Filter:
         self._expression = Expression(str(spec["expression"]), where=f"{where}.expression")
 
     def matches(self, variables: Mapping[str, Any]) -> bool:
-        """Whether the filter holds for these variables; `FilterError` when it cannot be said."""
+        """Whether the filter holds for these variables; `FilterError` when it cannot be applied."""
         if self.op in ("exists", "not_exists"):
             return self._exists(variables) is (self.op == "exists")
         try:

@@ -80,7 +80,7 @@ def rendered_within(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 class RenderedPrompt(NamedTuple):
-    """What a model is asked: a text, and the messages where the text is a chat."""
+    """What is sent to a model: a text, and the messages where the text is a chat."""
 
     prompt: str
     messages: list[dict[str, Any]] | None = None

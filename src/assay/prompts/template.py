@@ -2,7 +2,7 @@
 
 `Template` gives text, `Expression` gives a value (for filters). A template made only of text and `{{ name.field }}`
 is recognised from Jinja's own syntax tree and becomes a join of strings, at about a tenth of the cost.
-What a template may do is said in `jinja_rules.py`, which filters it has in `jinja_filters.py`.
+What a template may do is defined in `jinja_rules.py`, its filters in `jinja_filters.py`.
 """
 
 from __future__ import annotations

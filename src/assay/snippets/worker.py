@@ -27,7 +27,7 @@ if __name__ == "__main__":  # a file run by itself finds its neighbour by folder
     _spec = importlib.util.spec_from_file_location(
         "assay_snippet_views", os.path.join(os.path.dirname(os.path.abspath(__file__)), "views.py")
     )
-    assert _spec is not None  # noqa: S101 - the file lies beside this one
+    assert _spec is not None  # noqa: S101 - the file lies next to this one
     assert _spec.loader is not None  # noqa: S101
     views = importlib.util.module_from_spec(_spec)
     sys.modules[_spec.name] = views

@@ -1,1 +1,1 @@
-"""How the model is asked."""
+"""How a sample becomes requests to the model, and their answers a trace."""

@@ -19,7 +19,7 @@ class FewShot:
     """The examples of a task, each rendered once; a sample is never an example of itself."""
 
     def __init__(self, given: Mapping[str, Any], question: str, context: BuildContext) -> None:
-        """`given` is the solver's `few_shot`; examples without a `user` template are asked with `question`."""
+        """`given` is the solver's `few_shot`; examples without a `user` template use `question`."""
         self._rows: list[Row] = list(given["examples"])
         self._count = given.get("count") or len(self._rows)
         self._as_text = given.get("style") == "text"

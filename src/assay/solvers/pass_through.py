@@ -1,4 +1,4 @@
-"""`pass_through_solver`: the answer is already there, as a recorded trace in a column; no model is asked."""
+"""`pass_through_solver`: the answer is already there, as a recorded trace in a column; no model is called."""
 
 from __future__ import annotations
 

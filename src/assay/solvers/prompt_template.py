@@ -42,7 +42,7 @@ class PromptTemplate:
         return answered(request, completion if self._tracing is None else traced(completion, model.name, self._tracing))
 
     def request(self, sample: Sample) -> Request:
-        """What the model is asked about this sample; a test may put texts before and after the prompt."""
+        """The request for this sample; a test may put texts before and after the prompt."""
         before, after = sample.extras.get("around") or ("", "")
         try:
             rendered = ask(f"{before}{self._prompt}{after}", {**(sample.row or {}), "env": self._environment})
@@ -99,7 +99,7 @@ def prompt_template(
 ) -> PromptTemplate | PromptProgram:
     """A Nunjucks template as the prompt, over the sample's row: the prompts of promptfoo.
 
-    `environment` are the variables it may name as `env.NAME`, `generation` the settings it is asked with. `program`
+    `environment` are the variables it may name as `env.NAME`, `generation` the settings of the request. `program`
     makes the prompt instead, where `python_snippet` or `node_program` says that it is run. With `tracing`, the answer
     keeps the span of its request: the one called `span` for the model `model`, `chat MODEL` for any other.
     """

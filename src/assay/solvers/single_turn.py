@@ -18,7 +18,7 @@ class AsksOnce(ABC):
 
     @abstractmethod
     def request(self, sample: Sample) -> Request:
-        """What the model is asked about this sample."""
+        """The request for this sample."""
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         request = self.request(sample)

@@ -26,7 +26,7 @@ def single_turn_solver(
 ) -> ChatInput | GenericInput:
     """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages.
 
-    `generation` are the settings it is asked with; those in a rendered JSON come first. `few_shot` puts examples
+    `generation` are the settings of the request; those in a rendered JSON come first. `few_shot` puts examples
     before the last message.
     """
     kind = input_builder.get("type")

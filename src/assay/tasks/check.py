@@ -102,7 +102,7 @@ async def check_rest(file: RefusedFile, reading: Mapping[str, Any], means: Means
         return []
     mending = Mending()
     if needs is not None:
-        mending.leave_out(read_yaml(file.path, environ=None, goes_on=True), needs.parameters)
+        mending.leave_out(read_yaml(file.path, environ=None, collect_faults=True), needs.parameters)
     how = {name: value for name, value in reading.items() if name not in ("lm_eval", "registry")}
     options = ReadingOptions(replaces_dataset=not file.in_folder, mending=mending, **how)
     tasks = read_with_all_faults(lambda: read_located_tasks(file.path, options), mending)

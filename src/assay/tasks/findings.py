@@ -45,7 +45,7 @@ class SampleRehearsal(Struct, frozen=True, kw_only=True):
     requests: list[Request]
     answer: str
     judged: dict[str, list[Request]]
-    """What each judge is asked, by its scorer's key."""
+    """The requests to each judge, by its scorer's key."""
     scores: list[Score]
 
 

@@ -31,6 +31,8 @@ from assay.wording import hint, shortened
 MOST_SAMPLES = 1000
 """How many samples of a larger dataset are tried, spread from first to last."""
 EMPTY_ANSWER = Completion(text="")
+Golds = Mapping[str, Completion]
+"""The answer that must get full marks, by the key of the scorer."""
 EXPECTED_COLUMNS = (
     *("target", "ground_truth", "gt_answer", "expected", "expected_answer", "expected_output", "reference"),
     *("gold", "answer", "solution", "canonical_solution", "label"),
@@ -136,14 +138,7 @@ class _Rehearsing:
             if scorer.name not in seen and not isinstance(scorer, Judged):
                 self._without_gold[scorer.name] = self._without_gold.get(scorer.name, 0) + 1
 
-    def _note(
-        self,
-        sample: Sample,
-        answer: Completion,
-        scores: list[Score],
-        golds: Mapping[str, Completion],
-        column: str | None,
-    ) -> None:
+    def _note(self, sample: Sample, answer: Completion, scores: list[Score], golds: Golds, column: str | None) -> None:
         """The result for this answer of scorers without a gold answer of their own."""
         of = f"the column `{column}`" if column else "the answer of another scorer" if golds else "a made-up answer"
         for score in scores:
@@ -151,7 +146,7 @@ class _Rehearsing:
                 text = f"{of}, {shortened(answer.text)!r}, gets {_shown(score) or 'no values'} on sample `{sample.id}`"
                 self._seen.setdefault(score.name, text)
 
-    def _remark(self, sample: Sample, golds: Mapping[str, Completion]) -> None:
+    def _remark(self, sample: Sample, golds: Golds) -> None:
         """Warnings for what is valid but seldom intended: an empty expected text, and `None` for a missing value."""
         for key, gold in golds.items():
             if key and not gold.text.strip() and self._parts[key].options.get("ground_truth") is not None:
@@ -221,9 +216,7 @@ class _Rehearsing:
             return True
         return any(bug in failure.message for bug in _BUGS)
 
-    async def _score(
-        self, sample: Sample, tried: _Tried, golds: Mapping[str, Completion], *, first: bool
-    ) -> list[Score]:
+    async def _score(self, sample: Sample, tried: _Tried, golds: Golds, *, first: bool) -> list[Score]:
         scores: list[Score] = []
         judged: dict[str, list[Request]] = {}
         whole = True

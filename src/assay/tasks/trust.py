@@ -108,8 +108,8 @@ def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) 
     if out_of_a_run or not definition.source:
         return content_of_definition(definition, scripts)
     source, *others = files_of(definition)
-    beside = {os.path.relpath(file, source.parent): file for file in others if file != source}
-    return content_of_files({"": source, **beside, **scripts})
+    named = {os.path.relpath(file, source.parent): file for file in others if file != source}
+    return content_of_files({"": source, **named, **scripts})
 
 
 def _scripts(definition: TaskDefinition) -> Iterator[tuple[str, Path]]:

@@ -134,7 +134,7 @@ def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
 
 
 def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -> list[Usage]:
-    """Generate the missing rows, write all rows to `path`, and how they were made to the `.json` file beside it.
+    """Generate the missing rows, write all rows to `path`, and how they were made to the `.json` file next to it.
 
     Returns what the models used for all of them, earlier sessions included.
     """

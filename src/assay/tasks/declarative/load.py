@@ -62,7 +62,7 @@ def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
 
 
 def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingOptions) -> list[LoadedTask]:
-    document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ, goes_on=True)
+    document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ, collect_faults=True)
     if reading.mending is not None:
         document = reading.mending.applied(document)
     library = Library(NearbyFiles(home=path.parent, root=root_of(path).resolve(), environ=environ, reading=reading))
@@ -174,7 +174,7 @@ def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, in
 
 def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tuple[str, int, list[str]]:
     environ = variables() if is_of_this_project(path) else None
-    document = read_yaml(path, allow_outside=allow_outside, environ=environ, goes_on=True)
+    document = read_yaml(path, allow_outside=allow_outside, environ=environ, collect_faults=True)
     document = mending.applied(document)
     kind = kind_of(document.value)
     if kind == "run":

@@ -72,7 +72,7 @@ class _Repairs:
 
 @dataclass(slots=True)
 class Mending:
-    """What is left out of the documents of a task, and every fault that was found."""
+    """What is left out of the documents of a task, and every fault of them."""
 
     sentences: list[str] = field(default_factory=list)
     unset: set[str] = field(default_factory=set)

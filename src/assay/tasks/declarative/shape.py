@@ -40,16 +40,12 @@ class Report:
         self.misshapen = 0
         """How many of them are about a value that is not of its shape: rules over it would not hold."""
 
-    def wrong(
-        self,
-        where: FieldPath,
-        message: str,
-        *,
-        lacks: str | None = None,
-        unknown: bool = False,
-        meant: str | None = None,
-    ) -> None:
-        self._add(self.document.fault(where, message)._replace(lacks=lacks, unknown=unknown, meant=meant))
+    def wrong(self, where: FieldPath, message: str, *, lacks: str | None = None) -> None:
+        self._add(self.document.fault(where, message)._replace(lacks=lacks))
+        self.misshapen += 1
+
+    def unknown_field(self, where: FieldPath, message: str, meant: str | None) -> None:
+        self._add(self.document.fault(where, message)._replace(unknown=True, meant=meant))
         self.misshapen += 1
 
     def wrong_content(self, where: FieldPath, message: str) -> None:
@@ -316,7 +312,7 @@ class ObjectOf(Shape):
             if name not in self.fields:
                 near = nearest(name, list(self.fields))
                 message = f"unknown field of {self.name}. {hint_here(name, self.fields)}"
-                report.wrong((*where, name), message, unknown=True, meant=near if near not in value else None)
+                report.unknown_field((*where, name), message, near if near not in value else None)
         result: Fields = {}
         for name, entry in self.fields.items():
             if name not in value:

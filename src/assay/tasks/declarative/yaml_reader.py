@@ -176,14 +176,14 @@ def read_yaml(
     root: Path | None = None,
     allow_outside: bool = False,
     environ: Mapping[str, str] | None = None,
-    goes_on: bool = False,
+    collect_faults: bool = False,
     of_another_program: bool = False,
 ) -> Document:
     """Read a YAML file with everything it refers to; `UsageError` with file, line and column when it is bad.
 
-    `environ` are the variables it may name; None leaves every `$NAME` as it stands and lists them. With `goes_on`, what
-    is wrong with single fields is left in the document's `faults` for its checker. In a file `of_another_program`
-    a `$` has no special meaning: every value is what YAML says.
+    `environ` are the variables it may name; None leaves every `$NAME` as it stands and lists them. With
+    `collect_faults`, what is wrong with single fields is left in the document's `faults` for its checker. In a file
+    `of_another_program` a `$` has no special meaning: every value is what YAML says.
     """
     path = Path(path)
     if not path.exists():
@@ -192,7 +192,7 @@ def read_yaml(
     root = (root or root_of(path)).resolve()
     reading = _Reading(document, root, allow_outside, environ, of_another_program)
     document.value = reading.file(path, (), document.marks, ())
-    if document.faults and not goes_on:
+    if document.faults and not collect_faults:
         raise PlacedError("\n".join(fault.sentence for fault in document.faults), document.faults)
     return document
 
@@ -340,7 +340,7 @@ class _File:
             raise _error(mark, where, f"!include: {error}") from error
 
     def _referred(self, value: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
-        """A mapping with `$ref`: the other file's content, whose keys win over the ones written beside it."""
+        """A mapping with `$ref`: the other file's content, whose keys win over the ones written next to it."""
         named, mark = value["$ref"], marks[(*where, "$ref")]
         if not isinstance(named, str) or named.startswith("#") or "://" in named:
             raise _error(mark, where, "`$ref` names a file; `#…` and addresses are not supported")

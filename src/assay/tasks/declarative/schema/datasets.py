@@ -15,6 +15,7 @@ from assay.tasks.declarative.schema.fields import (
     Kind,
     kind,
     kinds,
+    mapping,
     snippet,
     template,
     text,
@@ -29,7 +30,6 @@ from assay.tasks.declarative.shape import (
     ListOf,
     MapOf,
     Number,
-    ObjectOf,
     OrMapping,
     Refused,
     Report,
@@ -137,7 +137,7 @@ SOURCE = Tagged(
     "dataset source",
     kinds("{} source", _SOURCES),
     kind="dataset",
-    own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
+    own=mapping("a source", "A dataset of an installed package or your own.", type=Field(Text())),
     refused=dict.fromkeys(
         ("inspect_ai", "langsmith", "phoenix", "claude_code"),
         "Traces are read from files here: export them, and write `source: {type: traces, file_path: …}`.",
@@ -156,23 +156,21 @@ def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong(where, "a dataset needs `source`")
 
 
-DATASET = ObjectOf(
+DATASET = mapping(
     "a dataset",
     "Where samples come from.",
-    {
-        "key": Field(REFERENCED_KEY, doc="The key that tasks use."),
-        "display_name": NAME,
-        "description": DESCRIPTION,
-        "long_description": LONG_DESCRIPTION,
-        "tags": TAGS,
-        "source": Field(SOURCE, None, "Where the rows are."),
-        "file_path": text("Old; use `source`.", None),
-        "generator_specification": Field(
-            Refused("generators are written into the dataset here: `source: {type: generated, …}`"),
-            None,
-            "Refused: write `source: {type: generated, …}`.",
-        ),
-    },
     _dataset_rule,
-    (exactly_one("source", "file_path"),),
+    exactly_one("source", "file_path"),
+    key=Field(REFERENCED_KEY, doc="The key that tasks use."),
+    display_name=NAME,
+    description=DESCRIPTION,
+    long_description=LONG_DESCRIPTION,
+    tags=TAGS,
+    source=Field(SOURCE, None, "Where the rows are."),
+    file_path=text("Old; use `source`.", None),
+    generator_specification=Field(
+        Refused("generators are written into the dataset here: `source: {type: generated, …}`"),
+        None,
+        "Refused: write `source: {type: generated, …}`.",
+    ),
 )

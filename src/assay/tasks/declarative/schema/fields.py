@@ -41,6 +41,11 @@ def snippet(function: str, doc: str = "") -> Field:
     return Field(PythonText(function), doc=doc)
 
 
+def mapping(name: str, doc: str, rule: Rule | None = None, /, *together: Fields, **fields: Field) -> ObjectOf:
+    """A mapping of these fields."""
+    return ObjectOf(name, doc, fields, rule, together)
+
+
 class Kind(NamedTuple):
     """One of several mappings that a word chooses from: what it is, and what it has of its own."""
 
@@ -57,7 +62,7 @@ def kind(doc: str, rule: Rule | None = None, /, *together: Fields, **own: Field)
 def kinds(called: str, table: Mapping[str, Kind], **common: Field) -> dict[str, ObjectOf]:
     """The mappings of a table: each has its word in `type`, the common fields and its own."""
     return {
-        name: ObjectOf(an(called.format(name)), doc, {"type": word(name), **common, **own}, rule, together)
+        name: mapping(an(called.format(name)), doc, rule, *together, type=word(name), **common, **own)
         for name, (doc, rule, together, own) in table.items()
     }
 
@@ -72,18 +77,14 @@ DESCRIPTION = text("One or two sentences.", None)
 LONG_DESCRIPTION = text("Markdown.", None)
 TAGS = Field(ListOf(Text()), [], "Words to search by.")
 GENERATION = Field(
-    ObjectOf(
+    mapping(
         "generation settings",
         "How the model answers; what is left out is set by the run.",
-        {
-            "temperature": Field(Number(least=0), None, "0 for the likeliest answer."),
-            "top_p": Field(
-                Number(above=0), None, "Nucleus sampling: the share of the likeliest tokens to sample from."
-            ),
-            "max_tokens": Field(Number(whole=True, least=1), None, "The longest answer."),
-            "stop": Field(ListOf(Text(min_length=1), least=1), None, "Texts that end the answer."),
-            "seed": Field(Number(whole=True), None, "Passed on to models that take one."),
-        },
+        temperature=Field(Number(least=0), None, "0 for the likeliest answer."),
+        top_p=Field(Number(above=0), None, "Nucleus sampling: the share of the likeliest tokens to sample from."),
+        max_tokens=Field(Number(whole=True, least=1), None, "The longest answer."),
+        stop=Field(ListOf(Text(min_length=1), least=1), None, "Texts that end the answer."),
+        seed=Field(Number(whole=True), None, "Passed on to models that take one."),
     ),
     None,
     "How the model answers: `temperature`, `top_p`, `max_tokens`, `stop`, `seed`.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.tasks.declarative.code_shapes import ExpressionText
-from assay.tasks.declarative.schema.fields import USER_KEY
-from assay.tasks.declarative.shape import Field, ListOf, ObjectOf, Scalar, Tagged, Text
+from assay.tasks.declarative.schema.fields import USER_KEY, mapping
+from assay.tasks.declarative.shape import Field, ListOf, Scalar, Tagged, Text
 
 _READ_BY_RULES = ("sample", "solver_output", "scores")
 _OPERATORS: tuple[tuple[tuple[str, ...], str, str, dict[str, Field]], ...] = (
@@ -34,9 +34,7 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
     """A filter whose expression may read these names."""
     expression = Field(ExpressionText(names), doc="A Jinja expression, such as `{{ sample.category }}`.")
     choices = {
-        op: ObjectOf(
-            f"a {op} filter", doc, {"op": Field(Text(words=ops), doc=decides), "expression": expression, **own}
-        )
+        op: mapping(f"a {op} filter", doc, op=Field(Text(words=ops), doc=decides), expression=expression, **own)
         for ops, doc, decides, own in _OPERATORS
         for op in ops
     }
@@ -45,14 +43,10 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
 
 FILTER = _filter(None)
 """Of a dataset's rows."""
-ACTION = ObjectOf(
+ACTION = mapping(
     "an action rule",
     "What happens to samples that match a filter.",
-    {
-        "key": Field(USER_KEY, doc="The rule's name, as shown in reports."),
-        "action": Field(Text(words=("exclude_from_metrics",)), doc="What happens to the samples that match."),
-        "filter": Field(
-            _filter(_READ_BY_RULES), doc="Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`."
-        ),
-    },
+    key=Field(USER_KEY, doc="The rule's name, as shown in reports."),
+    action=Field(Text(words=("exclude_from_metrics",)), doc="What happens to the samples that match."),
+    filter=Field(_filter(_READ_BY_RULES), doc="Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`."),
 )

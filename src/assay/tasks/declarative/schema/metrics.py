@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.tasks.declarative.schema.fields import USER_KEY, kind, kinds, snippet, text
-from assay.tasks.declarative.shape import Field, MapOf, Number, ObjectOf, Scalar, Tagged, Text
+from assay.tasks.declarative.schema.fields import USER_KEY, kind, kinds, mapping, snippet, text
+from assay.tasks.declarative.shape import Field, MapOf, Number, Scalar, Tagged, Text
 
 _COMMON = {"key": Field(USER_KEY, None, "Unique within the scorer.")}
 FIELDS_READ = (
@@ -76,5 +76,5 @@ METRIC = Tagged(
     "metric",
     kinds("{} metric", _METRICS, **_COMMON),
     kind="aggregate",
-    own=ObjectOf("a metric", "An aggregate of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
+    own=mapping("a metric", "An aggregate of an installed package or your own.", **_COMMON, type=Field(Text())),
 )

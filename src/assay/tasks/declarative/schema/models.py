@@ -9,6 +9,7 @@ from assay.tasks.declarative.schema.fields import (
     LONG_DESCRIPTION,
     NAME,
     REFERENCED_KEY,
+    mapping,
     snippet,
     text,
     word,
@@ -34,28 +35,24 @@ IDENTITIES = ("latticeflow$identity", "latticeflow$openai_chat_completion")
 """Keys with this prefix name an adapter that changes nothing: the server speaks the chat completions protocol."""
 RESPONSES = "latticeflow$openai_responses"
 """The adapter of servers that speak OpenAI's Responses API."""
-_CODE = ObjectOf(
+_CODE = mapping(
     "adapter code",
     "A template.",
-    {
-        "language": Field(Text(words=("jinja",)), "jinja", "Templates are Jinja."),
-        "source_code": Field(TemplateText(None, 1), doc="The template."),
-    },
+    language=Field(Text(words=("jinja",)), "jinja", "Templates are Jinja."),
+    source_code=Field(TemplateText(None, 1), doc="The template."),
 )
 _INPUT = Field(_CODE, doc="Renders the body out of `input`, `model_info` and `kwargs`.")
 _OUTPUT = Field(_CODE, doc="Renders a chat completion out of `body` and `status_code`.")
-ADAPTER = ObjectOf(
+ADAPTER = mapping(
     "a model adapter",
     "Templates between a chat and a model of another shape.",
-    {
-        "key": Field(REFERENCED_KEY, doc="The key that models use."),
-        "display_name": text("Display name.", None),
-        "description": DESCRIPTION,
-        "long_description": LONG_DESCRIPTION,
-        "task": Field(Anything(), None, "Old; ignored."),
-        "process_input": _INPUT,
-        "process_output": _OUTPUT,
-    },
+    key=Field(REFERENCED_KEY, doc="The key that models use."),
+    display_name=text("Display name.", None),
+    description=DESCRIPTION,
+    long_description=LONG_DESCRIPTION,
+    task=Field(Anything(), None, "Old; ignored."),
+    process_input=_INPUT,
+    process_output=_OUTPUT,
 )
 
 
@@ -73,16 +70,14 @@ def _adapter_rule(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 _ADAPTER_REF = Field(
-    ObjectOf(
+    mapping(
         "an adapter reference",
         "The key of a model adapter, or its two templates.",
-        {
-            "key": Field(REFERENCED_KEY, None, "Of a file in `model_adapters/`, or of the run file."),
-            "process_input": Field(_CODE, None, _INPUT.doc),
-            "process_output": Field(_CODE, None, _OUTPUT.doc),
-        },
         _adapter_rule,
-        (ADAPTED,),
+        ADAPTED,
+        key=Field(REFERENCED_KEY, None, "Of a file in `model_adapters/`, or of the run file."),
+        process_input=Field(_CODE, None, _INPUT.doc),
+        process_output=Field(_CODE, None, _OUTPUT.doc),
     ),
     None,
     "Templates for a server of another shape than OpenAI's.",
@@ -90,70 +85,58 @@ _ADAPTER_REF = Field(
 MODEL_CONFIG = Tagged(
     "connection type",
     {
-        "custom_connection": ObjectOf(
+        "custom_connection": mapping(
             "a custom connection",
             "A chat server at an address.",
-            {
-                "connection_type": word("custom_connection"),
-                "adapter": _ADAPTER_REF,
-                "url": text("The server's base address, such as `http://localhost:8000/v1`.", min_length=1),
-                "api_key": text("A secret: write `$NAME` and set the variable.", None),
-                "model_key": text("The name the server knows the model by.", None),
-                "tls_context": Field(Anything(), None, "Not used here, with a warning."),
-                "custom_headers": Field(MapOf(Text()), None, "Not used here, with a warning."),
-            },
+            connection_type=word("custom_connection"),
+            adapter=_ADAPTER_REF,
+            url=text("The server's base address, such as `http://localhost:8000/v1`.", min_length=1),
+            api_key=text("A secret: write `$NAME` and set the variable.", None),
+            model_key=text("The name the server knows the model by.", None),
+            tls_context=Field(Anything(), None, "Not used here, with a warning."),
+            custom_headers=Field(MapOf(Text()), None, "Not used here, with a warning."),
         ),
-        "custom_inference": ObjectOf(
+        "custom_inference": mapping(
             "a custom inference",
             "A Python function as model, in a process of its own.",
-            {
-                "connection_type": word("custom_inference"),
-                "adapter": _ADAPTER_REF,
-                "run_inference_snippet": snippet(
-                    "run_inference", "`run_inference(body, environment)` gives the answer."
-                ),
-                "environment": Field(MapOf(Text()), {}, "What it is given; `$NAME` is the variable of that name."),
-                "timeout": Field(Number(above=0), 60, "Seconds for one answer."),
-                "model_key": text("The name that `body` has for the model.", None),
-            },
+            connection_type=word("custom_inference"),
+            adapter=_ADAPTER_REF,
+            run_inference_snippet=snippet("run_inference", "`run_inference(body, environment)` gives the answer."),
+            environment=Field(MapOf(Text()), {}, "What it is given; `$NAME` is the variable of that name."),
+            timeout=Field(Number(above=0), 60, "Seconds for one answer."),
+            model_key=text("The name that `body` has for the model.", None),
         ),
-        "provider_connection": ObjectOf(
+        "provider_connection": mapping(
             "a provider connection",
             "A model of a known provider.",
-            {
-                "connection_type": word("provider_connection"),
-                "provider_id": text("Such as `openai` or `anthropic`.", min_length=1),
-                "model_key": text("The name the provider knows the model by.", min_length=1),
-                "api_key": text("A secret: write `$NAME` and set the variable.", None),
-            },
+            connection_type=word("provider_connection"),
+            provider_id=text("Such as `openai` or `anthropic`.", min_length=1),
+            model_key=text("The name the provider knows the model by.", min_length=1),
+            api_key=text("A secret: write `$NAME` and set the variable.", None),
         ),
-        "assay": ObjectOf(
+        "assay": mapping(
             "an assay model",
             "Any model the command line can name.",
-            {
-                "connection_type": word("assay"),
-                "model": text("As after `--model`.", min_length=1),
-                "options": Field(MapOf(Anything()), {}, "As after `--model-arg`."),
-            },
+            connection_type=word("assay"),
+            model=text("As after `--model`.", min_length=1),
+            options=Field(MapOf(Anything()), {}, "As after `--model-arg`."),
         ),
     },
     default="custom_connection",
     tag="connection_type",
 )
-MODEL = ObjectOf(
+MODEL = mapping(
     "a model",
     "Something that answers.",
-    {
-        "key": Field(REFERENCED_KEY, doc="The key that tasks and run files use."),
-        "display_name": NAME,
-        "description": DESCRIPTION,
-        "rate_limit": Field(Number(whole=True, least=1), None, "Requests per minute."),
-        "max_concurrent_requests": Field(Number(whole=True, least=1), None, "Requests at once."),
-        "task": Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion", "What it is for."),
-        "secrets": Field(Anything(), None, "Ignored: a key is named by its variable."),
-        "generation": GENERATION,
-        "config": Field(MODEL_CONFIG, doc="How it is reached."),
-    },
+    key=Field(REFERENCED_KEY, doc="The key that tasks and run files use."),
+    display_name=NAME,
+    description=DESCRIPTION,
+    rate_limit=Field(Number(whole=True, least=1), None, "Requests per minute."),
+    max_concurrent_requests=Field(Number(whole=True, least=1), None, "Requests at once."),
+    task=Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion", "What it is for."),
+    secrets=Field(Anything(), None, "Ignored: a key is named by its variable."),
+    generation=GENERATION,
+    config=Field(MODEL_CONFIG, doc="How it is reached."),
 )
 PROVIDED = ObjectOf("a provider model", "A model named by provider.", {"$provider": text("`openai/gpt-4.1-nano`.")})
 ANY_MODEL = OrWithField(MODEL, PROVIDED, "$provider")

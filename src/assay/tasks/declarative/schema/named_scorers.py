@@ -10,7 +10,7 @@ from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.scorers.json_schema import unsupported
 from assay.scorers.weighted_assertions import ALIKE_ENOUGH, NEGATION, OF_LISTS, OF_SCHEMAS, SIMILAR_ENOUGH
 from assay.tasks.declarative.code_shapes import TemplatedValue
-from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, Kind, kind, kinds, template, text
+from assay.tasks.declarative.schema.fields import ANSWER, REFERENCED_KEY, Kind, kind, kinds, mapping, template, text
 from assay.tasks.declarative.schema.together import at_least_one, exactly_one
 from assay.tasks.declarative.shape import (
     Anything,
@@ -20,7 +20,6 @@ from assay.tasks.declarative.shape import (
     ListOf,
     MapOf,
     Number,
-    ObjectOf,
     OrMapping,
     Report,
     Rule,
@@ -120,14 +119,12 @@ _METRICS = {
 
 _STEP = OrMapping(
     Text(words=("strip", "strip_start", "lowercase", "uppercase")),
-    ObjectOf(
+    mapping(
         "an extraction step",
         "What a pattern finds: its first group, or the whole match.",
-        {
-            "regex": text("The pattern.", min_length=1),
-            "select": Field(Number(whole=True), 0, "Which match: 0 is the first, -1 the last."),
-            "fallback": text("Used when nothing matches.", ""),
-        },
+        regex=text("The pattern.", min_length=1),
+        select=Field(Number(whole=True), 0, "Which match: 0 is the first, -1 the last."),
+        fallback=text("Used when nothing matches.", ""),
     ),
 )
 
@@ -217,52 +214,44 @@ _INSTRUCTIONS = kind(
 _ASSERTED = TemplatedValue(ANSWER)
 _EXPECTED = Field(_ASSERTED, doc="The expected text; may be a template.")
 _SCHEMA = "A JSON Schema; may hold templates."
-_OWN_FIELDS: dict[str, tuple[str, dict[str, Field]]] = {
-    "equals": ("The answer is this text, or JSON that is this value.", {"value": _EXPECTED}),
-    "contains": ("The text occurs in the answer.", {"value": _EXPECTED}),
-    "icontains": ("The same, ignoring case.", {"value": _EXPECTED}),
-    "contains_all": ("All texts of a list occur in the answer.", {"value": _EXPECTED}),
-    "contains_any": ("One of the texts of a list occurs in the answer.", {"value": _EXPECTED}),
-    "icontains_all": ("The same as contains_all, ignoring case.", {"value": _EXPECTED}),
-    "icontains_any": ("The same as contains_any, ignoring case.", {"value": _EXPECTED}),
-    "starts_with": ("The answer begins with the text.", {"value": _EXPECTED}),
-    "regex": ("The pattern is found in the answer.", {"value": _EXPECTED}),
-    "is_json": (
-        "The answer is JSON, and valid under a given schema.",
-        {"value": Field(_ASSERTED, None, _SCHEMA)},
-    ),
-    "contains_json": ("The answer contains a JSON object.", {"value": Field(_ASSERTED, None, _SCHEMA)}),
-    "json_schema": ("The answer is JSON, valid under the schema.", {"value": Field(_ASSERTED, doc=_SCHEMA)}),
-    "similar": (
+_OWN = {
+    "equals": kind("The answer is this text, or JSON that is this value.", value=_EXPECTED),
+    "contains": kind("The text occurs in the answer.", value=_EXPECTED),
+    "icontains": kind("The same, ignoring case.", value=_EXPECTED),
+    "contains_all": kind("All texts of a list occur in the answer.", value=_EXPECTED),
+    "contains_any": kind("One of the texts of a list occurs in the answer.", value=_EXPECTED),
+    "icontains_all": kind("The same as contains_all, ignoring case.", value=_EXPECTED),
+    "icontains_any": kind("The same as contains_any, ignoring case.", value=_EXPECTED),
+    "starts_with": kind("The answer begins with the text.", value=_EXPECTED),
+    "regex": kind("The pattern is found in the answer.", value=_EXPECTED),
+    "is_json": kind("The answer is JSON, and valid under a given schema.", value=Field(_ASSERTED, None, _SCHEMA)),
+    "contains_json": kind("The answer contains a JSON object.", value=Field(_ASSERTED, None, _SCHEMA)),
+    "json_schema": kind("The answer is JSON, valid under the schema.", value=Field(_ASSERTED, doc=_SCHEMA)),
+    "similar": kind(
         "The answer is like the text: in its meaning with an `embedding_model`, else in its spelling.",
-        {
-            "value": _EXPECTED,
-            "threshold": Field(
-                Number(least=0, most=1),
-                None,
-                f"From 0 to 1; {ALIKE_ENOUGH:g} with an `embedding_model`, {SIMILAR_ENOUGH:g} without.",
-            ),
-            "embedding_model": Field(
-                REFERENCED_KEY, None, "The model whose embeddings are compared, by the cosine of their angle."
-            ),
-        },
+        value=_EXPECTED,
+        threshold=Field(
+            Number(least=0, most=1),
+            None,
+            f"From 0 to 1; {ALIKE_ENOUGH:g} with an `embedding_model`, {SIMILAR_ENOUGH:g} without.",
+        ),
+        embedding_model=Field(
+            REFERENCED_KEY, None, "The model whose embeddings are compared, by the cosine of their angle."
+        ),
     ),
-    "word_count": (
+    "word_count": kind(
         "The number of words in the answer is within these limits.",
-        {
-            "min": Field(Number(whole=True, least=0), None, "Fewest words."),
-            "max": Field(Number(whole=True, least=0), None, "Most words."),
-        },
+        min=Field(Number(whole=True, least=0), None, "Fewest words."),
+        max=Field(Number(whole=True, least=0), None, "Most words."),
     ),
-    "cost": (
+    "cost": kind(
         "The answer cost at most this much, by the run's prices.",
-        {"max_cost": Field(Number(least=0), doc="In the currency of the price file.")},
+        max_cost=Field(Number(least=0), doc="In the currency of the price file."),
     ),
-    "latency": (
-        "The model took at most this long.",
-        {"max_seconds": Field(Number(above=0), doc="Seconds for all its answers.")},
+    "latency": kind(
+        "The model took at most this long.", max_seconds=Field(Number(above=0), doc="Seconds for all its answers.")
     ),
-    "finish_reason": ("The answer ended for this reason.", {"value": _EXPECTED}),
+    "finish_reason": kind("The answer ended for this reason.", value=_EXPECTED),
 }
 
 
@@ -291,9 +280,9 @@ def _together(kind: str) -> tuple[Fields, ...]:
 
 
 _ASSERTIONS = {
-    f"{prefix}{name}": kind(f"{negated}{doc}", _assertion_rule, *_together(name), **own)
+    f"{prefix}{name}": Kind(f"{negated}{each.doc}", _assertion_rule, _together(name), each.fields)
     for prefix, negated in (("", ""), (NEGATION, "Not: "))
-    for name, (doc, own) in _OWN_FIELDS.items()
+    for name, each in _OWN.items()
 }
 ASSERTION_TYPES = tuple(_ASSERTIONS)
 _ASSERTION = Tagged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.tasks.declarative.config_spec import value_problem
 from assay.tasks.declarative.records import Parameter, record
-from assay.tasks.declarative.schema.fields import DESCRIPTION, NAME, USER_KEY, Kind, an, kind, text, word
+from assay.tasks.declarative.schema.fields import DESCRIPTION, NAME, USER_KEY, Kind, an, kind, mapping, text, word
 from assay.tasks.declarative.schema.together import default_of
 from assay.tasks.declarative.shape import (
     Anything,
@@ -21,10 +21,8 @@ from assay.tasks.declarative.shape import (
 from assay.tasks.declarative.yaml_reader import FieldPath
 
 _DTYPES = Text(words=("string", "integer", "float", "boolean"))
-_EXAMPLE = ObjectOf(
-    "an example",
-    "A value to try.",
-    {"value": Field(Text(), doc="The value."), "display_name": text("Display name.", None)},
+_EXAMPLE = mapping(
+    "an example", "A value to try.", value=Field(Text(), doc="The value."), display_name=text("Display name.", None)
 )
 
 
@@ -38,7 +36,7 @@ def _parameter(name: str, kind: Kind) -> ObjectOf:
         "nullable": Field(Boolean(), False, "Whether null is a value.", placeholder=False),
     }
     together = (default_of(_KINDS[name]),) if name in _KINDS else ()
-    return ObjectOf(an(f"{name} parameter"), kind.doc, {**common, **kind.fields}, _parameter_rule, together)
+    return mapping(an(f"{name} parameter"), kind.doc, _parameter_rule, *together, **common, **kind.fields)
 
 
 _KINDS = {

@@ -14,6 +14,7 @@ from assay.tasks.declarative.schema.fields import (
     Kind,
     an,
     kind,
+    mapping,
     snippet,
     template,
     text,
@@ -262,5 +263,5 @@ SCORER = Tagged(
     "scorer",
     {name: _scorer(name, each) for name, each in _SCORERS.items()},
     kind="scorer",
-    own=ObjectOf("a scorer", "A scorer of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
+    own=mapping("a scorer", "A scorer of an installed package or your own.", **_COMMON, type=Field(Text())),
 )

@@ -9,6 +9,7 @@ from assay.tasks.declarative.schema.fields import (
     SAMPLE,
     kind,
     kinds,
+    mapping,
     snippet,
     template,
     text,
@@ -24,7 +25,6 @@ from assay.tasks.declarative.shape import (
     ListOf,
     MapOf,
     Number,
-    ObjectOf,
     Report,
     Tagged,
     Text,
@@ -36,10 +36,8 @@ from assay.tasks.declarative.yaml_reader import FieldPath
 _ROLES = ("system", "user", "assistant", "developer")
 _ROLE = Field(Text(words=_ROLES), doc="Who says it.")
 _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "Both views are always available.")
-_INPUT_MESSAGE = ObjectOf(
-    "an input message",
-    "One message of the conversation.",
-    {"role": _ROLE, "content": template("What is said.")},
+_INPUT_MESSAGE = mapping(
+    "an input message", "One message of the conversation.", role=_ROLE, content=template("What is said.")
 )
 INPUT_BUILDER = Tagged(
     "input builder",
@@ -57,13 +55,11 @@ INPUT_BUILDER = Tagged(
         },
     ),
 )
-_TERMINATE = ObjectOf(
+_TERMINATE = mapping(
     "a termination condition",
     "Ends the loop, or the conversation, when the new message includes a text.",
-    {
-        "includes": text("The text looked for."),
-        "keep_iteration": Field(Boolean(), True, "Whether the last turn of a loop stays in the conversation."),
-    },
+    includes=text("The text looked for."),
+    keep_iteration=Field(Boolean(), True, "Whether the last turn of a loop stays in the conversation."),
 )
 _TERMINATE_IF = Field(_TERMINATE, None, "When to end the loop, or the conversation.")
 _CONVERSATION = (*SAMPLE, "messages", "loop_index")
@@ -124,37 +120,31 @@ def _asks_model(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong((*where, "message_builders"), NOT_ASKED)
 
 
-_FEW_SHOT = ObjectOf(
+_FEW_SHOT = mapping(
     "few-shot examples",
     "Rows that are asked and answered before the question.",
-    {
-        "dataset": Field(
-            ObjectOf("a few-shot dataset", "Where examples come from.", {"key": Field(REFERENCED_KEY, doc="Its key.")}),
-            None,
-            "A dataset in files, such as a training split.",
-        ),
-        "examples": Field(ListOf(MapOf(Anything()), least=1), None, "The rows themselves."),
-        "count": Field(Number(whole=True, least=1), None, "How many; all of `examples` when absent."),
-        "seed": Field(Number(whole=True), None, "Draws them at random, the same for every sample; else the first."),
-        "style": Field(
-            Text(words=("turns", "text")), "turns", "Turns of the conversation, or text before the question."
-        ),
-        "user": template("Template of an example's question; that of the last message when absent.", default=None),
-        "assistant": template("Template of an example's answer.", min_length=1),
-    },
     _few_shot_rule,
-    (FEW_SHOT,),
+    FEW_SHOT,
+    dataset=Field(
+        mapping("a few-shot dataset", "Where examples come from.", key=Field(REFERENCED_KEY, doc="Its key.")),
+        None,
+        "A dataset in files, such as a training split.",
+    ),
+    examples=Field(ListOf(MapOf(Anything()), least=1), None, "The rows themselves."),
+    count=Field(Number(whole=True, least=1), None, "How many; all of `examples` when absent."),
+    seed=Field(Number(whole=True), None, "Draws them at random, the same for every sample; else the first."),
+    style=Field(Text(words=("turns", "text")), "turns", "Turns of the conversation, or text before the question."),
+    user=template("Template of an example's question; that of the last message when absent.", default=None),
+    assistant=template("Template of an example's answer.", min_length=1),
 )
 _POSTPROCESSOR = Field(
-    ObjectOf(
+    mapping(
         "a postprocessor",
         "The author's Python that splits an answer into parts before it is scored.",
-        {
-            "type": word("python"),
-            "postprocess_snippet": snippet(
-                "postprocess", "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output)."
-            ),
-        },
+        type=word("python"),
+        postprocess_snippet=snippet(
+            "postprocess", "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output)."
+        ),
     ),
     None,
     "Splits answers into parts, each scored separately.",
@@ -219,7 +209,7 @@ SOLVER = Tagged(
     "solver",
     _SOLVERS,
     kind="solver",
-    own=ObjectOf("a solver", "A solver of an installed package or your own.", {"type": Field(Text())}),
+    own=mapping("a solver", "A solver of an installed package or your own.", type=Field(Text())),
 )
 
 LIKELIHOOD_SOLVERS = {"choice_likelihood_solver": "choice_likelihood", "text_likelihood_solver": "text_likelihood"}

@@ -17,6 +17,7 @@ from assay.tasks.declarative.schema.fields import (
     SAMPLE,
     TAGS,
     USER_KEY,
+    mapping,
     snippet,
     text,
     word,
@@ -33,7 +34,6 @@ from assay.tasks.declarative.shape import (
     Fields,
     ListOf,
     Number,
-    ObjectOf,
     Report,
     Tagged,
     Text,
@@ -182,67 +182,57 @@ def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
 
 
 TRIALS = Field(
-    ObjectOf(
+    mapping(
         "trials",
         "How often each sample is asked; the leaderboard then holds pass@k, pass^k and how consistent the answers are.",
-        {
-            "num_trials": Field(Number(whole=True, least=2), doc="Attempts at each sample."),
-            "score_aggregators": Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
-        },
+        num_trials=Field(Number(whole=True, least=2), doc="Attempts at each sample."),
+        score_aggregators=Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
     ),
     None,
     "How often each sample is asked.",
 )
-BENCHMARK = ObjectOf(
+BENCHMARK = mapping(
     "a benchmark_task definition",
     "Dataset, solver, scorers and actions of a task.",
-    {
-        "type": Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
-        "evaluated_entity_type": Field(_ENTITY, "model", "What is evaluated."),
-        "dataset": Field(
-            ObjectOf(
-                "a task dataset",
-                "The dataset of a task, or several side by side.",
-                {
-                    "key": Field(RESULT_KEY, None, "The key of the dataset."),
-                    "keys": Field(
-                        ListOf(REFERENCED_KEY, least=2),
-                        None,
-                        "Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for "
-                        "`<< config.x >>`.",
-                    ),
-                    "source": Field(
-                        Text(words=("dataset", "task_result")),
-                        "dataset",
-                        "`task_result`: the key is that of a run's result, or the name of its folder in `runs/`.",
-                    ),
-                    "fast_subset_size": Field(Anything(), None, "Old; ignored."),
-                },
-                _dataset_rule,
-                (exactly_one("key", "keys"),),
-            ),
-            None,
-            "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
-        ),
-        "solver": Field(SOLVER, None, "How the model is asked; a task about datasets has none."),
-        "scorers": Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
-        "actions": Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
-        "trials": TRIALS,
-    },
     _benchmark_rule,
-    (
-        ENTITY,
-        *of_likelihoods(LIKELIHOOD_SOLVERS),
-        about_answers(_NEED_ANSWER, {kind: name for kind in SCORER.choices if (name := _looked_at(kind)) is not None}),
+    ENTITY,
+    *of_likelihoods(LIKELIHOOD_SOLVERS),
+    about_answers(_NEED_ANSWER, {kind: name for kind in SCORER.choices if (name := _looked_at(kind)) is not None}),
+    type=Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
+    evaluated_entity_type=Field(_ENTITY, "model", "What is evaluated."),
+    dataset=Field(
+        mapping(
+            "a task dataset",
+            "The dataset of a task, or several side by side.",
+            _dataset_rule,
+            exactly_one("key", "keys"),
+            key=Field(RESULT_KEY, None, "The key of the dataset."),
+            keys=Field(
+                ListOf(REFERENCED_KEY, least=2),
+                None,
+                "Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for "
+                "`<< config.x >>`.",
+            ),
+            source=Field(
+                Text(words=("dataset", "task_result")),
+                "dataset",
+                "`task_result`: the key is that of a run's result, or the name of its folder in `runs/`.",
+            ),
+            fast_subset_size=Field(Anything(), None, "Old; ignored."),
+        ),
+        None,
+        "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
     ),
+    solver=Field(SOLVER, None, "How the model is asked; a task about datasets has none."),
+    scorers=Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
+    actions=Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
+    trials=TRIALS,
 )
-SYSTEM = ObjectOf(
+SYSTEM = mapping(
     "a system_task definition",
     "Evidence computed without model or dataset.",
-    {
-        "type": word("system_task"),
-        "compute_evidence_snippet": snippet("compute_evidence", "Returns `{metrics: {name: {value, reason}}}`."),
-    },
+    type=word("system_task"),
+    compute_evidence_snippet=snippet("compute_evidence", "Returns `{metrics: {name: {value, reason}}}`."),
 )
 DEFINITION = Tagged(
     "task definition",
@@ -250,20 +240,18 @@ DEFINITION = Tagged(
     default="benchmark_task",
     aliases={"declarative_task": "benchmark_task"},
 )
-TASK = ObjectOf(
+TASK = mapping(
     "a task",
     "One declarative task.",
-    {
-        "key": Field(USER_KEY, doc="The task's identity.", placeholder=False),
-        "display_name": text("Display name.", min_length=1),
-        "description": text("One or two sentences."),
-        "long_description": LONG_DESCRIPTION,
-        "tasks": Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
-        "evaluated_entity_type": Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
-        "config_spec": Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-        "definition": Field(DEFINITION, doc="What is asked, and how it is scored.", configured=True),
-        "tags": TAGS,
-    },
     _task_rule,
-    tuple(ENTITY_OF_TASK),
+    *tuple(ENTITY_OF_TASK),
+    key=Field(USER_KEY, doc="The task's identity.", placeholder=False),
+    display_name=text("Display name.", min_length=1),
+    description=text("One or two sentences."),
+    long_description=LONG_DESCRIPTION,
+    tasks=Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
+    evaluated_entity_type=Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
+    config_spec=Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
+    definition=Field(DEFINITION, doc="What is asked, and how it is scored.", configured=True),
+    tags=TAGS,
 )
