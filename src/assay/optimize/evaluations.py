@@ -63,7 +63,7 @@ class _Candidate:
         """The key of each repetition, by the digest of the example."""
 
 
-class _Wanted(NamedTuple):
+class _Wanted(Struct, frozen=True, gc=False):
     """An evaluation that is not known yet."""
 
     candidate: _Candidate
@@ -234,11 +234,12 @@ class Evaluations:
     async def _made(self, key: str, wanted: _Wanted) -> SearchEntry:
         """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
         number, example = wanted.candidate.number, wanted.example
-        borrowed = self.journal.find_elsewhere(
-            "evaluation", key, candidate=number, part=example.part, index=example.index
-        )
-        if borrowed is not None:
-            return borrowed
+        if self.journal.borrows:
+            borrowed = self.journal.find_elsewhere(
+                "evaluation", key, candidate=number, part=example.part, index=example.index
+            )
+            if borrowed is not None:
+                return borrowed
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
             raise SearchEnded
         began = monotonic()
