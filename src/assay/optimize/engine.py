@@ -211,8 +211,7 @@ class _Adapter:
         return self.batch_evaluate([(candidate, batch)])[0]
 
     def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]], *, capture_traces: bool = True) -> list[Any]:
-        work = [(texts, example) for texts, batch in items for example in batch]
-        wanted = self._evaluations.batch(work)
+        wanted = self._evaluations.batch(items)
         if wanted.unknown:  # of most parents, everything is known
             self._ask(self._evaluations.make(wanted))
         outcomes = self._evaluations.outcomes(wanted)

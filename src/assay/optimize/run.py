@@ -239,9 +239,8 @@ class _Work:
         resolved = []
         for each in state.kept:
             if by_bad_luck(each):
-                pairs = [(each.texts, example) for example in self._sets.valset]
                 try:
-                    outcomes = await self._evaluations.evaluate(pairs, counted=False)
+                    outcomes = await self._evaluations.evaluate([(each.texts, self._sets.valset)], counted=False)
                 except SearchEnded:
                     state.stop_reason = self._why_ended()
                     return
@@ -309,15 +308,14 @@ class _Work:
         records = "held-out records" if self._sets.held_out else "records of the testset"
         self._progress.say(f"scoring seed and best on the {len(testset)} {records}, outside the budget")
         try:
-            before = await self._on(testset, state.kept[0].texts)
-            after = before if state.best is state.kept[0] else await self._on(testset, state.best.texts)
+            before = await self._evaluations.evaluate([(state.kept[0].texts, testset)])
+            after = before
+            if state.best is not state.kept[0]:
+                after = await self._evaluations.evaluate([(state.best.texts, testset)])
         except SearchEnded:
             state.stop_reason = self._why_ended()
             return None
         return before, after
-
-    async def _on(self, examples: Sequence[SetExample], texts: Texts) -> list[ScoreOrFailure]:
-        return await self._evaluations.evaluate([(texts, example) for example in examples])
 
     def _result(
         self,
