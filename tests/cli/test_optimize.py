@@ -143,6 +143,19 @@ def test_no_seed_lets_the_proposer_begin(tmp_path: Path, capsys: pytest.CaptureF
     assert result["proposals"]["accepted"] > 0
 
 
+def test_a_function_of_ones_own_writes_the_first_text_without_an_objective(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "drafts.py").write_text(
+        "def propose(texts, feedback, components):\n    return texts['text'] + 'more '\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with serving(lambda payload: Answer(json.dumps({"score": len(payload["candidate"]) / 100}).encode())) as server:
+        flags = ["--no-seed", "--evaluator-url", server.url, "--proposer", "drafts:propose", "--budget", "4"]
+        result = optimized(capsys, *flags, "--run-dir", str(tmp_path / "run"))
+    assert result["seed"] == "more "
+
+
 def test_a_service_may_be_the_fitness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def score(payload: Any) -> Answer:
         return Answer(json.dumps({"score": min(1.0, len(payload["candidate"]) / 100)}).encode())
@@ -388,6 +401,7 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--temperature", "1"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--feedback-chars", "500"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--remember", "2"], "has no effect with --proposer"),
+        (["seed.txt", *COMMAND, "--proposer", "m:f", "--objective", "x"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--dry-run", "--feedback-chars", "9"], "--feedback-chars must be at least 200, got 9"),
         (["seed.txt", *COMMAND, "--dry-run", "--remember", "-1"], "--remember must be 0 or more, got -1"),
         (["seed.txt", *COMMAND, "--constraint", "x"], "--constraint is for --judge-model and has no effect"),

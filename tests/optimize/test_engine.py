@@ -41,7 +41,7 @@ class Candidates:
 
 def test_a_front_that_is_worked_out_once_gives_the_choices_of_the_engines_own_selector() -> None:
     state: Any = Candidates()
-    ours, theirs = _pareto_selector(Random(7)), ParetoCandidateSelector(Random(7))
+    ours, theirs = _pareto_selector()(Random(7)), ParetoCandidateSelector(Random(7))
     chance = Random(1)
     for round_ in range(60):
         if round_ % 4 == 0:

@@ -36,7 +36,9 @@ def evaluated(
     evaluations = Evaluations(evaluator, journal, **made)
 
     async def all_of_them() -> list[list[ScoreOrFailure]]:
-        return [await evaluations.evaluate([({"text": text}, example) for text, example in batch]) for batch in batches]
+        return [
+            await evaluations.evaluate([({"text": text}, [example]) for text, example in batch]) for batch in batches
+        ]
 
     try:
         return evaluations, asyncio.run(all_of_them())

@@ -27,12 +27,14 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.optimize_settings import evaluator_and_settings
     from assay.optimize.folder import SearchFolder
     from assay.optimize.run import optimize
-    from assay.optimize.settings import check_settings, estimated
+    from assay.optimize.settings import check_settings, estimated, require_objective
 
     output = _checked_output(options.output)
     evaluator, settings = evaluator_and_settings(options)
     if options.dry_run:
         check_settings(settings)
+        if not options.proposer:
+            require_objective(settings)
         planned = estimated(settings, settings.sets())
         print(planned.in_words())
         if warning := planned.warning():

@@ -73,6 +73,7 @@ _ONLY_WITH = {
         "max_tokens",
         "model_arg",
         "reflection_template",
+        "objective",
         "background",
         "feedback_chars",
         "remember",
@@ -86,7 +87,8 @@ def _refuse_alone(options: argparse.Namespace) -> None:
         raise UsageError("no proposer given: use --model, such as openai:NAME, or a --proposer of your own")
     missing = {"--task": not options.task, "--model": bool(options.proposer)}
     for other, names in _ONLY_WITH.items():
-        given = [name for name in names if getattr(options, name) not in (None, [], False, "")]
+        used = ("objective",) if options.judge_model else ()  # a judge is shown it too
+        given = [name for name in names if name not in used and getattr(options, name) not in (None, [], False, "")]
         if missing[other] and given:
             instead = "with --proposer, which does not call it" if other == "--model" else "without it"
             raise UsageError(f"{flag_of(given[0])} is for {other} and has no effect {instead}; leave it out")

@@ -32,7 +32,7 @@ def text_in(answer: str, current: str = "") -> str:
     gives no single text, a fence with a language is taken to open a block inside the block, and where the current text
     has blocks too, everything from the first fence to the last is the text.
     """
-    lines = _THOUGHTS.sub("", answer).split("\n")
+    lines = (_THOUGHTS.sub("", answer) if "</think" in answer else answer).split("\n")
     if sum("```" in line or "~~~" in line for line in lines) > MOST_FENCES:
         raise UnusableAnswerError(f"it holds more than {MOST_FENCES:,} fences; exactly one text was asked for")
     fences = _fences(lines)

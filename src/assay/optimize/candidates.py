@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ StopReason = str
 """One of `results.STOPPED`."""
 
 
-class Accepted(Struct, frozen=True, kw_only=True):
+class Accepted(Struct, frozen=True, kw_only=True, dict=True):
     """A candidate that was kept: it did better than its parent on a minibatch and was scored on the whole valset."""
 
     number: int
@@ -33,13 +34,13 @@ class Accepted(Struct, frozen=True, kw_only=True):
     outcomes: list[ScoreOrFailure]
     """On the valset, in its order."""
 
-    @property
+    @cached_property
     def mean(self) -> float | None:
         """Over the examples that were scored; None when none was."""
         scores = [outcome.score for outcome in self.outcomes if outcome.score is not None]
         return sum(scores) / len(scores) if scores else None
 
-    @property
+    @cached_property
     def failed(self) -> int:
         return len([outcome for outcome in self.outcomes if outcome.failure is not None])
 

@@ -105,7 +105,7 @@ def search(
     from gepa.strategies.batch_sampler import EpochShuffledBatchSampler
     from gepa.strategies.proposal_sampling import IndependentSampling, SameParentSampling
 
-    _keep_from_drawing()
+    _keep_from_tracking()
     chance = Random(random_seed)
     failure = BELOW_EVERY_SCORE[score_range]
     watch = _Watch(result, evaluations, proposer, sets, limits, strategy, failure, bool(strategy.merges))
@@ -118,7 +118,7 @@ def search(
         trainset=sets.dataset,
         valset=sets.valset,
         adapter=adapter,
-        candidate_selection_strategy=_pareto_selector(chance) if strategy.selector == "pareto" else strategy.selector,
+        candidate_selection_strategy=_pareto_selector()(chance) if strategy.selector == "pareto" else strategy.selector,
         batch_sampler=EpochShuffledBatchSampler(minibatch, chance),
         frontier_type=strategy.frontier,
         acceptance_criterion=watch,
@@ -142,48 +142,55 @@ def search(
         raise watch.error
 
 
+_FOR_TRACKERS = ("_log_candidate_tree", "_log_proposal_lm_calls")
+"""Methods of the engine that only prepare what experiment trackers show; the first draws all candidates each time."""
+
+
 @cache
-def _keep_from_drawing() -> None:
-    """The engine redraws all candidates for each one it keeps, for trackers; a search of ours has none."""
+def _keep_from_tracking() -> None:
+    """Let the engine prepare nothing for trackers in a search of ours, which has none."""
     from gepa.core import engine
 
-    engines: Any = engine.GEPAEngine
-    try:
-        draw = engines._log_candidate_tree
-    except AttributeError:
-        return  # another version may not draw
+    for name in _FOR_TRACKERS:
+        prepare = getattr(engine.GEPAEngine, name, None)
+        if prepare is not None:  # another version may not do this
+            setattr(engine.GEPAEngine, name, _for_others(prepare))
 
-    def draw_for_others(self: Any, state: Any) -> None:
+
+def _for_others(prepare: Callable[..., None]) -> Callable[..., None]:
+    def prepare_for_others(self: Any, *arguments: Any, **options: Any) -> None:
         if not isinstance(self.logger, _Log):
-            draw(self, state)
+            prepare(self, *arguments, **options)
 
-    engines._log_candidate_tree = draw_for_others
+    return prepare_for_others
 
 
-def _pareto_selector(chance: Random) -> Any:
+@cache
+def _pareto_selector() -> Callable[[Random], Any]:
     """The engine's own, which looks for the front only when there is another candidate."""
     from gepa.strategies.candidate_selector import ParetoCandidateSelector
 
     class Selector(ParetoCandidateSelector):
         rng: Any
 
-        def __init__(self) -> None:
+        def __init__(self, chance: Random) -> None:
             self.rng = self
+            self._chance = chance
             self._known = 0
             self._front: list[int] = []
 
         def select_candidate_idx(self, state: Any) -> int:
             if self._known == len(state.program_candidates):
-                return chance.choice(self._front)
+                return self._chance.choice(self._front)
             self._known = len(state.program_candidates)
             return int(super().select_candidate_idx(state))
 
         def choice(self, front: list[int]) -> int:
             """What the engine's own draws with."""
             self._front = front
-            return chance.choice(front)
+            return self._chance.choice(front)
 
-    return Selector()
+    return Selector
 
 
 class _Adapter:
@@ -204,8 +211,7 @@ class _Adapter:
         return self.batch_evaluate([(candidate, batch)])[0]
 
     def batch_evaluate(self, items: list[tuple[Texts, list[SetExample]]], *, capture_traces: bool = True) -> list[Any]:
-        work = [(texts, example) for texts, batch in items for example in batch]
-        wanted = self._evaluations.batch(work)
+        wanted = self._evaluations.batch(items)
         if wanted.unknown:  # of most parents, everything is known
             self._ask(self._evaluations.make(wanted))
         outcomes = self._evaluations.outcomes(wanted)

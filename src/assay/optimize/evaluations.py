@@ -63,7 +63,7 @@ class _Candidate:
         """The key of each repetition, by the digest of the example."""
 
 
-class _Wanted(NamedTuple):
+class _Wanted(Struct, frozen=True, gc=False):
     """An evaluation that is not known yet."""
 
     candidate: _Candidate
@@ -71,11 +71,15 @@ class _Wanted(NamedTuple):
     repeat: int
 
 
+TextsOnExamples = tuple[Texts, Sequence[SetExample]]
+"""A candidate and the examples that it is evaluated on."""
+
+
 class EvaluationBatch(NamedTuple):
     """Evaluations that are wanted at once, in order."""
 
     keys: list[Sequence[str]]
-    """Of each pair of candidate and example, one for every repetition."""
+    """Of each candidate and example, one for every repetition."""
     unknown: dict[str, _Wanted]
 
 
@@ -129,24 +133,24 @@ class Evaluations:
     def retries(self) -> int:
         return self._evaluator.made - self._asked
 
-    async def evaluate(
-        self, pairs: Sequence[tuple[Texts, SetExample]], *, counted: bool = True
-    ) -> list[ScoreOrFailure]:
-        """The outcome of each pair of candidate and example, in order; what only failed so far is asked for again."""
-        batch = self.batch(pairs)
+    async def evaluate(self, items: Sequence[TextsOnExamples], *, counted: bool = True) -> list[ScoreOrFailure]:
+        """The outcome of each candidate on each of its examples; what only failed so far is asked for again."""
+        batch = self.batch(items)
         await self.make(batch, counted=counted)
         return self.outcomes(batch)
 
-    def batch(self, pairs: Sequence[tuple[Texts, SetExample]]) -> EvaluationBatch:
+    def batch(self, items: Sequence[TextsOnExamples]) -> EvaluationBatch:
         """What is wanted, and what of it is not known yet."""
-        candidates = self._candidates_of(pairs)
-        keys = self._keys(candidates, pairs)
-        unknown = {
-            key: _Wanted(candidate, pair[1], repeat)
-            for candidate, pair, of_pair in zip(candidates, pairs, keys, strict=True)
-            for repeat, key in enumerate(of_pair, 1)
-            if key not in self._known
-        }
+        keys: list[Sequence[str]] = []
+        unknown: dict[str, _Wanted] = {}
+        for texts, examples in items:
+            candidate = self._candidate(texts)
+            for example in examples:
+                of_example = self._keys(candidate, example)
+                keys.append(of_example)
+                for repeat, key in enumerate(of_example, 1):
+                    if key not in self._known:
+                        unknown[key] = _Wanted(candidate, example, repeat)
         return EvaluationBatch(keys, unknown)
 
     async def make(self, batch: EvaluationBatch, *, counted: bool = True) -> None:
@@ -165,36 +169,26 @@ class Evaluations:
 
     def latest(self, texts: Texts, examples: Sequence[SetExample]) -> list[ScoreOrFailure]:
         """What the evaluations of a candidate that were made gave last."""
-        pairs = [(texts, example) for example in examples]
-        return list(map(self._outcome, self._keys(self._candidates_of(pairs), pairs)))
+        candidate = self._candidate(texts)
+        return [self._outcome(self._keys(candidate, example)) for example in examples]
 
-    def _candidates_of(self, pairs: Sequence[tuple[Texts, SetExample]]) -> list[_Candidate]:
-        """The candidate of each pair: a batch has few of them, each many times in a row."""
-        candidates = []
-        before: Texts | None = None
-        candidate: _Candidate | None = None
-        for texts, _ in pairs:
-            if texts is not before or candidate is None:
-                before, number = texts, self.journal.number_of(texts)
-                candidate = self._candidates.get(number)
-                if candidate is None:
-                    candidate = self._candidates[number] = _Candidate(number, texts, self._about)
-            candidates.append(candidate)
-        return candidates
+    def _candidate(self, texts: Texts) -> _Candidate:
+        number = self.journal.number_of(texts)
+        candidate = self._candidates.get(number)
+        if candidate is None:
+            candidate = self._candidates[number] = _Candidate(number, texts, self._about)
+        return candidate
 
-    def _keys(self, candidates: Sequence[_Candidate], pairs: Sequence[tuple[Texts, SetExample]]) -> list[Sequence[str]]:
-        """Of each pair: of evaluator, task model, texts, example and repetition, whatever set it is in."""
-        all_keys = []
-        for candidate, (_, example) in zip(candidates, pairs, strict=True):
-            keys = candidate.keys.get(example.digest)
-            if keys is None:
-                prefix, digest = candidate.prefix, example.digest
-                keys = candidate.keys[digest] = [
-                    hashlib.blake2b(prefix + f"{digest}/{repeat}".encode(), digest_size=8).hexdigest()
-                    for repeat in range(1, self.repeat + 1)
-                ]
-            all_keys.append(keys)
-        return all_keys
+    def _keys(self, candidate: _Candidate, example: SetExample) -> Sequence[str]:
+        """Of evaluator, task model, texts, example and repetition, whatever set it is in."""
+        keys = candidate.keys.get(example.digest)
+        if keys is None:
+            prefix, digest = candidate.prefix, example.digest
+            keys = candidate.keys[digest] = [
+                hashlib.blake2b(prefix + f"{digest}/{repeat}".encode(), digest_size=8).hexdigest()
+                for repeat in range(1, self.repeat + 1)
+            ]
+        return keys
 
     def _outcome(self, keys: Sequence[str]) -> ScoreOrFailure:
         if len(keys) == 1:
@@ -234,11 +228,12 @@ class Evaluations:
     async def _made(self, key: str, wanted: _Wanted) -> SearchEntry:
         """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
         number, example = wanted.candidate.number, wanted.example
-        borrowed = self.journal.find_elsewhere(
-            "evaluation", key, candidate=number, part=example.part, index=example.index
-        )
-        if borrowed is not None:
-            return borrowed
+        if self.journal.borrows:
+            borrowed = self.journal.find_elsewhere(
+                "evaluation", key, candidate=number, part=example.part, index=example.index
+            )
+            if borrowed is not None:
+                return borrowed
         if self._stop.interrupted or (self._money is not None and self._money.used_up is not None):
             raise SearchEnded
         began = monotonic()

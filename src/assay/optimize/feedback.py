@@ -61,6 +61,8 @@ def output_of(side_info: Mapping[str, Any]) -> str | None:
 
 
 def _rendered(value: Any, level: int) -> str:
+    if isinstance(value, str):  # as most are
+        return f"{value.strip()}\n\n"
     if isinstance(value, dict):
         return rendered(value, min(level, 6)) or "\n"
     if isinstance(value, list | tuple):

@@ -87,6 +87,8 @@ class SearchJournal:
         self._unusable: list[SearchEntry] = []
         self._proposed: list[str] = []
         """The keys of the usable answers, in order."""
+        self.borrows = False
+        """Whether another search answers too."""
         self._borrowed: dict[str, dict[str, SearchEntry]] = {"evaluation": {}, "proposal": {}}
         self._journal = Journal(path)
         try:
@@ -101,6 +103,7 @@ class SearchJournal:
 
     def borrow(self, path: Path, kinds: tuple[str, ...]) -> int:
         """Answer from the journal of another search too; how many answers that adds."""
+        self.borrows = True
         before = sum(map(len, self._borrowed.values()))
         proposed: list[str] = []
         for _, entry in read_journal(path, SearchEntry):

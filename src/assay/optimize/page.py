@@ -21,7 +21,7 @@ from assay.optimize.results import (
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import figures
 from assay.reports.html import page as html
-from assay.reports.html.element import Child, Html, tag
+from assay.reports.html.element import Child, Html, filled, raw, tag
 
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50
@@ -120,30 +120,27 @@ def examples(result: Result, seen: _Seen) -> Child:
     ]
 
 
+_EXAMPLE = (
+    '<details class="printed"><summary>%s: %s → <span%s>%s</span></summary><div class="sides">'
+    "<div><h4>seed</h4>%s</div><div><h4>best</h4>%s</div>%s</div></details>"
+)
+_TONES = {tone: raw(f' class="{tone}"' if tone else "") for tone in ("good", "bad", "")}
+
+
 def _example(each: ExampleOutcomes, best: int, seen: _Seen) -> Html:
     name = "the text" if each.part == "single" else f"{each.part} {each.index + 1}"
-    tone = None if each.seed == each.best else "good" if _is_better(each) else "bad"
-    scores = [f"{name}: {_score(each.seed)} → ", tag("span", _score(each.best), class_=tone)]
-    sides = [("seed", 0, each.seed_failure), ("best", best, each.best_failure)]
-    return html.folded(
-        scores,
-        tag(
-            "div",
-            [
-                tag("div", tag("h4", side), _outcome(seen.get((number, each.part, each.index), []), failure))
-                for side, number, failure in sides
-            ],
-            None if each.record is None else tag("div", tag("h4", "record"), html.text_block(_as_text(each.record))),
-            class_="sides",
-        ),
-    )
+    tone = "" if each.seed == each.best else "good" if _is_better(each) else "bad"
+    before = _outcome(seen.get((0, each.part, each.index), []), each.seed_failure)
+    after = _outcome(seen.get((best, each.part, each.index), []), each.best_failure)
+    record = None if each.record is None else tag("div", tag("h4", "record"), html.text_block(_as_text(each.record)))
+    return filled(_EXAMPLE, name, _score(each.seed), _TONES[tone], _score(each.best), before, after, record)
 
 
 def _outcome(rows: Sequence[EvaluationRow], failure: str | None) -> Child:
     parts: list[Child] = [tag("p", f"failed: {failure[:1000]}", class_="bad") if failure else None]
     for row in rows:
         took = f"score {_score(row.score)}, {row.seconds:.2g} s" + (f", cost {row.cost:.4g}" if row.cost else "")
-        parts.append(tag("p", took, ", reused" if row.reused else None, class_="soft"))
+        parts.append(tag("p", f"{took}, reused" if row.reused else took, class_="soft"))
         parts.append(html.text_block(row.output) if row.output is not None else None)
         rest = {name: value for name, value in row.side_info.items() if value != row.output}
         parts.append(html.text_block(_as_text(rest)) if rest else None)

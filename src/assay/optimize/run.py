@@ -16,7 +16,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.seams import Model, close_part
 from assay.core.usage import Account, usage_of
-from assay.costs.budget import SearchBudget, SpendingLimits, prices_for
+from assay.costs.budget import SearchBudget, prices_for
 from assay.costs.spending import total_cost
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import in_words, preflight
@@ -44,7 +44,7 @@ from assay.optimize.results import (
     problem_of,
 )
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
-from assay.optimize.settings import SearchSettings, check_settings, estimated
+from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals
@@ -82,14 +82,10 @@ async def aoptimize(
     where = folder if isinstance(folder, SearchFolder) else SearchFolder(path=folder)
     check_settings(settings)
     require_engine()
-    model = FunctionInPlaceOfModel(propose) if propose is not None else proposer
-    if model is None:
-        raise UsageError("a search needs a proposer: a model, or a function of your own")
+    model = _proposing(settings, proposer, propose)
     models = evaluator.model_names if isinstance(evaluator, AsksModels) else ()
     models = models if propose is not None else (model.name, *models)
-    limits = SpendingLimits(
-        budget_tokens=settings.budget_tokens, budget_cost=settings.budget_cost, prices=settings.prices
-    )
+    limits = settings.spending_limits
     prices_for(models, limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
     path = where.path or Path("runs") / f"optimize-{fingerprint(settings.identity(evaluator, sets))[:8]}"
@@ -111,9 +107,7 @@ async def aoptimize(
             with _watch_over_scorers(evaluator, stop, progress):
                 for lender, kinds in lenders:
                     progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")
-                _announce(planned, sets, len(journal), progress)
-                if (how := in_words(evaluator)) is not None:
-                    progress.say(how)
+                _announce(planned, sets, evaluator, len(journal), progress)
                 if probe and not len(journal):
                     await _probe(evaluator, settings, journal, stop, progress)
                 money = SearchBudget(limits, models, journal.spent)
@@ -136,12 +130,21 @@ def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model | N
     return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize", run_by_turns)
 
 
+def _proposing(settings: SearchSettings, proposer: Model | None, propose: ProposerFunction | None) -> Model:
+    if propose is not None:
+        return FunctionInPlaceOfModel(propose)
+    if proposer is None:
+        raise UsageError("a search needs a proposer: a model, or a function of your own")
+    require_objective(settings)
+    return proposer
+
+
 def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) -> AbstractContextManager[None]:
     """Those of tasks, which ask a model first; programs and services score in processes of their own."""
     return Watch(None, stop, progress.warn) if isinstance(evaluator, AsksModels) else nullcontext()
 
 
-def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Progress) -> None:
+def _announce(planned: CallEstimate, sets: SearchSets, evaluator: Evaluator, known: int, progress: Progress) -> None:
     progress.say(planned.in_words())
     if sets.held_out:
         left = len(sets.dataset if sets.source == "dataset" else sets.valset)
@@ -154,6 +157,8 @@ def _announce(planned: CallEstimate, sets: SearchSets, known: int, progress: Pro
         progress.warn(warning)
     if known:
         progress.say(f"resuming: {known} answers are known already")
+    if (how := in_words(evaluator)) is not None:
+        progress.say(how)
 
 
 class _Work:
@@ -234,9 +239,8 @@ class _Work:
         resolved = []
         for each in state.kept:
             if by_bad_luck(each):
-                pairs = [(each.texts, example) for example in self._sets.valset]
                 try:
-                    outcomes = await self._evaluations.evaluate(pairs, counted=False)
+                    outcomes = await self._evaluations.evaluate([(each.texts, self._sets.valset)], counted=False)
                 except SearchEnded:
                     state.stop_reason = self._why_ended()
                     return
@@ -304,15 +308,14 @@ class _Work:
         records = "held-out records" if self._sets.held_out else "records of the testset"
         self._progress.say(f"scoring seed and best on the {len(testset)} {records}, outside the budget")
         try:
-            before = await self._on(testset, state.kept[0].texts)
-            after = before if state.best is state.kept[0] else await self._on(testset, state.best.texts)
+            before = await self._evaluations.evaluate([(state.kept[0].texts, testset)])
+            after = before
+            if state.best is not state.kept[0]:
+                after = await self._evaluations.evaluate([(state.best.texts, testset)])
         except SearchEnded:
             state.stop_reason = self._why_ended()
             return None
         return before, after
-
-    async def _on(self, examples: Sequence[SetExample], texts: Texts) -> list[ScoreOrFailure]:
-        return await self._evaluations.evaluate([(texts, example) for example in examples])
 
     def _result(
         self,

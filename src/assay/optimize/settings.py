@@ -12,6 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model, identity_of
 from assay.core.types import Request
+from assay.costs.budget import SpendingLimits
 from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
@@ -75,6 +76,10 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     def component_names(self) -> tuple[str, ...]:
         """Those that evaluators get; none when the candidate is one text."""
         return () if self.texts is None or list(self.texts) == [ONE] else tuple(self.texts)
+
+    @property
+    def spending_limits(self) -> SpendingLimits:
+        return SpendingLimits(budget_tokens=self.budget_tokens, budget_cost=self.budget_cost, prices=self.prices)
 
     @property
     def reflection(self) -> ReflectionSettings:
@@ -171,14 +176,18 @@ def check_settings(settings: SearchSettings) -> None:
     _check_seed(settings)
 
 
+def require_objective(settings: SearchSettings) -> None:
+    """A model that is to write the first text must be told what it is for; a function of the user's knows."""
+    if settings.seed is None and not settings.objective.strip():
+        raise UsageError("without a seed the proposer needs --objective: what the text is for")
+
+
 def _check_seed(settings: SearchSettings) -> None:
     if settings.demonstrations and settings.valset is None:
         raise UsageError(
             "--demonstrations are picked from the dataset, so a text must be selected on other examples: "
             "give a --valset, or cut the data with --split"
         )
-    if settings.seed is None and not settings.objective.strip():
-        raise UsageError("without a seed the proposer needs --objective: what the text is for")
     if settings.seed is not None and not settings.texts:
         raise UsageError("a seed of several components needs at least one")
     for name in settings.texts or ():

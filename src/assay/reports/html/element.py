@@ -23,7 +23,9 @@ Child = str | Html | Iterable["Child"] | None
 
 def tag(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
     """An element; attribute names are written as in Python: `class_`, `aria_label`, `stroke_width`."""
-    attribute_text = "".join([_attribute(key, value) for key, value in attributes.items()]) if attributes else ""
+    attribute_text = ""
+    for key, value in attributes.items():
+        attribute_text += _attribute(key, value)
     if not children and name in VOID:
         return Html(f"<{name}{attribute_text}/>")
     within = _child(children[0]) if len(children) == 1 else "".join(map(_child, children))
@@ -40,6 +42,11 @@ def rows(openings: Sequence[str], cells: Iterable[Sequence[Child]]) -> Html:
     pattern = "".join([f"{opening.replace('%', '%%')}%s</{opening[1:3]}>" for opening in openings])
     pattern = f"<tr>{pattern}</tr>"
     return Html("".join([pattern % tuple(map(_child, each)) for each in cells]))
+
+
+def filled(pattern: str, *children: Child) -> Html:
+    """Markup that assay itself wrote, which many places of a page share, with a child for each `%s`."""
+    return Html(pattern % tuple(map(_child, children)))
 
 
 def raw(markup: str) -> Html:

@@ -67,7 +67,8 @@ def page(title: str, lead: Child, sections: Sequence[tuple[str, str, Child]]) ->
 
 def _scripts(main: str) -> list[str]:
     """The scripts that the content needs, in the order in which they run."""
-    libraries = libraries_for(map(unescape, _WRITTEN.findall(main)))
+    written = _WRITTEN.findall(main) if 'class="written"' in main else ()
+    libraries = libraries_for(map(unescape, written))
     rendering = [] if libraries is None else [*map(library, libraries), _report_texts()]
     return [*rendering, page_script()] if 'class="plotted' in main else rendering
 
