@@ -1,10 +1,11 @@
-"""Custom providers: an HTTP service described in the configuration, and Python with a `call_api`."""
+"""Custom providers: an HTTP service that the configuration describes, and programs, in Python, JavaScript or else."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue
@@ -13,13 +14,40 @@ _PROMPT = re.compile(r"\{\{\s*prompt\s*(?:\|\s*(?:dump|safe)\s*)?\}\}")
 _INPUT = "{{ (input.messages[-1].content if input.messages | length == 1 else input.messages | tojson) | json_escape }}"
 _PATH = re.compile(r"(?:\(?json(?:\s*,\s*text)?\)?\s*=>\s*)?(json(?:\??\.\w+|\[\d+\]|\[['\"]\w+['\"]\])*)\s*;?\s*")
 _OF_HTTP = {"url", "method", "headers", "body", "transformResponse", "responseParser", "maxRetries", "timeoutMs"}
-_PYTHON = """
+_SHARED = """
+import asyncio
 import importlib.util
+import itertools
 import json
 import os
+import re
+import shutil
 import sys
 
-FILE, FUNCTION, CONFIG = {file!r}, {function!r}, json.loads({config!r})
+
+def _prompt_of(body):
+    messages = json.loads(body)["messages"]
+    alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
+    return messages[0]["content"] if alone else json.dumps(messages)
+
+
+def _context_of(environment):
+    if "traceparent" not in environment:
+        return {"vars": {}}
+    _, trace, span, _ = environment["traceparent"].split("-")
+    return {"vars": {}, "traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}
+
+
+def _completion(result):
+    if result.get("error"):
+        raise RuntimeError(str(result["error"]))
+    output, used = result.get("output"), result.get("tokenUsage") or {}
+    text = output if isinstance(output, str) else json.dumps(output)
+    usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
+    choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
+    return {"choices": [choice], "usage": usage, "metadata": result.get("metadata")}
+"""
+_PYTHON = """
 _module = None
 
 
@@ -31,21 +59,62 @@ def run_inference(body, environment):
         spec = importlib.util.spec_from_file_location("promptfoo_provider", path)
         _module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(_module)
-    messages = json.loads(body)["messages"]
-    alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
-    prompt = messages[0]["content"] if alone else json.dumps(messages)
-    context = {{"vars": {{}}}}
-    if "traceparent" in environment:
-        _, trace, span, _ = environment["traceparent"].split("-")
-        context |= {{"traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}}
-    found = getattr(_module, FUNCTION)(prompt, {{"config": CONFIG}}, context)
-    if found.get("error"):
-        raise RuntimeError(str(found["error"]))
-    output, used = found.get("output"), found.get("tokenUsage") or {{}}
-    text = output if isinstance(output, str) else json.dumps(output)
-    usage = {{"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}}
-    choice = {{"message": {{"content": text}}, "finish_reason": found.get("finishReason")}}
-    return {{"choices": [choice], "usage": usage, "metadata": found.get("metadata")}}
+    return _completion(getattr(_module, FUNCTION)(_prompt_of(body), OPTIONS, _context_of(environment)))
+"""
+_JAVASCRIPT = """
+_node, _calls, _numbers, _starting = None, {}, itertools.count(1), asyncio.Lock()
+
+
+async def run_inference(body, environment):
+    node, number = await _started(), next(_numbers)
+    order = {"number": number, "file": FILE, "options": OPTIONS, "prompt": _prompt_of(body)}
+    _calls[number] = asyncio.get_running_loop().create_future()
+    node.stdin.write(json.dumps({**order, "context": _context_of(environment)}).encode() + b"\\n")
+    await node.stdin.drain()
+    answer = await _calls[number]
+    if "error" in answer:
+        raise RuntimeError(answer["error"])
+    return _completion(answer["value"])
+
+
+async def _started():
+    global _node
+    async with _starting:
+        if _node is None or _node.returncode is not None:
+            command = shutil.which("node")
+            if command is None:
+                raise RuntimeError("JavaScript needs `node`, which is not installed")
+            pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+            _node = await asyncio.create_subprocess_exec(
+                command, "--input-type=module", "-e", WORKER, stdin=pipe, stdout=pipe, stderr=none, limit=1 << 26
+            )
+            _node.reading = asyncio.ensure_future(_read(_node))
+    return _node
+
+
+async def _read(node):
+    while line := await node.stdout.readline():
+        try:
+            answer = json.loads(line)
+            _calls.pop(answer["number"]).set_result(answer)
+        except (ValueError, KeyError, TypeError):
+            pass  # the provider wrote to the pipe itself
+    await node.wait()
+    for call in [_calls.pop(number) for number in list(_calls)]:
+        call.set_result({"error": "node ended by itself"})
+"""
+_PROGRAM = """
+_ESCAPE = re.compile(r"\\x1b(?:[@-Z\\\\-_]|\\[[0-?]*[ -/]*[@-~])")
+
+
+async def run_inference(body, environment):
+    given = [_prompt_of(body), json.dumps(OPTIONS), json.dumps(_context_of(environment))]
+    pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    program = await asyncio.create_subprocess_exec(*COMMAND, *given, stdin=none, stdout=pipe, stderr=pipe, cwd=FOLDER)
+    output, errors = [_ESCAPE.sub("", each.decode("utf-8", "replace").strip()) for each in await program.communicate()]
+    if program.returncode != 0 or (errors and not output):
+        raise RuntimeError(errors or "the program ended with " + str(program.returncode))
+    return _completion({"output": output})
 """
 
 OWN = ("adapted:", "custom_inference:")
@@ -96,16 +165,49 @@ def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def python_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
-    """The author's `call_api(prompt, options, context)`, which runs only where the file is trusted."""
-    shape = re.fullmatch(r"(.*\.py)(?::(\w+))?", name.removeprefix("python:").removeprefix(FILE))
+def program_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
+    """The author's program, which runs only where it is trusted.
+
+    `python:FILE` has a function `call_api(prompt, options, context)`, a file in JavaScript exports a class with such a
+    method, and `exec:COMMAND` takes the three as arguments and prints the answer.
+    """
+    if name.startswith(_EXEC):
+        return _command_model(config, value, name.removeprefix(_EXEC), settings)
+    written = name.removeprefix("python:").removeprefix(FILE)
+    shape = re.fullmatch(r"(.*\.py)(?::(\w+))?|(.*\.[cm]?[jt]s)", written)
     if shape is None:
-        return None, "only Python is supported as a custom provider"
-    paths = config.named(value, shape[1])
+        return None, "only Python and JavaScript are supported as files of providers"
+    paths = config.named(value, shape[1] or shape[3])
     if not paths:
         return None, "there is no such file"
-    options = {key: each for key, each in settings.items() if key != "pythonExecutable"}
-    source = _PYTHON.format(
-        file=str(paths[0]), function=shape[2] or "call_api", config=json.dumps(options, default=str)
-    )
-    return {"model": f"custom_inference:{paths[0].stem}", "options": {"run_inference_snippet": source}}, ""
+    options = {"config": {key: each for key, each in settings.items() if key != "pythonExecutable"}}
+    if shape[3]:
+        names = {"FILE": str(paths[0]), "OPTIONS": {"id": name, **options}, "WORKER": _WORKER.read_text()}
+        return _model(paths[0].stem, _JAVASCRIPT, names), ""
+    names = {"FILE": str(paths[0]), "FUNCTION": shape[2] or "call_api", "OPTIONS": options}
+    return _model(paths[0].stem, _PYTHON, names), ""
+
+
+def _command_model(config: Config, value: PlacedValue, command: str, settings: Mapping[str, Any]) -> ProviderProgram:
+    parts = ["".join(part) for part in re.findall(r"""([^\s"']+)|"([^"]*)"|'([^']*)'""", command)]
+    if not parts:
+        return None, "it names no command"
+    for part in parts:
+        if (config.home / part).is_file():
+            config.named(value, part)
+    names = {"COMMAND": parts, "FOLDER": str(config.home), "OPTIONS": {"config": dict(settings)}}
+    return _model(re.sub(r"[^\w.]+", "-", command).strip("-"), _PROGRAM, names), ""
+
+
+def _model(name: str, source: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """A model that runs this source, in which these names have these values."""
+    values = "".join(f"{each} = json.loads({json.dumps(value, default=str)!r})\n" for each, value in names.items())
+    shown = f"# {name}\n"  # what asking for trust shows
+    return {
+        "model": f"custom_inference:{name}",
+        "options": {"run_inference_snippet": f"{shown}{_SHARED}\n\n{values}{source}"},
+    }
+
+
+_EXEC = "exec:"
+_WORKER = Path(__file__).with_name("provider_worker.mjs")
