@@ -26,7 +26,7 @@ from assay.spans import Span, with_spans
 
 POLL_SECONDS = 0.25
 MOST_POLLS = 6
-"""How often a trace is looked at: it is complete when it has as many spans as the time before."""
+"""How often a trace is looked at: it is complete when it has as many spans as the two times before."""
 MAX_BODY_BYTES = 10 << 20
 MAX_SPANS = 10_000
 _LONGEST_LINE = 1024
@@ -100,13 +100,13 @@ class SpanReceiver:
     async def collected(self, trace: OpenTrace, completion: Completion) -> Completion:
         """The answer with the spans that arrived."""
         spans: list[Span] = [] if self._server is None else self._server.traces.get(trace.id, [])
-        before = 0
-        for poll in range(MOST_POLLS if self._required else 1):
-            if poll:
+        counts: list[int] = []
+        while len(counts) < (MOST_POLLS if self._required else 1):
+            if counts:
                 await asyncio.sleep(POLL_SECONDS)
-            if spans and len(spans) == before:
+            counts.append(len(spans))
+            if spans and counts[-3:] == [len(spans)] * 3:  # exporters often wait half a second
                 break
-            before = len(spans)
         refusal = None if self._server is None else self._server.refusals.get(trace.id)
         if refusal is not None and self._required:
             raise self._failure("bad_output", f"spans that were sent meanwhile could not be read: {refusal}")

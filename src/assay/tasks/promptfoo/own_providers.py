@@ -1,11 +1,10 @@
-"""Custom providers: an HTTP service that the configuration describes, and programs, in Python, JavaScript or else."""
+"""Custom providers: an HTTP service that the configuration describes, and programs in Python or JavaScript."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue
@@ -15,13 +14,9 @@ _INPUT = "{{ (input.messages[-1].content if input.messages | length == 1 else in
 _PATH = re.compile(r"(?:\(?json(?:\s*,\s*text)?\)?\s*=>\s*)?(json(?:\??\.\w+|\[\d+\]|\[['\"]\w+['\"]\])*)\s*;?\s*")
 _OF_HTTP = {"url", "method", "headers", "body", "transformResponse", "responseParser", "maxRetries", "timeoutMs"}
 _SHARED = """
-import asyncio
 import importlib.util
-import itertools
 import json
 import os
-import re
-import shutil
 import sys
 
 
@@ -60,61 +55,6 @@ def run_inference(body, environment):
         _module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(_module)
     return _completion(getattr(_module, FUNCTION)(_prompt_of(body), OPTIONS, _context_of(environment)))
-"""
-_JAVASCRIPT = """
-_node, _calls, _numbers, _starting = None, {}, itertools.count(1), asyncio.Lock()
-
-
-async def run_inference(body, environment):
-    node, number = await _started(), next(_numbers)
-    order = {"number": number, "file": FILE, "options": OPTIONS, "prompt": _prompt_of(body)}
-    _calls[number] = asyncio.get_running_loop().create_future()
-    node.stdin.write(json.dumps({**order, "context": _context_of(environment)}).encode() + b"\\n")
-    await node.stdin.drain()
-    answer = await _calls[number]
-    if "error" in answer:
-        raise RuntimeError(answer["error"])
-    return _completion(answer["value"])
-
-
-async def _started():
-    global _node
-    async with _starting:
-        if _node is None or _node.returncode is not None:
-            command = shutil.which("node")
-            if command is None:
-                raise RuntimeError("JavaScript needs `node`, which is not installed")
-            pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-            _node = await asyncio.create_subprocess_exec(
-                command, "--input-type=module", "-e", WORKER, stdin=pipe, stdout=pipe, stderr=none, limit=1 << 26
-            )
-            _node.reading = asyncio.ensure_future(_read(_node))
-    return _node
-
-
-async def _read(node):
-    while line := await node.stdout.readline():
-        try:
-            answer = json.loads(line)
-            _calls.pop(answer["number"]).set_result(answer)
-        except (ValueError, KeyError, TypeError):
-            pass  # the provider wrote to the pipe itself
-    await node.wait()
-    for call in [_calls.pop(number) for number in list(_calls)]:
-        call.set_result({"error": "node ended by itself"})
-"""
-_PROGRAM = """
-_ESCAPE = re.compile(r"\\x1b(?:[@-Z\\\\-_]|\\[[0-?]*[ -/]*[@-~])")
-
-
-async def run_inference(body, environment):
-    given = [_prompt_of(body), json.dumps(OPTIONS), json.dumps(_context_of(environment))]
-    pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    program = await asyncio.create_subprocess_exec(*COMMAND, *given, stdin=none, stdout=pipe, stderr=pipe, cwd=FOLDER)
-    output, errors = [_ESCAPE.sub("", each.decode("utf-8", "replace").strip()) for each in await program.communicate()]
-    if program.returncode != 0 or (errors and not output):
-        raise RuntimeError(errors or "the program ended with " + str(program.returncode))
-    return _completion({"output": output})
 """
 
 OWN = ("adapted:", "custom_inference:")
@@ -168,11 +108,9 @@ def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
 def program_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
     """The author's program, which runs only where it is trusted.
 
-    `python:FILE` has a function `call_api(prompt, options, context)`, a file in JavaScript exports a class with such a
-    method, and `exec:COMMAND` takes the three as arguments and prints the answer.
+    `python:FILE` has a function `call_api(prompt, options, context)`; a file in JavaScript exports a class with a method
+    `callApi`.
     """
-    if name.startswith(_EXEC):
-        return _command_model(config, value, name.removeprefix(_EXEC), settings)
     written = name.removeprefix("python:").removeprefix(FILE)
     shape = re.fullmatch(r"(.*\.py)(?::(\w+))?|(.*\.[cm]?[jt]s)", written)
     if shape is None:
@@ -180,34 +118,14 @@ def program_model(config: Config, value: PlacedValue, name: str, settings: Mappi
     paths = config.named(value, shape[1] or shape[3])
     if not paths:
         return None, "there is no such file"
-    options = {"config": {key: each for key, each in settings.items() if key != "pythonExecutable"}}
+    model, file = f"custom_inference:{paths[0].stem}", str(paths[0])
+    given = {"config": {key: each for key, each in settings.items() if key != "pythonExecutable"}}
     if shape[3]:
-        names = {"FILE": str(paths[0]), "OPTIONS": {"id": name, **options}, "WORKER": _WORKER.read_text()}
-        return _model(paths[0].stem, _JAVASCRIPT, names), ""
-    names = {"FILE": str(paths[0]), "FUNCTION": shape[2] or "call_api", "OPTIONS": options}
-    return _model(paths[0].stem, _PYTHON, names), ""
-
-
-def _command_model(config: Config, value: PlacedValue, command: str, settings: Mapping[str, Any]) -> ProviderProgram:
-    parts = ["".join(part) for part in re.findall(r"""([^\s"']+)|"([^"]*)"|'([^']*)'""", command)]
-    if not parts:
-        return None, "it names no command"
-    for part in parts:
-        if (config.home / part).is_file():
-            config.named(value, part)
-    names = {"COMMAND": parts, "FOLDER": str(config.home), "OPTIONS": {"config": dict(settings)}}
-    return _model(re.sub(r"[^\w.]+", "-", command).strip("-"), _PROGRAM, names), ""
-
-
-def _model(name: str, source: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """A model that runs this source, in which these names have these values."""
+        source = {"run_inference_snippet": f"# {paths[0].name}", "javascript": {"file": file, "options": given}}
+        return {"model": model, "options": source}, ""
+    names = {"FILE": file, "FUNCTION": shape[2] or "call_api", "OPTIONS": given}
     values = "".join(f"{each} = json.loads({json.dumps(value, default=str)!r})\n" for each, value in names.items())
-    shown = f"# {name}\n"  # what asking for trust shows
     return {
-        "model": f"custom_inference:{name}",
-        "options": {"run_inference_snippet": f"{shown}{_SHARED}\n\n{values}{source}"},
-    }
-
-
-_EXEC = "exec:"
-_WORKER = Path(__file__).with_name("provider_worker.mjs")
+        "model": model,
+        "options": {"run_inference_snippet": f"# {paths[0].name}\n{_SHARED}\n\n{values}{_PYTHON}"},
+    }, ""

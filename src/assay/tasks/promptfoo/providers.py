@@ -175,7 +175,9 @@ def _model(
         from assay.tasks.promptfoo.own_providers import http_model
 
         return http_model(name, settings)
-    if word in ("python", "file", "exec") or program_of(name):
+    if word == "exec":
+        return None, "a program is not supported as a provider"
+    if word in ("python", "file") or program_of(name):
         from assay.tasks.promptfoo.own_providers import program_model
 
         assert provider.value is not None  # noqa: S101 - `read_provider` made it
