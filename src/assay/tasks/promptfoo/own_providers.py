@@ -108,8 +108,7 @@ def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
 def program_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
     """The author's program, which runs only where it is trusted.
 
-    `python:FILE` has a function `call_api(prompt, options, context)`; a file in JavaScript exports a class with a method
-    `callApi`.
+    `python:FILE` has a function `call_api(prompt, options, context)`, a file in JavaScript a class with `callApi`.
     """
     written = name.removeprefix("python:").removeprefix(FILE)
     shape = re.fullmatch(r"(.*\.py)(?::(\w+))?|(.*\.[cm]?[jt]s)", written)
