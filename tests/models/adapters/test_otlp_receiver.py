@@ -142,6 +142,45 @@ def test_two_models_share_a_port_which_is_free_again_after_both() -> None:
         pass
 
 
+def test_a_body_in_chunks_is_read() -> None:
+    """As the exporter of OpenTelemetry for JavaScript sends it."""
+    port = free_port()
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        with receiver.trace() as trace:
+            body = body_of(trace.id, "x")
+            chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:50], body[50:]))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = "POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            writer.write(head.encode() + chunks + b"0\r\n\r\n")
+            assert (await reader.readline()).split()[1] == b"200"
+            writer.close()
+            await writer.wait_closed()
+            completion = await receiver.collected(trace, Completion(text="x"))
+        await receiver.aclose()
+        return completion
+
+    assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
+
+
+def test_spans_that_could_not_be_read_fail_the_answer() -> None:
+    port = free_port()
+
+    async def answer(*, required: bool) -> Completion:
+        receiver = SpanReceiver("m", port=port, required=required)
+        try:
+            with receiver.trace() as trace:
+                assert await asyncio.to_thread(post, port, b"{}", Content_Type="text/plain") == 415
+                return await receiver.collected(trace, Completion(text="x"))
+        finally:
+            await receiver.aclose()
+
+    with pytest.raises(FailureError, match="could not be read: the content type text/plain is not accepted"):
+        asyncio.run(answer(required=True))
+    assert asyncio.run(answer(required=False)).text == "x"
+
+
 def test_a_port_in_use_is_a_failure_where_scores_need_the_spans() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

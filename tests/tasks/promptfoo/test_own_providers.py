@@ -1,11 +1,13 @@
-"""Providers of one's own: an HTTP service, and Python."""
+"""Providers of one's own: an HTTP service, Python and JavaScript."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,3 +72,74 @@ def test_what_cannot_be_asked_is_named(settings: dict[str, object], said: str) -
     found, problem = http_model("http", settings)
     assert found is None
     assert said in problem
+
+
+JAVASCRIPT = """
+export default class {
+  constructor(options) { this.options = options; console.log('noise'); }
+  async callApi(prompt, context) {
+    if (prompt === 'end') process.exit(1);
+    if (prompt === 'raise') throw new TypeError('no');
+    if (prompt === 'error') return { error: 'refused' };
+    return { output: { said: prompt, tone: this.options.config.tone, traced: 'traceparent' in context },
+             metadata: { skillCalls: [{ name: 's' }] }, finishReason: 'stop',
+             tokenUsage: { prompt: 2, completion: 3 } };
+  }
+}
+"""
+
+
+def answers(*words: str) -> list[dict[str, Any]]:
+    """The records of a run in which the providers of the configuration answer these prompts."""
+    main(["run", "promptfooconfig.yaml", "--quiet", "--trust", "--run-dir", "run"])
+    records = [json.loads(line) for line in Path("run", "journal.jsonl").read_text().splitlines()]
+    by_id = {each["sample_id"]: each for each in records if "sample_id" in each}
+    return [by_id[name] for name in ("1", *(f"1-{number}" for number in range(2, len(words) + 1)))]
+
+
+def write(provider: str, *words: str) -> None:
+    config = {
+        "prompts": ["{{w}}"],
+        "providers": [{"id": provider, "config": {"tone": "soft"}}],
+        "tests": [{"vars": {"w": list(words)}, "assert": [{"type": "skill-used", "value": "s"}]}],
+    }
+    Path("promptfooconfig.yaml").write_text(json.dumps(config))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="JavaScript needs node")
+def test_a_class_in_javascript_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.mjs").write_text(JAVASCRIPT)
+    words = ("日本", "raise", "error", "b", "c")
+    write("file://own.mjs", *words)
+    first, raised, refused, *others = answers(*words)
+    completion = first["trace"]["completions"][0]
+    assert json.loads(completion["text"]) == {"said": "日本", "tone": "soft", "traced": False}
+    assert (completion["tokens_in"], completion["tokens_out"], completion["finish_reason"]) == (2, 3, "stop")
+    assert first["scores"][0]["values"]["score"] == 1.0
+    assert "TypeError: no" in raised["failures"][0]["message"]
+    assert "refused" in refused["failures"][0]["message"]
+    assert all(each["scores"][0]["values"]["score"] == 1.0 for each in others)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="JavaScript needs node")
+def test_javascript_that_ends_its_process_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.mjs").write_text(JAVASCRIPT)
+    write("own.mjs", "end")
+    assert "node ended by itself" in answers("end")[0]["failures"][0]["message"]
+
+
+def test_programs_of_a_stranger_need_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path / "theirs")
+    Path("own.mjs").write_text("import { writeFileSync } from 'node:fs'; writeFileSync('ran', '');")
+    write("file://own.mjs", "a")
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["run", "../theirs/promptfooconfig.yaml", "--quiet"]) == 2
+    assert "`# own.mjs`" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("ran"))

@@ -69,6 +69,7 @@ def test_its_settings_are_ours() -> None:
         ("elevenlabs:tts:x", "no counterpart"),
         ("openai:image:dall-e-3", "no counterpart of `openai:image`"),
         ("exec:run.sh", "a program is not supported as a provider"),
+        ("file://main.go", "only Python and JavaScript are supported as files of providers"),
         ({"id": "openai:x", "config": {"apiKey": "sk-123"}}, "a key does not belong in a file"),
         ({"id": "openai:x", "config": {"unheard_of": 1}}, "`unheard_of`"),
     ],

@@ -8,6 +8,7 @@ are those of a chat server.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +26,7 @@ from assay.models.adapters.providers import NO_KEY
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
+from assay.snippets.programs import Programs
 from assay.wording import HALF_A_CHARACTER
 
 
@@ -191,13 +193,19 @@ class InferenceModel:
         process_input: str | None = None,
         process_output: str | None = None,
         spans: Mapping[str, Any] | None = None,
+        javascript: Mapping[str, Any] | None = None,
     ) -> None:
-        """`spans`: where the code sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name."""
+        """With `javascript`, the class that a `file` exports answers instead, made with its `options`.
+
+        `spans`: where the code sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name.
+        """
         self.name = f"custom_inference:{name}"
         self._model = name
         self._shape = ChatShape(self.name, process_input, process_output)
         self._environment = dict(environment or {})
-        self._identity = fingerprint([run_inference_snippet, process_input, process_output])
+        self._identity = fingerprint(
+            [run_inference_snippet, process_input, process_output, *([javascript] if javascript else [])]
+        )
         # the caller that builds a model from a file has checked that its code may run
         self._snippet = Snippet(
             run_inference_snippet,
@@ -208,6 +216,8 @@ class InferenceModel:
             context=BuildContext(own_code=True),
         )
         self._receiver = span_receiver(self.name, spans)
+        self._javascript = javascript
+        self._programs = Programs(self.name, BuildContext(own_code=True), stage="model")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -226,9 +236,30 @@ class InferenceModel:
 
     async def _answer(self, body: str, environment: Mapping[str, str]) -> Completion:
         started = perf_counter()
-        answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, fit=True)
+        if self._javascript is None:
+            answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, fit=True)
+        else:
+            answer = await self._provided(self._javascript, body, environment)
         text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
         return self._shape.completion(text, 200, perf_counter() - started)
+
+    async def _provided(self, provider: Mapping[str, Any], body: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        """The answer of a provider in JavaScript, in the shape of a chat completion."""
+        messages = msgspec.json.decode(body)["messages"]
+        alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
+        prompt = messages[0]["content"] if alone else msgspec.json.encode(messages).decode()
+        context: dict[str, Any] = {"vars": {}}
+        if parent := environment.get("traceparent"):
+            context |= {"traceparent": parent, "evaluationId": parent[3:35], "testCaseId": parent[36:52]}
+        result = await self._programs.run(_PROVIDER, provider["file"], provider["options"], prompt, context)
+        if not isinstance(result, dict) or result.get("error"):
+            message = str(result.get("error")) if isinstance(result, dict) else f"it returned {result!r}"
+            raise _failed(self.name, "exception", message)
+        output, used = result.get("output"), result.get("tokenUsage") or {}
+        text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
+        choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
+        return {"choices": [choice], "usage": usage, "metadata": result.get("metadata")}
 
     def _value(self, name: str, written: str) -> str:
         """The value of an environment entry; `$NAME` is the value of the variable of that name."""
@@ -242,8 +273,16 @@ class InferenceModel:
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
+        await self._programs.aclose()
         if self._receiver is not None:
             await self._receiver.aclose()
+
+
+_PROVIDER = {
+    "language": "javascript",
+    "file": str(Path(__file__).with_name("javascript_provider.mjs")),
+    "name": "callProvider",
+}
 
 
 def _traced(receiver: SpanReceiver | None) -> dict[str, Any]:

@@ -26,9 +26,10 @@ from assay.spans import Span, with_spans
 
 POLL_SECONDS = 0.25
 MOST_POLLS = 6
-"""How often a trace is looked at: it is complete when it has as many spans as the time before."""
+"""How often a trace is looked at: it is complete when it has as many spans as the two times before."""
 MAX_BODY_BYTES = 10 << 20
 MAX_SPANS = 10_000
+_LONGEST_LINE = 1024
 _TYPES = {"application/json": "json", "application/x-protobuf": "protobuf"}
 
 
@@ -77,6 +78,7 @@ class SpanReceiver:
         finally:
             if self._server is not None:
                 self._server.traces.pop(trace.id, None)
+                self._server.refusals.pop(trace.id, None)
 
     def _opened(self) -> OpenTrace:
         trace = OpenTrace(secrets.token_hex(16), secrets.token_hex(8))
@@ -98,13 +100,16 @@ class SpanReceiver:
     async def collected(self, trace: OpenTrace, completion: Completion) -> Completion:
         """The answer with the spans that arrived."""
         spans: list[Span] = [] if self._server is None else self._server.traces.get(trace.id, [])
-        before = 0
-        for poll in range(MOST_POLLS if self._required else 1):
-            if poll:
+        counts: list[int] = []
+        while len(counts) < (MOST_POLLS if self._required else 1):
+            if counts:
                 await asyncio.sleep(POLL_SECONDS)
-            if spans and len(spans) == before:
+            counts.append(len(spans))
+            if spans and counts[-3:] == [len(spans)] * 3:  # exporters often wait half a second
                 break
-            before = len(spans)
+        refusal = None if self._server is None else self._server.refusals.get(trace.id)
+        if refusal is not None and self._required:
+            raise self._failure("bad_output", f"spans that were sent meanwhile could not be read: {refusal}")
         if len(spans) > MAX_SPANS:
             raise self._failure("bad_output", f"the answer has more than {MAX_SPANS:,} spans")
         return with_spans(completion, cut_secrets([redacted(span, self._redact) for span in spans]), trace.id)
@@ -135,6 +140,8 @@ class _Server(ThreadingHTTPServer):
         self.address = address
         self.formats = formats
         self.traces: dict[str, list[Span]] = {}
+        self.refusals: dict[str, str] = {}
+        """Of each open trace, why spans were not accepted meanwhile: they may have been its own."""
         self.users = 0
         self._thread = Thread(target=self.serve_forever, name="otlp-receiver", daemon=True)
         self._thread.start()
@@ -173,25 +180,39 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_POST(self) -> None:
-        content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
-        size = self.headers.get("content-length") or ""
-        if self.path.rstrip("/") != "/v1/traces":
+        if self.path.rstrip("/") != "/v1/traces":  # such as metrics and logs, which nothing depends on
             self._answer(404, {"error": "only /v1/traces is received"})
-        elif _TYPES.get(content_type) not in self.server.formats:
-            self._answer(415, {"error": "unsupported content type"})
-        elif not size.isdigit() or int(size) > MAX_BODY_BYTES:
-            self._answer(413, {"error": f"a request must have a length of at most {MAX_BODY_BYTES} bytes"})
-        else:
-            self._receive(self.rfile.read(int(size)), _TYPES[content_type])
-
-    def _receive(self, body: bytes, format_: str) -> None:
+            return
+        content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
+        format_ = _TYPES.get(content_type, "")
         try:
-            for trace_id, span in spans_in(_unpacked(body, self.headers.get("content-encoding")), format_):
+            if format_ not in self.server.formats:
+                raise ValueError(f"the content type {content_type or 'of nothing'} is not accepted")
+            body = _unpacked(self._body(), self.headers.get("content-encoding"))
+            for trace_id, span in spans_in(body, format_):
                 self.server.add(trace_id, span)
         except ValueError as error:
-            self._answer(400, {"error": str(error)})
+            self.server.refusals |= dict.fromkeys(list(self.server.traces), str(error))
+            self._answer(400 if format_ in self.server.formats else 415, {"error": str(error)})
         else:
             self._answer(200, {"partialSuccess": {}}, empty=format_ == "protobuf")
+
+    def _body(self) -> bytes:
+        """The body, by its length or in chunks; `ValueError` where it is too large."""
+        if (self.headers.get("transfer-encoding") or "").lower() != "chunked":
+            return self._read(int(self.headers.get("content-length") or 0))
+        body = b""
+        while size := int(self.rfile.readline(_LONGEST_LINE).partition(b";")[0], 16):
+            body += self._read(size, len(body))
+            self.rfile.readline(_LONGEST_LINE)
+        while self.rfile.readline(_LONGEST_LINE).strip():
+            pass
+        return body
+
+    def _read(self, size: int, before: int = 0) -> bytes:
+        if not 0 <= size <= MAX_BODY_BYTES - before:
+            raise ValueError(f"a request may have at most {MAX_BODY_BYTES:,} bytes")
+        return self.rfile.read(size)
 
     def _answer(self, status: int, content: Mapping[str, Any], *, empty: bool = False) -> None:
         body = b"" if empty else json.dumps(content).encode()

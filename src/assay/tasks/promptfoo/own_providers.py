@@ -1,4 +1,4 @@
-"""Custom providers: an HTTP service described in the configuration, and Python with a `call_api`."""
+"""Custom providers: an HTTP service that the configuration describes, and programs in Python or JavaScript."""
 
 from __future__ import annotations
 
@@ -13,13 +13,36 @@ _PROMPT = re.compile(r"\{\{\s*prompt\s*(?:\|\s*(?:dump|safe)\s*)?\}\}")
 _INPUT = "{{ (input.messages[-1].content if input.messages | length == 1 else input.messages | tojson) | json_escape }}"
 _PATH = re.compile(r"(?:\(?json(?:\s*,\s*text)?\)?\s*=>\s*)?(json(?:\??\.\w+|\[\d+\]|\[['\"]\w+['\"]\])*)\s*;?\s*")
 _OF_HTTP = {"url", "method", "headers", "body", "transformResponse", "responseParser", "maxRetries", "timeoutMs"}
-_PYTHON = """
+_SHARED = """
 import importlib.util
 import json
 import os
 import sys
 
-FILE, FUNCTION, CONFIG = {file!r}, {function!r}, json.loads({config!r})
+
+def _prompt_of(body):
+    messages = json.loads(body)["messages"]
+    alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
+    return messages[0]["content"] if alone else json.dumps(messages)
+
+
+def _context_of(environment):
+    if "traceparent" not in environment:
+        return {"vars": {}}
+    _, trace, span, _ = environment["traceparent"].split("-")
+    return {"vars": {}, "traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}
+
+
+def _completion(result):
+    if result.get("error"):
+        raise RuntimeError(str(result["error"]))
+    output, used = result.get("output"), result.get("tokenUsage") or {}
+    text = output if isinstance(output, str) else json.dumps(output)
+    usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
+    choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
+    return {"choices": [choice], "usage": usage, "metadata": result.get("metadata")}
+"""
+_PYTHON = """
 _module = None
 
 
@@ -31,21 +54,7 @@ def run_inference(body, environment):
         spec = importlib.util.spec_from_file_location("promptfoo_provider", path)
         _module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(_module)
-    messages = json.loads(body)["messages"]
-    alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
-    prompt = messages[0]["content"] if alone else json.dumps(messages)
-    context = {{"vars": {{}}}}
-    if "traceparent" in environment:
-        _, trace, span, _ = environment["traceparent"].split("-")
-        context |= {{"traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}}
-    found = getattr(_module, FUNCTION)(prompt, {{"config": CONFIG}}, context)
-    if found.get("error"):
-        raise RuntimeError(str(found["error"]))
-    output, used = found.get("output"), found.get("tokenUsage") or {{}}
-    text = output if isinstance(output, str) else json.dumps(output)
-    usage = {{"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}}
-    choice = {{"message": {{"content": text}}, "finish_reason": found.get("finishReason")}}
-    return {{"choices": [choice], "usage": usage, "metadata": found.get("metadata")}}
+    return _completion(getattr(_module, FUNCTION)(_prompt_of(body), OPTIONS, _context_of(environment)))
 """
 
 OWN = ("adapted:", "custom_inference:")
@@ -96,16 +105,26 @@ def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def python_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
-    """The author's `call_api(prompt, options, context)`, which runs only where the file is trusted."""
-    shape = re.fullmatch(r"(.*\.py)(?::(\w+))?", name.removeprefix("python:").removeprefix(FILE))
+def program_model(config: Config, value: PlacedValue, name: str, settings: Mapping[str, Any]) -> ProviderProgram:
+    """The author's program, which runs only where it is trusted.
+
+    `python:FILE` has a function `call_api(prompt, options, context)`, a file in JavaScript a class with `callApi`.
+    """
+    written = name.removeprefix("python:").removeprefix(FILE)
+    shape = re.fullmatch(r"(.*\.py)(?::(\w+))?|(.*\.[cm]?[jt]s)", written)
     if shape is None:
-        return None, "only Python is supported as a custom provider"
-    paths = config.named(value, shape[1])
+        return None, "only Python and JavaScript are supported as files of providers"
+    paths = config.named(value, shape[1] or shape[3])
     if not paths:
         return None, "there is no such file"
-    options = {key: each for key, each in settings.items() if key != "pythonExecutable"}
-    source = _PYTHON.format(
-        file=str(paths[0]), function=shape[2] or "call_api", config=json.dumps(options, default=str)
-    )
-    return {"model": f"custom_inference:{paths[0].stem}", "options": {"run_inference_snippet": source}}, ""
+    model, file = f"custom_inference:{paths[0].stem}", str(paths[0])
+    given = {"config": {key: each for key, each in settings.items() if key != "pythonExecutable"}}
+    if shape[3]:
+        source = {"run_inference_snippet": f"# {paths[0].name}", "javascript": {"file": file, "options": given}}
+        return {"model": model, "options": source}, ""
+    names = {"FILE": file, "FUNCTION": shape[2] or "call_api", "OPTIONS": given}
+    values = "".join(f"{each} = json.loads({json.dumps(value, default=str)!r})\n" for each, value in names.items())
+    return {
+        "model": model,
+        "options": {"run_inference_snippet": f"# {paths[0].name}\n{_SHARED}\n\n{values}{_PYTHON}"},
+    }, ""

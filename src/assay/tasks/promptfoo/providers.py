@@ -175,13 +175,13 @@ def _model(
         from assay.tasks.promptfoo.own_providers import http_model
 
         return http_model(name, settings)
-    if word in ("python", "file") or name.startswith(FILE):
-        from assay.tasks.promptfoo.own_providers import python_model
+    if word == "exec":
+        return None, "a program is not supported as a provider"
+    if word in ("python", "file") or program_of(name):
+        from assay.tasks.promptfoo.own_providers import program_model
 
         assert provider.value is not None  # noqa: S101 - `read_provider` made it
-        return python_model(config, provider.value, name, settings)
-    if word == "exec" or program_of(name):
-        return None, "a program is not supported as a provider"
+        return program_model(config, provider.value, name, settings)
     return _served(name, settings, embeds=embeds)
 
 

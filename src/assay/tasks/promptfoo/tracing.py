@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from assay.tasks.promptfoo.config import Config
+from assay.tasks.promptfoo.config import Config, program_of
 
 _FIELDS = {"enabled", "otlp", "storage", "forwarding", "commandToolNames", "failOnReceiverStartFailure"}
 _OF_HTTP = {"enabled", "port", "host", "acceptFormats", "redactAttributes"}
@@ -69,7 +69,12 @@ def span_name(provider: str, settings: dict[str, Any]) -> str | None:
     kind, _, model = rest.partition(":")
     if provider.startswith(("http://", "https://")) or word in ("http", "https"):
         return f"chat {settings.get('url') or provider}"
-    if word in _UNTRACED or (word == "bedrock" and kind != "converse") or (word, kind) == ("openai", "completion"):
+    if (
+        word in _UNTRACED
+        or program_of(provider)
+        or (word == "bedrock" and kind != "converse")
+        or (word, kind) == ("openai", "completion")
+    ):
         return None
     named = model if kind in _KINDS and model else rest
     operation = "completion" if word in _COMPLETIONS and kind != "chat" else "chat"
