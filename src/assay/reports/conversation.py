@@ -253,8 +253,14 @@ def ends_kept(text: str, longest: int) -> str:
     return f"{text[:head]} … ({len(text) - longest:,} more characters) … {text[head - longest :]}"
 
 
+USER_TURN = "\n\nuser: "
+"""Where `per_example.question` begins another turn of a conversation."""
+
+
 def question_end(text: str, longest: int) -> str:
-    """The last paragraphs of a long prompt, which hold the question after few-shot examples."""
+    """The last of several turns, or the last paragraphs of a long prompt: the question after few-shot examples."""
+    if text.count(USER_TURN) > 1:
+        return f"… {text[text.rindex(USER_TURN) :].lstrip()[-longest:]}"
     if len(text) <= longest:
         return text
     paragraphs = text.rstrip().split("\n\n")
