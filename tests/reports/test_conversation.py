@@ -17,6 +17,7 @@ from assay.reports.conversation import (
     last_question,
     prompt_of,
     question_end,
+    question_in,
     shared_beginning,
     turns_of,
     worked_examples,
@@ -163,3 +164,20 @@ def test_the_end_of_a_long_prompt_holds_its_question() -> None:
     assert question_end(f"{shots}Question: {long}\nAnswer:", 500) == f"… Question: {long}\nAnswer:"
     assert question_end(f"{shots}{long}\n\nAnswer:", 500) == f"… {long}\n\nAnswer:"
     assert len(question_end("x" * 9000, 500)) == 502
+
+
+def test_a_question_without_words_names_its_images() -> None:
+    url = {"url": "data:image/png;base64,AAAA"}
+    parts = [{"image_url": url, "file": "cats/1.png"}, {"image_url": url}]
+    record = {"trace": {"messages": [{"role": "user", "content": parts}], "prediction": "a cat"}}
+    assert question_in(record, {}) == "(image cats/1.png) (image)"
+    parts.insert(0, {"type": "text", "text": "What is it?"})
+    assert question_in(record, {}) == "What is it?"
+
+
+def test_the_question_of_a_conversation_is_its_last_turn() -> None:
+    turns = "".join(f"\n\nuser: What is {n} + {n}?" for n in range(2, 10))
+    assert question_end(f"system: Be brief.{turns}\n\nuser: How many eggs?", 500) == "… user: How many eggs?"
+    assert question_end(f"user: One?{turns}\n\nuser: {'x' * 900}", 500) == f"… {'x' * 500}"
+    for whole in ("system: Be brief.\n\nuser: How many?", "user: One?\n\nuser: How many?"):
+        assert question_end(whole, 500) == whole

@@ -218,6 +218,25 @@ def test_a_page_that_takes_long_says_so_and_keys_lead_out_of_where_they_led_in(b
         assert (
             await page.run("document.querySelector('.panel').hidden && document.activeElement.className") == "columns"
         )
+        await to(page, "#/run/small/samples", ".samples tbody tr")
+        await page.run("scrollTo(0, 300)")
+        await page.until("history.state?.y === 300")
+        await page.run("document.querySelectorAll('.samples tbody .c-id a')[12].click()")
+        await page.until("document.querySelector('.glance')")
+        before = await page.run("history.length")
+        await page.key("Escape")
+        await page.until("document.querySelector('.samples tbody tr.chosen') && scrollY === 300")
+        assert await page.run("history.length") == before, "it is the same as Back"
+        left = await page.run("document.querySelector('tr.chosen').rowIndex")
+        await page.key("Enter")
+        await page.until("document.querySelector('.glance')")
+        key = "document.querySelector('.page-sample')?.dataset.key"
+        shown = await page.run(key)
+        await page.key("j")
+        await page.until(f"{key} && {key} !== '{shown}'")
+        await page.key("Escape")
+        await page.until("document.querySelector('.samples tbody tr.chosen')")
+        assert await page.run("document.querySelector('tr.chosen').rowIndex") == left + 1, "the one read last"
         compare = "#/compare?run=small&run=large"
         await to(page, compare, ".side tbody tr")
         await page.run(

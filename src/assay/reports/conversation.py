@@ -87,7 +87,14 @@ def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     messages = [_mapping(message) for message in _messages(trace)]
     if messages and messages[-1].get("role") == "assistant":
         messages.pop()
-    return [(str(each.get("role", "")), words_of(each.get("content"))) for each in messages]
+    return [(str(each.get("role", "")), _words_or_files(each.get("content"))) for each in messages]
+
+
+def _words_or_files(content: Any) -> str:
+    """The text of a message; of one without words, what else it holds."""
+    words = words_of(content)
+    media = [part for part in _content(content) if part.kind in ("image", "audio")] if not words else []
+    return words or " ".join(f"({part.kind} {part.name})" if part.name else f"({part.kind})" for part in media)
 
 
 class HasPrediction(Protocol):
@@ -253,8 +260,14 @@ def ends_kept(text: str, longest: int) -> str:
     return f"{text[:head]} … ({len(text) - longest:,} more characters) … {text[head - longest :]}"
 
 
+USER_TURN = "\n\nuser: "
+"""Where `per_example.question` begins another turn of a conversation."""
+
+
 def question_end(text: str, longest: int) -> str:
-    """The last paragraphs of a long prompt, which hold the question after few-shot examples."""
+    """The last of several turns, or the last paragraphs of a long prompt: the question after few-shot examples."""
+    if text.count(USER_TURN) > 1:
+        return f"… {text[text.rindex(USER_TURN) :].lstrip()[-longest:]}"
     if len(text) <= longest:
         return text
     paragraphs = text.rstrip().split("\n\n")

@@ -159,10 +159,10 @@ def folded(summary: Child, *content: Child) -> Html:
 
 def prompt_block(text: str | None, longest: int = 2000) -> Html:
     """A prompt as text: its end is visible, the rest is shown on demand and never on paper."""
-    if text is None or len(text) <= QUESTION:
+    if text is None or (end := question_end(text, QUESTION)) == text:
         return written_block(text)
     whole = text_block(ends_kept(text, longest), longest + 100)
-    return inside([written_block(question_end(text, QUESTION)), tag("details", tag("summary", "whole prompt"), whole)])
+    return inside([written_block(end), tag("details", tag("summary", "whole prompt"), whole)])
 
 
 def written_block(text: str | None, longest: int = 2000) -> Html:

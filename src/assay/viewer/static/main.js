@@ -13,6 +13,7 @@ import { pageSample } from "./page_sample.js";
 import { pageSamples } from "./page_samples.js";
 import {
   current,
+  noteFrom,
   noteScroll,
   scrollNoted,
   toCompare,
@@ -260,6 +261,9 @@ addEventListener("scroll", () => {
 });
 
 applyTheme();
-addEventListener("hashchange", go);
+addEventListener("hashchange", (event) => {
+  if (event.oldURL) noteFrom(new URL(event.oldURL).hash);
+  go();
+});
 go();
 listen(follow, connection);

@@ -8,7 +8,7 @@ import { paramsOf, stateOf } from "./filters.js";
 import { conversation, facts, failureCard, fold, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
 import { chooseText, code, isRendered, rendered } from "./render.js";
 import { sampleSides } from "./sample_sides.js";
-import { goTo, lastSeen, replace, toCompare, toSample, toSamples } from "./route.js";
+import { lastSeen, noteStep, replace, returnTo, toCompare, toSample, toSamples } from "./route.js";
 import { count, number, oneLineOf } from "./words.js";
 
 const isLong = (value) => String(value).length > 200 || String(value).includes("\n");
@@ -203,6 +203,7 @@ export async function pageSample(root, route) {
   const step = (key) => {
     if (key) {
       replace(toSample(route.run, key, params));
+      noteStep();
       dispatchEvent(new HashChangeEvent("hashchange"));
     }
   };
@@ -255,7 +256,7 @@ export async function pageSample(root, route) {
       2: () => isStatic || marking.mark("wrong"),
       3: () => isStatic || marking.mark("unclear"),
       0: () => isStatic || marking.mark(null),
-      Escape: () => goTo(back()),
+      Escape: () => returnTo(back()),
     },
     refresh: drawPlaces,
     title: oneLineOf(sample.id).slice(0, 80) || sample.key,

@@ -60,6 +60,16 @@ export const rowNoted = () => history.state?.row;
 export const noteScroll = () => history.replaceState({ ...history.state, y: Math.round(scrollY) }, "");
 export const scrollNoted = () => history.state?.y || 0;
 
+// A place that was just entered for the first time remembers the one before it; to return there is to go back, with
+// its scroll.
+export const noteFrom = (hash) => history.state === null && history.replaceState({ from: hash }, "");
+// after a step to another sample the table is to start at that one, wherever it was left
+export const noteStep = () => history.replaceState({ ...history.state, from: null }, "");
+export function returnTo(hash) {
+  if (history.state?.from === hash) history.back();
+  else location.hash = hash;
+}
+
 // The sample of a run that was read last: a table starts there when the reader returns to it.
 export const lastSeen = new Map();
 
