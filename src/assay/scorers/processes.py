@@ -217,7 +217,7 @@ def _deliver(batch: list[_Waiting], answers: list[Answer]) -> None:
         if answer.failure is not None:
             waiting.answer.set_exception(FailureError(answer.failure))
         elif answer.score is not None:
-            waiting.answer.set_result(answer.score.score())
+            waiting.answer.set_result(Score(**answer.score))
 
 
 def _line(message: object) -> bytes:
