@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
-    option(parser, "--limit", "N", "only the first N samples of each task", int)
+    option(parser, "--limit N", "only the first N samples of each task", int)
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
-    option(parser, "--timeout", "SECONDS", "time limit for one call of a snippet (60)", float)
+    option(parser, "--timeout SECONDS", "time limit for one call of a snippet (60)", float)
     add_form_arguments(parser, json="as JSON")
     add_task_parameters(parser)
     add_allow_outside(parser)

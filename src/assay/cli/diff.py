@@ -43,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{EPILOG}\n{GATES}"
     parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or an Inspect log: before")
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or an Inspect log: after")
-    option(parser, "--samples", "N", "flipped samples to show (default 5)", int, 5)
+    option(parser, "--samples N", "flipped samples to show (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
     add_form_arguments(parser, json="as JSON")
-    option(parser, "--html", "FILE", "write a page that opens from disk")
+    option(parser, "--html FILE", "write a page that opens from disk")
     add_gate_arguments(parser, baseline=False)
     add_view_arguments(parser)
 

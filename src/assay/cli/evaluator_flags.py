@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.flags import option, repeated, switch
+from assay.cli.flags import choice, option, repeated, switch
 from assay.cli.run_flags import checked_patience, flag_of, key_values
 from assay.core.errors import UsageError
 
@@ -33,30 +33,24 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("evaluator (one of these)")
     option(
         who,
-        "--evaluator-command",
-        "COMMAND",
+        "--evaluator-command COMMAND",
         "a program: the payload on stdin, a JSON object with a score on stdout; "
         "one quoted text such as 'python3 -u score.py', split into words, never read by a shell",
     )
-    option(who, "--evaluator-url", "URL", "a service that the payload is posted to")
-    repeated(who, "--judge-model", "MODEL", "a model that judges, such as openai:NAME")
+    option(who, "--evaluator-url URL", "a service that the payload is posted to")
+    repeated(who, "--judge-model MODEL", "a model that judges, such as openai:NAME")
     _add_how_it_scores(parser.add_argument_group("evaluator options"))
 
 
 def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
-    option(how, "--objective", "TEXT", "what makes a good artifact (required for judges)")
-    repeated(how, "--dimension", "NAME=WEIGHT", "a quality the judge scores on its own")
-    repeated(how, "--constraint", "TEXT", "what must hold, or the judge's score is 0")
-    repeated(how, "--judge-arg", "KEY=VALUE", "an option of the judge's model")
-    how.add_argument(
-        "--score-range",
-        choices=("unit", "any"),
-        default="unit",
-        help="unit: scores lie in [0, 1] (default); any: every finite number",
-    )
-    option(how, "--task-model", "NAME", "the model the artifact is meant for; passed to evaluators")
-    option(how, "--evaluator-cwd", "DIR", "working directory of the command")
-    repeated(how, "--evaluator-env", "NAME", "an environment variable to pass to the command besides the usual ones")
+    option(how, "--objective TEXT", "what makes a good artifact (required for judges)")
+    repeated(how, "--dimension NAME=WEIGHT", "a quality the judge scores on its own")
+    repeated(how, "--constraint TEXT", "what must hold, or the judge's score is 0")
+    repeated(how, "--judge-arg KEY=VALUE", "an option of the judge's model")
+    choice(how, "--score-range", ("unit", "any"), "unit: scores lie in [0, 1] (default); any: every finite number")
+    option(how, "--task-model NAME", "the model the artifact is meant for; passed to evaluators")
+    option(how, "--evaluator-cwd DIR", "working directory of the command")
+    repeated(how, "--evaluator-env NAME", "an environment variable to pass to the command besides the usual ones")
     switch(
         how,
         "--evaluator-persistent",
@@ -64,18 +58,15 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
     )
     option(
         how,
-        "--evaluator-batch",
-        "N",
+        "--evaluator-batch N",
         "send the command or service up to N evaluations at once, as `batch`, answered with `results`",
         int,
     )
-    repeated(how, "--evaluator-header", "NAME:VALUE", "sent to the service")
-    option(how, "--evaluator-timeout", "SECONDS", "time limit of one evaluation (default 30; 60 for judges)", float)
-    option(
-        how, "--patience", "MINUTES", "how long to wait out an outage of a service or judge (default 60)", float, 60.0
-    )
-    option(how, "--concurrency", "N", f"{_CALLS} (default 4)", int, 4)
-    option(how, "--prices", "FILE", "price file (default: prices.yaml here, else assay's own)")
+    repeated(how, "--evaluator-header NAME:VALUE", "sent to the service")
+    option(how, "--evaluator-timeout SECONDS", "time limit of one evaluation (default 30; 60 for judges)", float)
+    option(how, "--patience MINUTES", "how long to wait out an outage of a service or judge (default 60)", float, 60.0)
+    option(how, "--concurrency N", f"{_CALLS} (default 4)", int, 4)
+    option(how, "--prices FILE", "price file (default: prices.yaml here, else assay's own)")
     switch(how, "--no-preflight", "do not try the evaluator before the work begins")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from assay.cli.flags import option
+from assay.cli.flags import choice, option
 from assay.cli.run_names import runs_named
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -40,24 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, help="default: by the name of the output file, csv on standard output"
     )
-    parser.add_argument("--rows", choices=("attempts", "tasks"), default="attempts", help="default: attempts")
-    option(parser, "--columns", "NAME,…", "only these columns, in this order (default: all)")
+    choice(parser, "--rows", ("attempts", "tasks"), "default: attempts")
+    option(parser, "--columns NAME,…", "only these columns, in this order (default: all)")
     add_where(parser)
     option(
         parser,
-        "--as-task",
-        "FILE",
+        "--as-task FILE",
         "add the samples of these attempts to a file that `assay run` takes, each with its origin: a task file "
         "NAME.jsonl, or for samples of a YAML task a run file NAME.yaml",
     )
-    option(parser, "--output", "FILE", "the file to write (default: standard output)")
+    option(parser, "--output FILE", "the file to write (default: standard output)")
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
     option(
         parser,
-        "--where",
-        "QUERY",
+        "--where QUERY",
         'only attempts that match, as in `score<1 and task:gsm8k and "duck"` (docs/how-to/query.md)',
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.flags import option, repeated
+from assay.cli.flags import choice, option, repeated
 
 if TYPE_CHECKING:
     from assay.reports.board.types import Leaderboard
@@ -29,20 +29,14 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
     ci = parser.add_argument_group("gates, for CI")
     repeated(
         ci,
-        "--gate",
-        "GATE",
+        "--gate GATE",
         'exit code 1 unless it is met, however the failed attempts would have scored: "overall >= 0.8", '
         '"sums >= baseline - 0.02", no-significant-drop, "no-drop-beyond 0.02" (repeatable)',
     )
-    ci.add_argument(
-        "--gate-cannot-tell",
-        choices=("fail", "pass"),
-        default="fail",
-        help="exit code for a gate that cannot tell (default: fail)",
-    )
+    choice(ci, "--gate-cannot-tell", ("fail", "pass"), "exit code for a gate that cannot tell (default: fail)")
     if baseline:
-        option(ci, "--baseline", "FILE|RUN", "what gates compare with: a leaderboard or a run folder")
-    option(ci, "--junit", "FILE", "gates and tasks as JUnit XML")
+        option(ci, "--baseline FILE|RUN", "what gates compare with: a leaderboard or a run folder")
+    option(ci, "--junit FILE", "gates and tasks as JUnit XML")
 
 
 def write_for_ci(

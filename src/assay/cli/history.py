@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.flags import option
+from assay.cli.flags import choice, option
 from assay.cli.output import add_form_arguments, show_result
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import SearchFolderError, UsageError
@@ -33,12 +33,12 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
-    option(parser, "--task", "NAME", "one task alone, over every run that has it")
-    option(parser, "--model", "NAME", "only runs of this model")
-    option(parser, "--baseline", "RUN", "the run that others are compared with (default: the first)")
-    parser.add_argument("--order", choices=("time", "commit"), default="time", help="by time (default) or by commit")
+    option(parser, "--task NAME", "one task alone, over every run that has it")
+    option(parser, "--model NAME", "only runs of this model")
+    option(parser, "--baseline RUN", "the run that others are compared with (default: the first)")
+    choice(parser, "--order", ("time", "commit"), "by time (default) or by commit")
     add_form_arguments(parser, json="as JSON")
-    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
+    option(parser, "--html FILE", "write a page with charts that opens from disk")
     add_view_arguments(parser)
 
 

@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("format", choices=("lm-eval",), metavar="FORMAT", help="lm-eval")
     parser.add_argument("file", metavar="FILE", help="the task file")
-    option(parser, "--output", "DIR", "the task folder to write (default: tasks/<name of the file>)")
+    option(parser, "--output DIR", "the task folder to write (default: tasks/<name of the file>)")
     switch(parser, "--partial", "write what could be converted even if something could not")
-    option(parser, "--data", "FILE", "lm-eval: the test data, where the task names a hub dataset")
-    option(parser, "--num-fewshot", "N", "lm-eval: number of few-shot examples (num_fewshot)", int)
-    option(parser, "--fewshot-data", "FILE", "lm-eval: the documents that few-shot examples come from")
+    option(parser, "--data FILE", "lm-eval: the test data, where the task names a hub dataset")
+    option(parser, "--num-fewshot N", "lm-eval: number of few-shot examples (num_fewshot)", int)
+    option(parser, "--fewshot-data FILE", "lm-eval: the documents that few-shot examples come from")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "YAML tasks: exact answer, judge, conversation, RAG, function calls, dataset quality; runs offline",
     )
     switch(kind, "--optimize", "a dataset, a task and a search for its prompt, which runs offline")
-    option(kind, "--example", "NAME", "one of the examples that come with assay")
+    option(kind, "--example NAME", "one of the examples that come with assay")
     switch(
         kind, "--skill", f"{SKILL}, for coding assistants: tasks, metrics, models, runs, gates and failures on one page"
     )

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.flags import option, repeated, switch
+from assay.cli.flags import choice, option, repeated, switch
 from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
@@ -30,20 +30,16 @@ rank is over the shared samples, coverage and bounds show what that leaves open,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
-    parser.add_argument(
-        "--normalise",
-        choices=("z", "chance", "none"),
-        default="z",
-        help="how tasks are put on one scale: z (default), chance (0 is guessing, 1 is perfect), none",
-    )
-    repeated(parser, "--chance", "TASK=SHARE", "what guessing scores on a task")
+    scales = "how tasks are put on one scale: z (default), chance (0 is guessing, 1 is perfect), none"
+    choice(parser, "--normalise", ("z", "chance", "none"), scales)
+    repeated(parser, "--chance TASK=SHARE", "what guessing scores on a task")
     switch(parser, "--allow-unequal", "rank over the samples that every model was scored on")
     shape = parser.add_mutually_exclusive_group()
     switch(shape, "--json", "as JSON")
     switch(shape, "--csv", "as CSV, one line per model")
     add_form_arguments(parser)
-    option(parser, "--html", "FILE", "write a page with charts that opens from disk")
-    option(parser, "--baseline", "MODEL", "the model that the heatmap compares with (default: that of the first run)")
+    option(parser, "--html FILE", "write a page with charts that opens from disk")
+    option(parser, "--baseline MODEL", "the model that the heatmap compares with (default: that of the first run)")
     add_view_arguments(parser)
 
 

@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND|TASKS",
         help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
-    option(parser, "--search", "TEXT", "only names that contain this text")
-    option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    option(parser, "--search TEXT", "only names that contain this text")
+    option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
     add_form_arguments(parser, json="as JSON")
 
 

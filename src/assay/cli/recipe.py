@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("act", choices=("list", "show", "fetch", "make"), metavar="list|show|fetch|make")
     parser.add_argument("name", nargs="?", metavar="NAME", help="the benchmark")
-    option(parser, "--data", "PATH", "make: the folder (or file) with the original files")
-    option(parser, "--output", "DIR", "make: the task folder to write (default: tasks/NAME); fetch: data/NAME")
+    option(parser, "--data PATH", "make: the folder (or file) with the original files")
+    option(parser, "--output DIR", "make: the task folder to write (default: tasks/NAME); fetch: data/NAME")
     parser.add_argument("--from", dest="base", metavar="URL", help="fetch: a folder on a server that has the files")
     switch(parser, "--yes", "fetch: do not ask")
-    option(parser, "--variant", "V", "make: one of those that `show` lists (default: the first)")
-    option(parser, "--num-fewshot", "N", "make: few-shot examples per question", int)
+    option(parser, "--variant V", "make: one of those that `show` lists (default: the first)")
+    option(parser, "--num-fewshot N", "make: few-shot examples per question", int)
     switch(parser, "--accept-other-source", "make: accept files with another or unknown sha256, and record it")
     add_form_arguments(parser, json="as JSON")
 

@@ -28,8 +28,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, leaderboard.json files or Inspect logs")
-    option(parser, "--output", "FILE", "the HTML file (default: report.html in the run, or here)")
-    option(parser, "--samples", "N", "answers to show per task (default 5)", int, 5)
+    option(parser, "--output FILE", "the HTML file (default: report.html in the run, or here)")
+    option(parser, "--samples N", "answers to show per task (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
     switch(parser, "--include-per-example", "add predictions and scores to the leaderboard")
     add_form_arguments(parser, json="the leaderboard of the run as JSON on stdout")

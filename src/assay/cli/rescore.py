@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("run", metavar="RUN", help="a run folder, or an Inspect log")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
-    option(parser, "--run-dir", "DIR", "folder of the new run (default: RUN.rescored)")
+    option(parser, "--run-dir DIR", "folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
     add_allow_outside(parser)
     add_score_workers(parser)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.cli.flags import option, repeated, switch
+from assay.cli.flags import choice, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
 from assay.cli.view_flags import add_view_arguments, checked_level
@@ -69,27 +69,25 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
         "transformers:FOLDER, command:…, module:name, the key of a model file, …: see `assay list models`; repeatable, "
         "for a common leaderboard",
     )
-    repeated(what, "--model-arg", "KEY=VALUE", "an option of the model (repeatable)")
-    option(what, "--temperature", "T", "sampling temperature (default: the model's own)", float)
-    option(what, "--top-p", "P", "nucleus sampling (default: the model's own)", float)
-    option(what, "--max-tokens", "N", "longest answer, in tokens", int)
+    repeated(what, "--model-arg KEY=VALUE", "an option of the model (repeatable)")
+    option(what, "--temperature T", "sampling temperature (default: the model's own)", float)
+    option(what, "--top-p P", "nucleus sampling (default: the model's own)", float)
+    option(what, "--max-tokens N", "longest answer, in tokens", int)
     what.add_argument("--stop", action="append", metavar="TEXT", help="end the answer at this text (repeatable)")
-    option(what, "--logprobs", "N", "request log-probabilities, with N alternatives per token", int)
-    option(what, "--seed", "N", "passed to the model", int)
+    option(what, "--logprobs N", "request log-probabilities, with N alternatives per token", int)
+    option(what, "--seed N", "passed to the model", int)
     add_chat_arguments(what)
-    option(what, "--repeat", "N", "attempts per sample (default 1)", int, 1)
-    option(what, "--limit", "N", "only the first N samples of each task", int)
+    option(what, "--repeat N", "attempts per sample (default 1)", int, 1)
+    option(what, "--limit N", "only the first N samples of each task", int)
     repeated(
-        what, "--only", "ID", "only samples whose id matches, with `*` as wildcard: `--only 'gsm8k-01*'` (repeatable)"
+        what, "--only ID", "only samples whose id matches, with `*` as wildcard: `--only 'gsm8k-01*'` (repeatable)"
     )
     _add_task_arguments(what)
 
 
 def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
-    option(what, "--system", "TEXT|FILE", "system message: a text, or the name of a file that holds it")
-    option(
-        what, "--prefill", "TEXT", "start of each answer, sent as an assistant message, for servers that continue it"
-    )
+    option(what, "--system TEXT|FILE", "system message: a text, or the name of a file that holds it")
+    option(what, "--prefill TEXT", "start of each answer, sent as an assistant message, for servers that continue it")
     what.add_argument(
         "--reasoning-effort",
         choices=("none", "minimal", "low", "medium", "high"),
@@ -100,37 +98,31 @@ def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
 
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
     add_task_parameters(what)
-    option(
-        what, "--env", "FILE", "file with API keys and $NAMEs of task files, besides the environment (default: .env)"
-    )
+    option(what, "--env FILE", "file with API keys and $NAMEs of task files, besides the environment (default: .env)")
     switch(what, "--generative", "generate the letter of a choice where a task asks for likelihoods")
 
 
 def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("requests (no effect on scores)")
-    option(
-        how, "--concurrency", "N", "attempts in flight (default: 32; for servers, adapted to what they can take)", int
-    )
-    option(how, "--batch-size", "N", "prompts per batch, for models that take batches (default 16)", int, 16)
+    option(how, "--concurrency N", "attempts in flight (default: 32; for servers, adapted to what they can take)", int)
+    option(how, "--batch-size N", "prompts per batch, for models that take batches (default 16)", int, 16)
     option(
         how,
-        "--timeout",
-        "SECONDS",
+        "--timeout SECONDS",
         "time limit for one answer, and for scoring it (default: the model's own, and 600 for scoring)",
         float,
     )
-    option(how, "--retries", "N", "retries of transient failures (default 5)", int, 5)
+    option(how, "--retries N", "retries of transient failures (default 5)", int, 5)
     option(
         how,
-        "--patience",
-        "MINUTES",
+        "--patience MINUTES",
         "how long to wait out a server outage before the run stops (it can be resumed; default 60)",
         float,
         60.0,
     )
     add_score_workers(how)
-    option(how, "--rpm", "N", "requests per minute, at most", float)
-    option(how, "--tpm", "N", "tokens per minute, at most", float)
+    option(how, "--rpm N", "requests per minute, at most", float)
+    option(how, "--tpm N", "tokens per minute, at most", float)
     cache = how.add_mutually_exclusive_group()
     cache.add_argument("--cache", action="store_true", default=None, help="cache answers, also for other runs")
     cache.add_argument("--no-cache", dest="cache", action="store_false", help="do not use cached answers")
@@ -138,32 +130,31 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     cost = parser.add_argument_group("budget (all sessions of the run together)")
-    option(cost, "--budget-cost", "MONEY", "stop cleanly when this much is spent", float)
-    option(cost, "--budget-tokens", "N", "stop cleanly when this many tokens are used", int)
+    option(cost, "--budget-cost MONEY", "stop cleanly when this much is spent", float)
+    option(cost, "--budget-tokens N", "stop cleanly when this many tokens are used", int)
     switch(cost, "--dry-run", "estimate requests, tokens and cost without calling any model")
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("execution (no effect on scores; see docs/scale.md)")
-    where.add_argument("--executor", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
-    option(where, "--ray-address", "HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)")
-    option(where, "--workers", "N", "worker processes (default: one per CPU of the cluster)", int)
-    option(where, "--worker-cpus", "C", "CPUs of each worker (default 1)", float, 1.0)
-    option(where, "--worker-gpus", "G", "GPUs of each worker (default 0)", float, 0.0)
-    repeated(where, "--worker-resource", "NAME=N", "a custom Ray resource that each worker needs (repeatable)")
-    option(where, "--shard-size", "N", "samples that a worker gets at once, at most", int)
-    option(where, "--shard", "K/N", "run only the K-th of N parts; `assay merge` combines them")
+    choice(where, "--executor", ("local", "ray"), "this machine, or a Ray cluster")
+    option(where, "--ray-address HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)")
+    option(where, "--workers N", "worker processes (default: one per CPU of the cluster)", int)
+    option(where, "--worker-cpus C", "CPUs of each worker (default 1)", float, 1.0)
+    option(where, "--worker-gpus G", "GPUs of each worker (default 0)", float, 0.0)
+    repeated(where, "--worker-resource NAME=N", "a custom Ray resource that each worker needs (repeatable)")
+    option(where, "--shard-size N", "samples that a worker gets at once, at most", int)
+    option(where, "--shard K/N", "run only the K-th of N parts; `assay merge` combines them")
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
-    option(out, "--run-dir", "DIR", "folder of the run (default: runs/<model>-<tasks>-<hash>)")
-    option(out, "--output", "FILE", "also write the leaderboard to this file")
+    option(out, "--run-dir DIR", "folder of the run (default: runs/<model>-<tasks>-<hash>)")
+    option(out, "--output FILE", "also write the leaderboard to this file")
     switch(out, "--include-per-example", "add predictions and scores to the leaderboard")
     repeated(
         out,
-        "--log-to",
-        "NAME",
+        "--log-to NAME",
         "log the run to mlflow, wandb, otel, an installed listener, or your own `module:name` (repeatable)",
     )
     switch(out, "--fresh", "move an earlier run aside and start over")
@@ -175,7 +166,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
-    option(safety, "--min-sandbox", "TIER", "weakest sandbox that may run model-written code")
+    option(safety, "--min-sandbox TIER", "weakest sandbox that may run model-written code")
     add_allow_outside(safety)
     add_trust(safety)
 
@@ -264,24 +255,21 @@ def add_trust(parser: argparse._ActionsContainer) -> None:
 
 
 def add_task_parameters(parser: argparse._ActionsContainer) -> None:
-    repeated(parser, "--config", "KEY=VALUE", "a parameter of a YAML or inspect: task")
+    repeated(parser, "--config KEY=VALUE", "a parameter of a YAML or inspect: task")
     option(
         parser,
-        "--dataset-key",
-        "KEY",
+        "--dataset-key KEY",
         "the dataset that a declarative dataset task evaluates, overriding one that the file names",
     )
     repeated(
         parser,
-        "--model-for",
-        "KEY=NAME",
+        "--model-for KEY=NAME",
         "the model behind a key of a declarative task, such as a judge, of a promptfoo provider, or `grader` "
         "(repeatable)",
     )
     option(
         parser,
-        "--registry",
-        "FOLDER",
+        "--registry FOLDER",
         "the registry of openai-evals: tasks (default: that of an installed `evals` package)",
     )
     add_lm_eval_arguments(parser)
@@ -291,8 +279,7 @@ def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
     """The options of lm_eval tasks, under the names of its own command line where it has them."""
     option(
         parser,
-        "--num-fewshot",
-        "N",
+        "--num-fewshot N",
         "few-shot examples per question (frozen spec, YAML tasks with few_shot, lm-eval: tasks)",
         int,
     )
@@ -304,11 +291,10 @@ def add_lm_eval_arguments(parser: argparse._ActionsContainer) -> None:
     switch(
         parser, "--chat-template", "send an lm-eval: task as a conversation, rendered by the model's own chat template"
     )
-    option(parser, "--include-path", "FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
     repeated(
         parser,
-        "--data",
-        "SPLIT=FILE|FOLDER",
+        "--data SPLIT=FILE|FOLDER",
         "documents of an lm-eval:, inspect: or openai-evals: task from a .jsonl, .json, .csv or .parquet file instead "
         "of the hub (repeatable), or those of many tasks from a folder with TASK/SPLIT.jsonl",
     )
@@ -371,8 +357,7 @@ def key_texts(pairs: list[str], flag: str) -> dict[str, str]:
 def add_score_workers(parser: argparse._ActionsContainer) -> None:
     option(
         parser,
-        "--score-workers",
-        "N",
+        "--score-workers N",
         "processes for CPU-bound scorers: auto (where it pays), a number, 0 for none",
         default="auto",
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", metavar="ARTIFACT", help="the text file to score")
-    option(parser, "--dataset", "FILE", "JSON lines; the artifact is scored on each record")
+    option(parser, "--dataset FILE", "JSON lines; the artifact is scored on each record")
     add_evaluator_arguments(parser)
     switch(parser, "--json", "everything as one JSON object on stdout")
 

@@ -47,13 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
         "or an Inspect log",
     )
-    option(
-        parser, "--samples", "N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int
-    )
+    option(parser, "--samples N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int)
     option(
         parser,
-        "--sample",
-        "ID",
+        "--sample ID",
         "for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
         "by id or by number from 1, without sending it",
     )

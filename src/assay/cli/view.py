@@ -28,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUNS", help="run folders, folders of them, or Inspect logs (default: runs)"
     )
-    option(parser, "--port", "N", "port to listen on (default: the first free from 8750)", int)
+    option(parser, "--port N", "port to listen on (default: the first free from 8750)", int)
     switch(parser, "--no-browser", "only print the link")
-    option(parser, "--export", "DIR", "write a static site instead of serving one")
-    option(parser, "--export-samples", "N", "samples per run, at most (default 20000)", int, 20_000)
+    option(parser, "--export DIR", "write a static site instead of serving one")
+    option(parser, "--export-samples N", "samples per run, at most (default 20000)", int, 20_000)
 
 
 def run(options: argparse.Namespace) -> int:

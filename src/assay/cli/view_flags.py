@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     look = parser.add_argument_group("reporting")
-    option(look, "--level", "L", "confidence level (default 0.95)", float)
-    repeated(look, "--by", "KEY", "slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)")
+    option(look, "--level L", "confidence level (default 0.95)", float)
+    repeated(look, "--by KEY", "slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)")
     option(
         look,
-        "--group-by",
-        "KEY",
+        "--group-by KEY",
         "samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
     )
-    option(look, "--prices", "FILE", "price file (default: prices.yaml here, that of the run, assay's own)")
+    option(look, "--prices FILE", "price file (default: prices.yaml here, that of the run, assay's own)")
 
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:

@@ -207,11 +207,9 @@ class FillsBatches(Protocol):
 
 @runtime_checkable
 class NeedsKey(Protocol):
-    """A model that can be built and described without its key, but not called."""
+    """A model that can be described without its key but not called: `require_key` raises a `UsageError` then."""
 
-    def require_key(self) -> None:
-        """Raise a `UsageError` where the key is missing."""
-        ...
+    def require_key(self) -> None: ...
 
 
 class RateLimits(NamedTuple):

@@ -83,3 +83,8 @@ def how_it_ended(status: int) -> str:
         except ValueError:
             return f"was killed by signal {-status}"
     return f"ended with status {status}"
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,6 +19,7 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
+from assay.processes.start import cores
 from assay.sandbox import canaries, tiers
 from assay.sandbox.cgroups import CgroupParent, CgroupRefusedError, find_place
 from assay.sandbox.clean_text import clean
@@ -231,13 +232,6 @@ def place_for_cgroups(pretend: tuple[str, ...] = ()) -> CgroupParent | str:
         return find_place()
     except CgroupRefusedError as error:
         return str(error)
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _canaries_of(zygote: Zygote) -> tuple[tiers.Canary, ...]:

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
 OutcomeName = Literal[
     "pass",
-    "wrong",
     "syntax_error",
-    "runtime_error",
-    "timeout",
-    "memory",
-    "output_limit",
-    "crash",
     "violation",
+    "crash",
+    "memory",
+    "timeout",
+    "output_limit",
+    "runtime_error",
+    "wrong",
 ]
+"""After `pass` from the gravest on: when checks differ, the outcome of the whole is the first that occurred."""
 Grade = Literal["strong", "weak"]
-
-GRAVEST_FIRST: tuple[OutcomeName, ...] = (
-    "syntax_error",
-    "violation",
-    "crash",
-    "memory",
-    "timeout",
-    "output_limit",
-    "runtime_error",
-    "wrong",
-)
-"""When checks differ, the outcome of the whole is the first of these that occurred."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -168,4 +157,4 @@ def summarize(checks: tuple[Check, ...]) -> tuple[OutcomeName, float]:
     share = sum(check.outcome == "pass" for check in checks) / len(checks)
     if seen == {"pass"}:
         return "pass", 1.0
-    return next(name for name in GRAVEST_FIRST if name in seen), share
+    return next(name for name in get_args(OutcomeName)[1:] if name in seen), share

@@ -8,8 +8,8 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
-from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
+from assay.scorers.variables import scorer_field
 from assay.snippets.payload import solver_output
 
 ALL_SCORES = (
@@ -43,9 +43,7 @@ class FunctionCallCoverage:
             raise UsageError(f"scorer `{key}`: a task without a solver has no function calls")
         self.name = key
         self._in_order = mode == "in_order"
-        self._required = FieldTemplate(
-            str(function_calls), field=f"scorers.{key}.function_calls", stage="scorer", part=key, context=context
-        )
+        self._required = scorer_field(key, "function_calls", function_calls, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         required = self._wanted(sample)

@@ -16,9 +16,8 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import read_answer
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
-from assay.prompts.field_template import FieldTemplate
 from assay.scorers.rehearsed import Verdict
-from assay.scorers.variables import answer_variables
+from assay.scorers.variables import scorer_field, scorer_variables
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
 _SAID_FIELDS = ("reasoning", "confidence")
@@ -65,17 +64,12 @@ class Judge:
         self._model = judge_model(model_key, model, context)
         self._has_solver = has_solver
         self._instruction = instruction
-        self._system = self._field("system_prompt", system_prompt, context)
-        self._user = self._field("user_prompt", user_prompt, context)
+        self._system = scorer_field(key, "system_prompt", system_prompt, context)
+        self._user = scorer_field(key, "user_prompt", user_prompt, context)
         self._format = (
             None
             if schema is None
             else {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
-        )
-
-    def _field(self, name: str, source: str, context: BuildContext) -> FieldTemplate:
-        return FieldTemplate(
-            str(source), field=f"scorers.{self.name}.{name}", stage="scorer", part=self.name, context=context
         )
 
     async def verdict(
@@ -94,9 +88,7 @@ class Judge:
         return value, verdict, Hearing(request.messages or (), completion, self._expected(sample, trace))
 
     def _request(self, sample: Sample, trace: Trace) -> Request:
-        variables: dict[str, Any] = {"sample": sample.row or {}}
-        if self._has_solver:
-            variables.update(answer_variables(trace))
+        variables = scorer_variables(sample, trace, has_solver=self._has_solver)
         system = self._system.render(variables, sample)
         messages = (
             Message(role="system", content=f"{system}\n\n{self._instruction}" if self._instruction else system),

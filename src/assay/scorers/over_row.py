@@ -26,22 +26,14 @@ def over_row(
     if not given and value is None:
         return scorer
     # imported here: samples with targets of their own need no template engine
-    from assay.prompts.field_template import FieldTemplate
     from assay.prompts.row_sample import RowSample
     from assay.scorers.row_scorer import OverRow, StartedOverRow
+    from assay.scorers.variables import scorer_field
 
-    where, key = f"scorers.{scorer.name}", scorer.name
-    read = RowSample(given, where=where, stage="scorer", part=key, context=context, lists=lists)
-    compared = (
-        None
-        if value is None
-        else FieldTemplate(value, field=f"{where}.value", stage="scorer", part=key, context=context)
-    )
+    key = scorer.name
+    read = RowSample(given, where=f"scorers.{key}", stage="scorer", part=key, context=context, lists=lists)
+    compared = None if value is None else scorer_field(key, "value", value, context)
     if not isinstance(scorer, Preparable):
         return OverRow(scorer, read, compared, has_solver)
-    right = (
-        None
-        if solution is None
-        else FieldTemplate(solution, field=f"{where}.solution", stage="scorer", part=key, context=context)
-    )
+    right = None if solution is None else scorer_field(key, "solution", solution, context)
     return StartedOverRow(scorer, read, compared, has_solver, right)

@@ -9,7 +9,6 @@ costs time.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import deque
 from time import thread_time
@@ -23,7 +22,7 @@ from assay.core.types import Failure, PartSpec, Sample, Score, Trace
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import worker_environment
 from assay.processes.service import EndedError, Service
-from assay.processes.start import how_it_ended
+from assay.processes.start import cores, how_it_ended
 from assay.scorers.watch import LIMIT_SECONDS
 from assay.scorers.worker_process import Answer, Order, ScoreRequest
 
@@ -39,7 +38,7 @@ MOST_DEATHS = 2
 
 def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seconds: float | None = None) -> Scorer:
     """The scorer, moved to processes if it only computes and turns out to be slow. None: as many as there are CPUs."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cpus = cores()
     count = (cpus if cpus > 1 else 0) if workers is None else workers
     if not count or not capabilities_of(scorer).only_computes:
         return scorer
@@ -217,7 +216,7 @@ def _deliver(batch: list[_Waiting], answers: list[Answer]) -> None:
         if answer.failure is not None:
             waiting.answer.set_exception(FailureError(answer.failure))
         elif answer.score is not None:
-            waiting.answer.set_result(answer.score.score())
+            waiting.answer.set_result(Score(**answer.score))
 
 
 def _line(message: object) -> bytes:

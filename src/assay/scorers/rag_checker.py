@@ -18,20 +18,6 @@ from assay.scorers.judge import MOST_EXPECTED, NO_VERDICT, Read, ask_judge, judg
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import VerdictError, json_object
 
-ALL_SCORES = (
-    "precision",
-    "recall",
-    "f1_score",
-    "claim_recall",
-    "context_precision",
-    "context_utilization",
-    "noise_sensitivity_in_relevant",
-    "noise_sensitivity_in_irrelevant",
-    "hallucination",
-    "self_knowledge",
-    "faithfulness",
-)
-_ABOUT_CHUNKS = frozenset(ALL_SCORES) - {"precision", "recall", "f1_score"}
 _EXTRACT = (
     "Take the text apart into its factual claims. Answer with a JSON object "
     '{"claims": [{"subject": "…", "predicate": "…", "object": "…"}]}; an empty list if it claims nothing.'
@@ -224,6 +210,18 @@ def rag_scores(checked: Checked) -> dict[str, ScoreValue]:
     }
 
 
+def _any_chunk(chunks: list[list[bool]], claims: int) -> list[bool]:
+    return [any(chunk[at] for chunk in chunks) for at in range(claims)]
+
+
+def _share(values: Sequence[bool]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+ALL_SCORES = tuple(rag_scores(Checked(answer_in_target=[], target_in_answer=[])))
+_ABOUT_CHUNKS = frozenset(ALL_SCORES) - {"precision", "recall", "f1_score"}
+
+
 def _scripted(*, holds: bool) -> Callable[[Request], str]:
     def answer(request: Request) -> str:
         if _ENTAIL in request.text():
@@ -231,14 +229,6 @@ def _scripted(*, holds: bool) -> Callable[[Request], str]:
         return json.dumps({"claims": [{"subject": "it", "predicate": "is", "object": "so"}]})
 
     return answer
-
-
-def _any_chunk(chunks: list[list[bool]], claims: int) -> list[bool]:
-    return [any(chunk[at] for chunk in chunks) for at in range(claims)]
-
-
-def _share(values: Sequence[bool]) -> float:
-    return sum(values) / len(values) if values else 0.0
 
 
 def _claim(entry: Any) -> str:

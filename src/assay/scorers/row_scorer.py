@@ -11,7 +11,7 @@ from assay.core.types import Completion, Sample, Score, Trace
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
 from assay.scorers.rehearsed import KnowsGold
-from assay.scorers.variables import answer_variables
+from assay.scorers.variables import scorer_variables
 
 
 class OverRow:
@@ -26,9 +26,7 @@ class OverRow:
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if self._value is not None:
-            variables: dict[str, Any] = {"sample": sample.row or {}}
-            if self._has_solver:
-                variables |= answer_variables(trace)
+            variables = scorer_variables(sample, trace, has_solver=self._has_solver)
             trace = msgspec.structs.replace(trace, prediction=self._value.render(variables, sample))
         return await self._scorer(self._read.of(sample), trace)
 

@@ -8,9 +8,8 @@ from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
 from assay.metrics.overlap import bleu_4
-from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import parse_list
-from assay.scorers.variables import answer_variables
+from assay.scorers.variables import scorer_field, scorer_variables
 
 
 class _Compared:
@@ -29,14 +28,13 @@ class _Compared:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare; give `value`")
         self.name = key
         self._has_solver = has_solver
-        self._truth = _field(key, "ground_truth", ground_truth, context)
-        self._value = None if value is None else _field(key, "value", value, context)
+        self._truth = scorer_field(key, "ground_truth", ground_truth, context)
+        self._value = None if value is None else scorer_field(key, "value", value, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        row = {"sample": sample.row or {}}
-        truth, given = self._truth.render(row, sample), trace.prediction
+        truth, given = self._truth.render({"sample": sample.row or {}}, sample), trace.prediction
         if self._value is not None:
-            given = self._value.render({**row, **answer_variables(trace)} if self._has_solver else row, sample)
+            given = self._value.render(scorer_variables(sample, trace, has_solver=self._has_solver), sample)
         metadata = {"answer_gt": truth, "answer_pred": given}
         return Score(name=self.name, values=self.values(truth, given), metadata=metadata)
 
@@ -79,8 +77,8 @@ class MultipleChoice:
         if not has_solver:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
         self.name = key
-        self._truth = _field(key, "ground_truth_choice", ground_truth_choice, context)
-        self._choices = _field(key, "choices", choices, context)
+        self._truth = scorer_field(key, "ground_truth_choice", ground_truth_choice, context)
+        self._choices = scorer_field(key, "choices", choices, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         row = {"sample": sample.row or {}}
@@ -120,7 +118,3 @@ def _validity(predicted: str, choices: list[str]) -> str:
     letters = [chr(ord("A") + at) for at in range(min(len(choices), 26))]
     legal = choices if all(len(choice) == 1 for choice in choices) else letters
     return "valid" if predicted in legal else "invalid"
-
-
-def _field(key: str, name: str, source: str, context: BuildContext) -> FieldTemplate:
-    return FieldTemplate(str(source), field=f"scorers.{key}.{name}", stage="scorer", part=key, context=context)

@@ -1,11 +1,23 @@
-"""The names a scorer's templates may read about an answer."""
+"""The templates of scorers: their fields, and the names they may read about a sample and its answer."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from assay.core.types import Trace
+from assay.core.seams import BuildContext
+from assay.core.types import Sample, Trace
+from assay.prompts.field_template import FieldTemplate
 from assay.snippets.payload import solver_output
+
+
+def scorer_field(key: str, name: str, source: str, context: BuildContext) -> FieldTemplate:
+    """The template in a field of the scorer with this key."""
+    return FieldTemplate(str(source), field=f"scorers.{key}.{name}", stage="scorer", part=key, context=context)
+
+
+def scorer_variables(sample: Sample, trace: Trace, *, has_solver: bool) -> dict[str, Any]:
+    """The row, and where there is a solver its answer."""
+    return {"sample": sample.row or {}, **(answer_variables(trace) if has_solver else {})}
 
 
 def answer_variables(trace: Trace) -> dict[str, Any]:

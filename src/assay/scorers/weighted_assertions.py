@@ -18,13 +18,13 @@ from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.embedding import lack_of_embeddings, similarity_of
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
-from assay.prompts.field_template import FieldTemplate, TemplatedData
+from assay.prompts.field_template import TemplatedData
 from assay.prompts.row_sample import parse_printed
 from assay.scorers.assertion_gold import Wanted, gold_text
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.json_schema import unsupported
 from assay.scorers.judge import judge_model
-from assay.scorers.variables import answer_variables
+from assay.scorers.variables import scorer_field, scorer_variables
 from assay.wording import shortened
 
 SIMILAR_ENOUGH = 0.8
@@ -76,12 +76,9 @@ class WeightedAssertions:
         self._threshold = threshold
         self._has_solver = has_solver
         self._cost_of = context.cost_of
-        where = f"scorers.{key}"
-        self._text: FieldTemplate | None = None
-        if text is not None:
-            self._text = FieldTemplate(text, field=f"{where}.text", stage="scorer", part=key, context=context)
+        self._text = None if text is None else scorer_field(key, "text", text, context)
         self._assertions = [
-            self._made(each, f"{where}.assertions[{at}]", context) for at, each in enumerate(assertions)
+            self._made(each, f"scorers.{key}.assertions[{at}]", context) for at, each in enumerate(assertions)
         ]
 
     def _made(self, given: Mapping[str, Any], field: str, context: BuildContext) -> _Assertion:
@@ -110,9 +107,7 @@ class WeightedAssertions:
         return model
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        variables: dict[str, Any] = {"sample": sample.row or {}}
-        if self._has_solver:
-            variables |= answer_variables(trace)
+        variables = scorer_variables(sample, trace, has_solver=self._has_solver)
         text = trace.prediction if self._text is None else self._text.render(variables, sample)
         evidence, held = [], []
         for assertion in self._assertions:
@@ -151,7 +146,7 @@ class WeightedAssertions:
         """An answer built from the assertions themselves, if it is checked as it is; None where none can be built."""
         if self._text is not None or not self._has_solver:
             return None
-        variables = {"sample": sample.row or {}, **answer_variables(Trace(prediction=""))}
+        variables = scorer_variables(sample, Trace(prediction=""), has_solver=True)
         try:
             wanted = [
                 Wanted(each.kind, each.negated, self._given(each, variables, sample)) for each in self._assertions

@@ -19,7 +19,7 @@ from msgspec import Struct
 from assay import catalog
 from assay.core.attempt import failure_of, overdue, raise_unless_part_error
 from assay.core.seams import BuildContext, Scorer
-from assay.core.types import Failure, PartSpec, Sample, Score, Trace
+from assay.core.types import Failure, PartSpec, Sample, Trace
 from assay.scorers.watch import Watch
 
 
@@ -37,28 +37,11 @@ class Order(Struct, frozen=True):
     limit_seconds: float
 
 
-class LooseScore(Struct, frozen=True, omit_defaults=True):
-    """A score as sent between processes: values keep their types, as they would within one process."""
-
-    name: str
-    values: dict[str, Any]
-    answer: str | None = None
-    extracted: bool = True
-    reason: str | None = None
-    metadata: dict[str, Any] | None = None
-
-    @classmethod
-    def of(cls, score: Score) -> LooseScore:
-        return cls(**{name: getattr(score, name) for name in cls.__struct_fields__})
-
-    def score(self) -> Score:
-        return Score(**{name: getattr(self, name) for name in self.__struct_fields__})
-
-
 class Answer(Struct, frozen=True, omit_defaults=True):
     """The outcome: a score, or why there is none."""
 
-    score: LooseScore | None = None
+    score: dict[str, Any] | None = None
+    """Its fields: values keep their types, as they would within one process."""
     failure: Failure | None = None
 
 
@@ -89,7 +72,7 @@ async def _answer_to(scorer: Scorer, sample: Sample, trace: Trace) -> Answer:
         score = await scorer(sample, trace)
         if late := overdue.get(id(trace)):
             raise late  # as in `score_trace`
-        return Answer(score=LooseScore.of(score))
+        return Answer(score=msgspec.structs.asdict(score))
     except BaseException as error:
         overdue.pop(id(trace), None)
         return Answer(failure=failure_of(raise_unless_part_error(error), "scorer", scorer.name))

@@ -6,10 +6,11 @@ here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from inspect import Signature, signature
 from typing import Any
 
-from assay.models.adapters.openai import MaxTokensField, Mode, OpenAIModel
+from assay.models.adapters.openai import OpenAIModel
 from assay.models.adapters.providers import PROVIDERS, named_server
 
 
@@ -17,37 +18,17 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
     address, key, title, hosted, _ = PROVIDERS[word]
     kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word})
 
-    def make(
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key_env: str = key,
-        api_key_header: str = "Authorization",
-        mode: Mode = "chat",
-        max_tokens_field: MaxTokensField = "max_tokens",
-        timeout_seconds: float | None = 600.0,
-        extra: Mapping[str, Any] | None = None,
-        keep_raw: bool = False,
-        document_mark: str | None = None,
-        check_likelihoods: bool = True,
-    ) -> OpenAIModel:
+    usual = {"api_key_env": key, "max_tokens_field": "max_tokens"}
+
+    def make(model: str, *, base_url: str | None = None, **options: Any) -> OpenAIModel:
         name, chosen = named_server(word, model, base_url)
-        preset: OpenAIModel = kind(
-            name,
-            base_url=chosen or address,
-            api_key_env=api_key_env,
-            api_key_header=api_key_header,
-            mode=mode,
-            max_tokens_field=max_tokens_field,
-            timeout_seconds=timeout_seconds,
-            extra=extra,
-            keep_raw=keep_raw,
-            document_mark=document_mark,
-            check_likelihoods=check_likelihoods,
-            key_required=hosted and chosen is None,
-        )
+        required = hosted and chosen is None
+        preset: OpenAIModel = kind(name, base_url=chosen or address, key_required=required, **{**usual, **options})
         return preset
 
+    options = [each for each in signature(OpenAIModel).parameters.values() if each.name != "key_required"]
+    shown = [each.replace(default=usual.get(each.name, each.default)) for each in options]
+    make.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # options are checked against it
     make.__doc__ = f"""{title}: `{word}:MODEL`, or `{word}:MODEL@URL` for another address than {address}.
 
     The key is read from the environment variable {key}{"" if hosted else " if there is one"}. Options as for `openai`.

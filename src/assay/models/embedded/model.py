@@ -7,7 +7,6 @@ process; continuations of one prompt go to the same process, which reads the pro
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from assay.printable import one_line
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import worker_environment
 from assay.processes.service import EndedError, Service
-from assay.processes.start import how_it_ended
+from assay.processes.start import cores, how_it_ended
 
 if TYPE_CHECKING:
     from assay.models.adapters.local_server import ServedModel
@@ -72,7 +71,7 @@ class EmbeddedModel:
             "system": system,
             "max_tokens": max_tokens,
         }
-        count = _count("workers", workers) if workers is not None else usual_workers()
+        count = _count("workers", workers) if workers is not None else min(MOST_WORKERS, cores())
         self._workers = [_Worker(self.name, self._folder) for _ in range(count)]
         self._batch_size = batch_size
         if batch_size is not None:
@@ -131,12 +130,6 @@ class EmbeddedModel:
             return request
         system = Message(role="system", content=self._system)
         return msgspec.structs.replace(request, prompt=None, messages=(system, *messages))
-
-
-def usual_workers() -> int:
-    """One process per processor, up to four."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_WORKERS, available)
 
 
 def _count(option: str, value: Any) -> int:

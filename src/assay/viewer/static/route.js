@@ -67,7 +67,7 @@ export const noteFrom = (hash) => history.state === null && history.replaceState
 export const noteStep = () => history.replaceState({ ...history.state, from: null }, "");
 export function returnTo(hash) {
   if (history.state?.from === hash) history.back();
-  else location.hash = hash;
+  else goTo(hash);
 }
 
 // The sample of a run that was read last: a table starts there when the reader returns to it.
