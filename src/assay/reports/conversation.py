@@ -144,7 +144,7 @@ def _described(part: Part) -> str:
 
 
 def mention(part: Part) -> str:
-    """An image or a sound, told from any other by its hash."""
+    """An image or a sound, distinguished from any other by its hash."""
     digest = hashlib.sha256(part.text.encode(errors="replace")).hexdigest()
     return f"({part.kind}, {len(part.text):,} characters, sha256 {digest[:8]}: {shortened(part.text, 60)})"
 

@@ -196,7 +196,7 @@ class Api:
     def mark(self, body: bytes) -> Any:
         """Record one mark: the only thing the viewer ever writes into a run."""
         try:
-            request = msgspec.json.decode(body, type=AskedMark)
+            request = msgspec.json.decode(body, type=MarkRequest)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"not a mark: {error}") from error
         if len(request.note) > LONGEST_NOTE:
@@ -258,7 +258,7 @@ class Api:
         return failures[:50]
 
 
-class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
+class MarkRequest(Struct, frozen=True, forbid_unknown_fields=True):
     run: str
     key: str
     verdict: MarkVerdict | None = None

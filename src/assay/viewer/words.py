@@ -1,7 +1,7 @@
-"""Full-text search: an FTS5 file beside the run, over everything in words about a sample, its id included.
+"""Full-text search: an FTS5 file in the run folder, over all text of a sample, its id included.
 
-It holds only which word is in which row (`detail=none`): small and quick to build. A phrase in quotes is looked up
-word by word and then checked against the journal itself. Scripts that put no blanks between words are kept as pairs of
+It holds only which word is in which row (`detail=none`): small and fast to build. A phrase in quotes is looked up
+word by word and then checked against the journal itself. Scripts without spaces between words are kept as pairs of
 neighbouring characters, and looked up as a phrase is.
 """
 

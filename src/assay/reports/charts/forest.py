@@ -1,4 +1,4 @@
-"""A value and its interval per row: scores per task, differences between two results, slices beside their task."""
+"""A value and its interval per row: scores per task, differences between two results, slices next to their task."""
 
 from __future__ import annotations
 

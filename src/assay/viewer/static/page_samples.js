@@ -67,7 +67,7 @@ export async function pageSamples(root, route) {
 
   async function load() {
     const mine = ++latest;
-    const slow = setTimeout(() => body.classList.add("waiting"), 150);
+    const waiting = setTimeout(() => body.classList.add("waiting"), 150);
     body.setAttribute("aria-busy", "true");
     const field = chosenColumns(columns).flatMap((each) => each.field || []);
     let page;
@@ -77,7 +77,7 @@ export async function pageSamples(root, route) {
       if (mine === latest) fill(body, el("p.error", messageOf(error)));
       return;
     } finally {
-      clearTimeout(slow);
+      clearTimeout(waiting);
     }
     if (mine !== latest) return;
     body.classList.remove("waiting");
