@@ -70,8 +70,6 @@ def _offered(snapshot: Snapshot, name: str) -> tuple[str, ...]:
 
 
 class IndexColumns:
-    """The rows of one run."""
-
     def __init__(
         self,
         snapshot: Snapshot,
@@ -224,8 +222,6 @@ class CodedTexts(_Texts):
 
 
 class SampleIds(_Texts):
-    """The samples' ids."""
-
     def __init__(self, texts: PackedTexts) -> None:
         self._texts = texts
 

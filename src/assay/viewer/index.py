@@ -380,7 +380,6 @@ class Snapshot:
         self._columns.pop(name, None)
 
     def previews(self, rows: list[int]) -> dict[int, dict[str, Any]]:
-        """The stored previews of very long lines."""
         marks = ",".join("?" * len(rows))
         with open_to_read(self._path) as connection:
             stored = connection.execute(f"SELECT row, data FROM previews WHERE row IN ({marks})", rows)  # noqa: S608

@@ -143,7 +143,6 @@ def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def read_at(path: Path, offset: int, length: int) -> bytes:
-    """One line by its place."""
     with open_regular(path) as file:
         return os.pread(file.fileno(), length, offset)
 

@@ -153,7 +153,6 @@ class Filler:
         self.begin()
 
     def begin(self) -> None:
-        """An empty chunk."""
         self._table: list[tuple[Any, ...]] = []
         self._numbers: dict[str, tuple[list[int], list[float]]] = {}
         self._marks: dict[str, tuple[list[int], list[int], list[str]]] = {}

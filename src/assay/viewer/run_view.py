@@ -214,7 +214,6 @@ class RunView:
         return counts.copy() if query is None else counts & evaluate(query, schema, self.columns(others))
 
     def schema(self) -> Schema:
-        """The fields that a query may name."""
         snapshot = self.snapshot()
         return self.remembered(("schema", snapshot.rows), lambda: schema_of(snapshot, self.name, self.model))
 

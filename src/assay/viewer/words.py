@@ -80,27 +80,14 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
 def text_of(line: SearchLine) -> str:
     """The searchable text of a row: its id, prompt, reasoning, tool calls, answer, targets, verdicts and failures."""
+    trace, conversation = line.trace, line.asked
+    if trace is not None:
+        completions = [[each.reasoning, each.refusal, each.tool_calls] for each in trace.completions]
+        conversation = [trace.prompt, trace.messages, trace.prediction, completions, trace.items]
+    scores = [[each.answer, each.reason, each.metadata] for each in line.scores]
+    failures = [[f"{each.stage} {each.kind}", each.message] for each in line.failures]
     texts: list[str] = []
-    trace = line.trace
-    _collect(line.sample_id, texts)
-    if trace is None:
-        _collect(line.asked, texts)
-    else:
-        _collect(trace.prompt, texts)
-        _collect(trace.messages, texts)
-        _collect(trace.prediction, texts)
-        for completion in trace.completions:
-            for part in (completion.reasoning, completion.refusal, completion.tool_calls):
-                _collect(part, texts)
-        _collect(trace.items, texts)
-    _collect(line.targets, texts)
-    for score in line.scores:
-        for part in (score.answer, score.reason, score.metadata):
-            _collect(part, texts)
-    for failure in line.failures:
-        texts.append(f"{failure.stage} {failure.kind}")
-        _collect(failure.message, texts)
-    _collect(line.metadata, texts)
+    _collect([line.sample_id, conversation, line.targets, scores, failures, line.metadata], texts)
     return "\n".join(texts)
 
 

@@ -105,8 +105,6 @@ class Behind(Struct, frozen=True, kw_only=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """One picture."""
-
     name: str
     """Its file name and anchor."""
     title: str

@@ -25,8 +25,6 @@ MOST_SLICES = 60
 
 
 class ForestRow(Struct, frozen=True, kw_only=True):
-    """One value to show."""
-
     name: str
     value: float | None
     ends: tuple[float, float] | None = None

@@ -75,7 +75,6 @@ def wide(chart: Chart) -> Drawn:
 
 
 def draw(chart: Chart, width: float) -> Drawn:
-    """The whole chart."""
     legend, legend_height = _legend(chart, width)
     places = _layout(chart, width, legend_height + 6.0)
     height = places.frame.bottom + _foot(chart)

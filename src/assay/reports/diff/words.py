@@ -72,7 +72,6 @@ def board_verdict(board: BoardDiff) -> str:
 
 
 def drop_sentences(board: BoardDiff) -> list[str]:
-    """One sentence per significant drop."""
     sentences = [
         f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
         f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, board)}"

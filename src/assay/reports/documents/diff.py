@@ -159,7 +159,6 @@ def no_number_changed(diff: BoardDiff) -> str:
 
 
 def slices_table(diff: BoardDiff) -> TextTable | None:
-    """The difference in each slice of each task."""
     rows: list[list[Cell]] = [
         [
             task.task,
