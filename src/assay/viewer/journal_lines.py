@@ -126,6 +126,10 @@ class Lenient(Generic[_T]):
             return None
 
 
+mapping_in = Lenient(dict[str, Any])
+"""A JSON object as plain data; None for anything else."""
+
+
 def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
     """Blocks of whole lines (without their newline) and where each block begins; a torn last line is left for later."""
     with open_regular(path) as file:
@@ -149,11 +153,5 @@ def read_at(path: Path, offset: int, length: int) -> bytes:
 
 def as_record(line: bytes) -> dict[str, Any]:
     """A journal line as plain data, for showing; what cannot be read is shown as the text it is."""
-    for text in (line, line.decode("utf-8", "replace")):
-        try:
-            record = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            return record
-    return {"unreadable": line.decode("utf-8", "replace")}
+    record = mapping_in(line)
+    return {"unreadable": line.decode("utf-8", "replace")} if record is None else record
