@@ -36,7 +36,7 @@ function heads(what, first, second) {
     num(first),
     num(second),
     num("difference"),
-    th(el("span.said", "difference with its interval, drawn")),
+    th(el("span.visually-hidden", "difference with its interval, drawn")),
     num("interval"),
     num("p", "Holm-adjusted"),
     num("better"),

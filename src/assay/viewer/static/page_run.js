@@ -121,7 +121,7 @@ export async function pageRun(root, route) {
 }
 
 // The head of a column of small charts, for screen readers.
-const chartHead = (of) => el("span.said", `${of} with its interval, drawn`);
+const chartHead = (of) => el("span.visually-hidden", `${of} with its interval, drawn`);
 
 // A key with a few values that many samples share; a hash or an id of each sample is useless for slices.
 function firstKey(run) {

@@ -151,7 +151,7 @@ export async function pageSamples(root, route) {
     });
     return [
       th(whole, { class: "c-pick" }),
-      th(el("span.said", "outcome"), { class: "c-sign" }),
+      th(el("span.visually-hidden", "outcome"), { class: "c-sign" }),
       together ? th("run", { class: "c-run" }) : null,
       sorting("order", "id", "c-id"),
       state.against.length ? sorting("changed", "there", "c-there num") : null,
@@ -231,7 +231,7 @@ export async function pageSamples(root, route) {
   }
 
   const heading = `Samples of ${names.join(", ")}`;
-  fill(root, el("h1.said", heading), top, numbers, chosen.bar, body, pager);
+  fill(root, el("h1.visually-hidden", heading), top, numbers, chosen.bar, body, pager);
   drawBar();
   await load();
   return {

@@ -78,7 +78,7 @@ export function sampleSides(run, sample, params, isBlind) {
   function sides() {
     const blind = isBlind();
     return [
-      el("h2.said", "The same sample in several runs"),
+      el("h2.visually-hidden", "The same sample in several runs"),
       el("p.quiet.small", "Marked: differences from the answer of ", el("b", nameOf(entries[base].name)), "."),
       h(
         "div",
