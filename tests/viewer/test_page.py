@@ -84,7 +84,7 @@ def test_one_run_shows_leaderboard_distributions_failures_slices_and_provenance(
         await page.run(f"{bar}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
         await page.until("document.querySelector('.page-samples tbody tr')")
         assert "low=0.95" in await page.run("location.hash")
-        assert set(await page.run(text(".samples tbody .badge .said"))) <= {"right", "excluded"}
+        assert set(await page.run(text(".samples tbody .badge .visually-hidden"))) <= {"right", "excluded"}
         await to(page, "#/run/small/provenance", ".page-provenance .command")
         assert (await page.run("document.querySelector('.command').textContent")).startswith(
             "assay run tasks/ --model openai:small"
@@ -109,7 +109,8 @@ def test_the_table_is_filtered_sorted_and_searched(browser: str, viewer: Viewer)
         await page.until(f"{shown} === '160 samples'")
         await click(page, ".outcomes button", "wrong")
         await page.until(
-            "[...document.querySelectorAll('.samples tbody .badge .said')].every((e) => e.textContent === 'wrong')"
+            "[...document.querySelectorAll('.samples tbody .badge .visually-hidden')]"
+            ".every((e) => e.textContent === 'wrong')"
         )
         await click(page, "button", "Clear filters")
         await pick(page, "Metadata key", "difficulty")

@@ -69,7 +69,7 @@ PALE = """(() => {
   };
   const said = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
   return [...document.querySelectorAll('#top *, #page *')]
-    .filter((e) => e.offsetParent && !e.closest('button:disabled, .off, .said') && said(e))
+    .filter((e) => e.offsetParent && !e.closest('button:disabled, .off, .visually-hidden') && said(e))
     .filter((e) => {
       const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
       return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;

@@ -1,4 +1,4 @@
-"""Human marks: people's verdicts on samples, kept in `marks.jsonl` beside the journal, and how the scores agree.
+"""Human marks: people's verdicts on samples, kept in `marks.jsonl` next to the journal, and how the scores agree.
 
 One line per mark, append only; the last line of a person for a sample counts, and one without a verdict withdraws that
 person's mark.

@@ -113,7 +113,6 @@ def _floors(table: TextTable, cells: list[list[Span]], least: int) -> list[int]:
 
 
 def _natural(table: TextTable, cells: list[list[Span]]) -> list[int]:
-    """The natural width of every column."""
     return [max(width_of(flat(name)), _widest(cells, column)) for column, name in enumerate(table.header)]
 
 

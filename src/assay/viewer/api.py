@@ -34,6 +34,7 @@ PROVENANCE = (
     "definitions",
 )
 LONGEST_NOTE = 10_000
+TOO_MANY = f"at most {comparing.MOST_RUNS} runs go into one table"
 LONGEST_NAME = 100
 
 
@@ -59,7 +60,6 @@ class Api:
         self._lock = threading.Lock()
 
     def runs(self, params: Params) -> Any:
-        """All runs."""
         return {"runs": [listed(view) for view in self.library.views()]}
 
     def run(self, params: Params) -> Any:
@@ -103,7 +103,7 @@ class Api:
             fields=tuple(params.getlist("field"))[:MOST_FIELDS],
             lines=_whole(params, "lines", 1, 1, 6),
         )
-        views = [view, *self._besides(params)]
+        views = self._several(params, 1, TOO_MANY)
         with _reading([*views, *others]):
             if len(views) > 1:
                 return many_runs.page(views, filters, table)
@@ -111,8 +111,8 @@ class Api:
 
     def download(self, params: Params) -> Download:
         """The matching samples as a file to keep."""
-        view, filters, others = self._table(params)
-        views = [view, *self._besides(params)]
+        _, filters, others = self._table(params)
+        views = self._several(params, 1, TOO_MANY)
         with _reading([*views, *others]):
             return downloads.download(views, filters, _one(params, "format"), others)
 
@@ -143,15 +143,13 @@ class Api:
 
     def charts(self, params: Params) -> Any:
         """The charts of one run, or of several against the first."""
-        names = list(dict.fromkeys(params.getlist("run")))
-        if not 1 <= len(names) <= comparing.MOST_RUNS:
-            raise UsageError(f"charts are of one to {comparing.MOST_RUNS} runs (`run=A&run=B`)")
-        views = [self.library.run(name) for name in names]
+        views = self._several(params, 1, f"charts are of one to {comparing.MOST_RUNS} runs (`run=A&run=B`)")
         with _reading(views):
+            colours = pictures.model_colours(self.library)
             if len(views) == 1:
-                return pictures.run_pictures(views[0], pictures.model_colours(self.library))
-            make = partial(pictures.comparison_pictures, views, pictures.model_colours(self.library))
-            return self._remembered(("charts", *names), self.library.views(), make)
+                return pictures.run_pictures(views[0], colours)
+            make = partial(pictures.comparison_pictures, views, colours)
+            return self._remembered(("charts", *(view.name for view in views)), self.library.views(), make)
 
     def history(self, params: Params) -> Any:
         """Runs of the same tasks in order."""
@@ -161,12 +159,10 @@ class Api:
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""
-        names = list(dict.fromkeys(params.getlist("run")))
-        if not 2 <= len(names) <= comparing.MOST_RUNS:
-            raise UsageError(f"comparing takes two to {comparing.MOST_RUNS} different runs (`run=A&run=B`)")
-        views = [self.library.run(name) for name in names]
+        most = comparing.MOST_RUNS
+        views = self._several(params, 2, f"comparing takes two to {most} different runs (`run=A&run=B`)")
         with _reading(views):
-            return self._remembered(("compare", *names), views, lambda: comparing.compare_runs(views))
+            return self._remembered(("compare",), views, lambda: comparing.compare_runs(views))
 
     def _remembered(self, question: tuple[Any, ...], views: list[RunView], make: Callable[[], Any]) -> Any:
         """An answer that takes long, kept until one of the runs it is about changes."""
@@ -196,7 +192,7 @@ class Api:
     def mark(self, body: bytes) -> Any:
         """Record one mark: the only thing the viewer ever writes into a run."""
         try:
-            request = msgspec.json.decode(body, type=AskedMark)
+            request = msgspec.json.decode(body, type=MarkRequest)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UsageError(f"not a mark: {error}") from error
         if len(request.note) > LONGEST_NOTE:
@@ -224,11 +220,11 @@ class Api:
     def _run(self, params: Params) -> RunView:
         return self.library.run(_one(params, "run"))
 
-    def _besides(self, params: Params) -> list[RunView]:
-        """The runs whose samples are in the same table."""
-        names = [name for name in dict.fromkeys(params.getlist("run")) if name != params.get("run")]
-        if len(names) >= comparing.MOST_RUNS:
-            raise UsageError(f"at most {comparing.MOST_RUNS} runs go into one table")
+    def _several(self, params: Params, least: int, refusal: str) -> list[RunView]:
+        """The runs that the address names, each once."""
+        names = list(dict.fromkeys(params.getlist("run")))
+        if not least <= len(names) <= comparing.MOST_RUNS:
+            raise UsageError(refusal)
         return [self.library.run(name) for name in names]
 
     def _table(self, params: Params) -> tuple[RunView, Filters, list[RunView]]:
@@ -258,7 +254,7 @@ class Api:
         return failures[:50]
 
 
-class AskedMark(Struct, frozen=True, forbid_unknown_fields=True):
+class MarkRequest(Struct, frozen=True, forbid_unknown_fields=True):
     run: str
     key: str
     verdict: MarkVerdict | None = None

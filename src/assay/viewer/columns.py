@@ -1,4 +1,4 @@
-"""The columns of a run's index as a query needs them: by the names that people use."""
+"""The columns of a run's index by the names that queries use."""
 
 from __future__ import annotations
 
@@ -70,8 +70,6 @@ def _offered(snapshot: Snapshot, name: str) -> tuple[str, ...]:
 
 
 class IndexColumns:
-    """The rows of one run."""
-
     def __init__(
         self,
         snapshot: Snapshot,
@@ -88,7 +86,7 @@ class IndexColumns:
         self._quote = quote
         self._marks = marks
         self._moved = moved
-        """How much better each compared run is, row by row."""
+        """How much better each compared run is, per row."""
         self.search = search
 
     @property
@@ -149,7 +147,7 @@ class IndexColumns:
         return made[field]() if field in made else None
 
     def _failures(self) -> CodedTexts:
-        # the last one is what a row without a failure has: −1 counts from the end
+        # the last entry is for rows without a failure: their code is −1
         names = [(full, full.partition("/")[2]) for full in self._snapshot.failures]
         return CodedTexts(self._snapshot.column("failure"), [*names, ()])
 
@@ -183,7 +181,7 @@ def _marked(snapshot: Snapshot, marks: Mapping[int, str]) -> tuple[NDArray[Any],
 
 
 def _flipped(moved: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], list[tuple[str, ...]]]:
-    """Only rows that both runs scored can have moved; better means that the other run is, or one of the others."""
+    """Only rows that both runs scored can have flipped; better means that the other run, or one of several, is."""
     better = np.logical_or.reduce([each > 0 for each in moved])
     worse = np.logical_or.reduce([each < 0 for each in moved])
     same = np.logical_and.reduce([each == 0 for each in moved])
@@ -224,8 +222,6 @@ class CodedTexts(_Texts):
 
 
 class SampleIds(_Texts):
-    """The samples' ids."""
-
     def __init__(self, texts: PackedTexts) -> None:
         self._texts = texts
 

@@ -143,7 +143,7 @@ def differences(first: RunView, second: RunView) -> list[str]:
         if name not in a.tasks or name not in b.tasks:
             sentences.append(f"task {name} is only in {first.name if name in a.tasks else second.name}")
         elif a.tasks[name] != b.tasks[name]:
-            sentences.append(f"task {name} is not the same in both: its questions, the asking or the scoring changed")
+            sentences.append(f"task {name} is not the same in both: its questions, prompt or scoring changed")
     for what, before, after in (("model", a.model, b.model), ("setting", a.settings, b.settings)):
         for key in sorted({*before, *after}):
             if before.get(key) != after.get(key) and not (what == "model" and repeats_name(key, before, after)):

@@ -1,4 +1,4 @@
-"""Derived SQLite files: built from the journal by byte offset, thrown away when they no longer belong to it."""
+"""Derived SQLite files: built from the journal by byte offset, deleted when they no longer belong to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
 SCHEMA = 9
-"""Raise it whenever what the files hold changes: older ones are then built again."""
+"""Raise it whenever the content of the files changes: older ones are then rebuilt."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256
 
@@ -29,13 +29,13 @@ class ReadSoFar(Struct, frozen=True, kw_only=True):
 
 
 def place_of(folder: Path, name: str) -> Path:
-    """Beside the run, or in the user's cache folder when the run folder cannot be written to.
+    """In the run folder, or in the user's cache folder where that cannot be written to.
 
-    Beside a run the name has a part that only this user can compute: a file that came with the folder is never read.
+    In a run folder the name has a part that only this user can compute: a file that came with the folder is never read.
     """
     place, suffix = os.fsencode(folder.resolve()), Path(name).suffix
     if os.access(folder, os.W_OK):
-        with suppress(UsageError):  # no secret can be kept: then our files cannot be distinguished from untrusted ones
+        with suppress(UsageError):  # without a secret our files cannot be distinguished from untrusted ones
             digest = hashlib.blake2b(place, digest_size=12, key=user_secret()).hexdigest()
             return folder / f"{name.removesuffix(suffix)}-{digest}{suffix}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "viewer"
@@ -59,7 +59,7 @@ def open_to_write(path: Path, journal: Path, fingerprint: str, tables: str) -> I
         connection = _prepared(path, journal, fingerprint, tables)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
-            raise  # locked, or the disk is full: no reason to throw it away
+            raise  # locked, or the disk is full: no reason to delete it
         remove(path)
         connection = _prepared(path, journal, fingerprint, tables)
     with closing(connection):
@@ -123,7 +123,7 @@ def _prepared(path: Path, journal: Path, fingerprint: str, tables: str) -> sqlit
 
 def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    # it can be built again at any time: no power cut is worth an fsync here
+    # it can be rebuilt at any time, so a power cut is no reason for an fsync
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-65536")
     return connection

@@ -31,8 +31,6 @@ TYPES = {
 
 
 class Download(Struct, frozen=True):
-    """A file to keep."""
-
     name: str
     media_type: str
     data: bytes

@@ -1,4 +1,4 @@
-"""The index of one run: columns in a SQLite file beside it, grown from the journal by byte offset.
+"""The index of one run: columns in a SQLite file in its folder, extended from the journal by byte offset.
 
 Columns are kept as packed chunks of rows rather than one SQLite row per sample: a million samples load in
 milliseconds, and every filter and sort is arithmetic on arrays. Row numbers are line numbers of the journal.
@@ -56,19 +56,19 @@ def update_index(
     *,
     only_prepare: bool = False,
 ) -> ReadSoFar:
-    """Index what the journal has gained, and return how far the index has come."""
+    """Index the new lines of the journal, and return how far the index reaches."""
     journal = folder / "journal.jsonl"
     group_by = group_by or GROUP
     # an index by other clusters is another index
     of = fingerprint if group_by == GROUP else f"{fingerprint} by {group_by}"
     with open_to_write(index_path(folder), journal, of, _TABLES) as connection:
         if journal.exists() and not only_prepare:
-            _take_in(connection, journal, measures_of(definitions), group_by)
+            _index_lines(connection, journal, measures_of(definitions), group_by)
         return place(connection)
 
 
-def _take_in(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
-    """Each round takes in some lines and commits them; several viewers may take turns at one file."""
+def _index_lines(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
+    """Each round indexes some lines and commits them; several viewers may take turns with one file."""
     decode = Lenient(IndexLine)
     rule, known_rows = Counting(), 0
     while True:
@@ -121,16 +121,16 @@ class _Writer:
         self.offset = start.offset
 
     def add(self, line: IndexLine | None, offset: int, data: bytes) -> None:
-        """One row more. A line that is not a record, or was changed later, is None: it has no attempt."""
+        """Add one row. A line that is not a record, or was changed later, is None: it has no attempt."""
         filler = self._filler
         key, failed = filler.add(line, offset, len(data))
         if line is not None:
             if line.trace is not None:
                 self._shared.add(line.task, line.trace)
             earlier = self._rule.failed.get(key)
-            gone = earlier if self._rule.counts(key, failed, self.rows) else self.rows
-            if gone is not None:
-                self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (gone,))
+            superseded = earlier if self._rule.counts(key, failed, self.rows) else self.rows
+            if superseded is not None:
+                self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (superseded,))
         if len(data) > LONG_LINE:
             self._connection.execute(
                 "INSERT OR REPLACE INTO previews VALUES (?, ?)",
@@ -172,7 +172,7 @@ class _Writer:
             )
 
     def _earlier_texts(self, name: str) -> PackedTexts:
-        """Of the rows that the chunk had before; where none were kept, each of them is known by its hash."""
+        """The texts of the rows that the chunk had before; where none were kept, they are looked up by their hashes."""
         if name in self._old_texts:
             return self._old_texts[name]
         known = self._labels.get(name, {})
@@ -236,16 +236,16 @@ def _shared(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _rule_so_far(connection: sqlite3.Connection) -> Counting:
-    """Which lines count, as far as the index has come."""
+    """Which lines count, as far as the index reaches."""
     keys, failed = load_column(connection, "key"), load_column(connection, "failure") >= 0
     finished = _Finished(keys[~failed & (load_column(connection, "outcome") != UNREADABLE)])
-    gone = {row for (row,) in connection.execute("SELECT row FROM superseded")}
-    rows = [row for row in np.flatnonzero(failed).tolist() if row not in gone]
+    superseded = {row for (row,) in connection.execute("SELECT row FROM superseded")}
+    rows = [row for row in np.flatnonzero(failed).tolist() if row not in superseded]
     return Counting(finished, {int(keys[row]): row for row in rows})
 
 
 class _Finished:
-    """Keys of finished attempts: those of the index, sorted, and what is new."""
+    """Keys of finished attempts: those of the index, sorted, and new ones."""
 
     def __init__(self, keys: NDArray[Any]) -> None:
         self._known = np.sort(keys)
@@ -273,8 +273,8 @@ def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
 
 
 DERIVED = ("outcome", "share", "worth", "attempts", "mixed")
-"""Columns that are made of others: what became of an attempt; its share of full marks, where its task knows right and
-wrong; its score, turned so that more is always better; how many attempts its sample has; whether their scores differ.
+"""Columns computed from others: the outcome of an attempt; its share of full marks, where its task has right and wrong;
+its score, negated where lower is better; how many attempts its sample has; whether their scores differ.
 """
 
 
@@ -295,10 +295,10 @@ class Snapshot:
             self.labels = _labels(connection)
             self.shared = _shared(connection)
             self.names = sorted({name for (name,) in connection.execute("SELECT DISTINCT name FROM chunks")} - {*PLAIN})
-            gone = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
+            superseded = np.fromiter((row for (row,) in connection.execute("SELECT row FROM superseded")), np.int64)
         self.counts = np.ones(self.rows, bool)
         """False for lines that are superseded by another line of the same attempt."""
-        self.counts[gone] = False
+        self.counts[superseded] = False
 
     def column(self, name: str) -> NDArray[Any]:
         """The column's rows up to this snapshot, however far the file has grown since."""
@@ -306,7 +306,7 @@ class Snapshot:
         if column is None:
             column = self._derived(name) if name in DERIVED else self._loaded(name)
             if len(self._columns) > 40:
-                self._columns.clear()  # a bound on memory; what is needed is loaded again in milliseconds
+                self._columns.clear()  # a bound on memory; columns are loaded again in milliseconds
             self._columns[name] = column
         return column
 
@@ -315,7 +315,7 @@ class Snapshot:
             return load_column(connection, name)[: self.rows]
 
     def _derived(self, name: str) -> NDArray[Any]:
-        """What follows from the scores and the measure of each task."""
+        """Computed from the scores and the measure of each task."""
         if name in ("attempts", "mixed"):
             return self._of_sample(name)
         if name == "outcome":
@@ -332,7 +332,7 @@ class Snapshot:
         return column
 
     def _of_sample(self, name: str) -> NDArray[Any]:
-        """What holds for all attempts at a sample; lines that do not count have no part in it."""
+        """What is the same for all attempts at a sample; lines that do not count are ignored."""
         column = np.zeros(self.rows, np.float64 if name == "attempts" else bool)
         if not (self.column("attempt") > 1).any():
             column[self.counts] = name == "attempts"
@@ -380,7 +380,6 @@ class Snapshot:
         self._columns.pop(name, None)
 
     def previews(self, rows: list[int]) -> dict[int, dict[str, Any]]:
-        """The stored previews of very long lines."""
         marks = ",".join("?" * len(rows))
         with open_to_read(self._path) as connection:
             stored = connection.execute(f"SELECT row, data FROM previews WHERE row IN ({marks})", rows)  # noqa: S608

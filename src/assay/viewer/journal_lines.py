@@ -126,6 +126,10 @@ class Lenient(Generic[_T]):
             return None
 
 
+mapping_in = Lenient(dict[str, Any])
+"""A JSON object as plain data; None for anything else."""
+
+
 def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
     """Blocks of whole lines (without their newline) and where each block begins; a torn last line is left for later."""
     with open_regular(path) as file:
@@ -143,18 +147,11 @@ def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def read_at(path: Path, offset: int, length: int) -> bytes:
-    """One line by its place."""
     with open_regular(path) as file:
         return os.pread(file.fileno(), length, offset)
 
 
 def as_record(line: bytes) -> dict[str, Any]:
     """A journal line as plain data, for showing; what cannot be read is shown as the text it is."""
-    for text in (line, line.decode("utf-8", "replace")):
-        try:
-            record = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            return record
-    return {"unreadable": line.decode("utf-8", "replace")}
+    record = mapping_in(line)
+    return {"unreadable": line.decode("utf-8", "replace")} if record is None else record

@@ -1,4 +1,4 @@
-"""The runs the viewer shows, by name; the list of them with what a reader picks by."""
+"""The runs that the viewer shows, by name, and the list of them."""
 
 from __future__ import annotations
 

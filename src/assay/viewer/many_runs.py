@@ -1,4 +1,4 @@
-"""The samples of several runs in one table: each run's rows by its own index, put in one order."""
+"""The samples of several runs in one table: the rows of each run's index, in one order."""
 
 from __future__ import annotations
 

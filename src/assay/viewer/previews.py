@@ -9,7 +9,7 @@ from assay.reports.board.weak_passes import is_weak_pass
 from assay.reports.conversation import answer_in, last_question, prompt_of, shared_beginning
 
 LONG_LINE = 64 * 1024
-"""Lines longer than this have their preview stored in the index, so that a page of them stays quick."""
+"""Lines longer than this have their preview stored in the index, so that a page of them stays fast."""
 SHOWN = 240
 LONGEST_SHOWN = 1200
 """Where a row has several lines."""

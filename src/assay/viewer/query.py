@@ -1,4 +1,4 @@
-"""Questions to the sample table: which rows, in which order, and what the numbers are over exactly those rows."""
+"""Queries of the sample table: which rows, in which order, and the numbers over exactly those rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOKED_AT = 1024
 
 
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which samples; everything that is given must hold."""
+    """Which samples; every filter that is given must match."""
 
     where: str = ""
     """In the query language."""
@@ -42,7 +42,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mark: str = ""
 
     def query(self) -> Query | None:
-        """All of them as one query; None when there is none."""
+        """All filters as one query; None when there is none."""
         parts = list(self._chosen())
         written = parse(self.where)
         if written is not None:
@@ -71,7 +71,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def field_of(key: str) -> str:
-    """A field by the name that addresses of the page have for it."""
+    """The field that an address of the page names."""
     kind, sign, name = key.partition(":")
     if sign and kind in ("value", "label"):
         return name
@@ -83,7 +83,7 @@ class Other(Struct, frozen=True):
     """Another run, joined row by row."""
 
     worth: NDArray[np.float64]
-    """Its score for each row of ours, turned so that more is better; NaN when it has none that counts."""
+    """Its score for each row of ours, negated where lower is better; NaN when it has none that counts."""
     row: Rows
     """Its row, or −1."""
 
@@ -143,9 +143,9 @@ def outcomes_of(snapshot: Snapshot, rows: Rows) -> dict[str, int]:
 def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | None:
     """The mean score of the rows that have one, with the interval that a leaderboard of just these would have.
 
-    Over several tasks it is the mean of their means, as an overall score is. Tasks whose score is no mean over samples
-    have no part in that; by themselves they have the mean of their samples' numbers, and `headline` says that this is
-    not the task's score.
+    Over several tasks it is the mean of their means, as an overall score is. Tasks whose score is not a mean over
+    samples are left out of it; alone, they have the mean of their samples' numbers, and `headline` is False because
+    that is not the task's score.
     """
     all_rows = rows
     rows = rows[~np.isnan(snapshot.column("score")[rows])]
@@ -192,7 +192,7 @@ def _combined(means: Sequence[tuple[float, Interval, int]], level: float) -> Any
 
 
 def clusters_of(snapshot: Snapshot, rows: Rows) -> NDArray[np.uint64] | None:
-    """What stands together of one task: samples with one group, attempts at one sample; None when each stands alone."""
+    """The cluster of each row: samples of one group, attempts at one sample; None when all rows are independent."""
     groups = snapshot.column("group")[rows]
     if not groups.any() and not (snapshot.column("attempt")[rows] > 1).any():
         return None
@@ -218,8 +218,8 @@ def _few_codes(values: NDArray[np.float64]) -> NDArray[np.uint16] | None:
 def _stable(values: NDArray[np.float64]) -> Rows:
     """The order of the values, ties in the order they came.
 
-    Value and place are packed into one whole number, because sorting numbers is many times quicker than sorting
-    places by number. The value is rounded for that; where rounding would show, the slower way is taken.
+    Value and place are packed into one whole number, because sorting numbers is many times faster than sorting
+    places by number. The value is rounded for that; where rounding changes the order, a slower sort is used.
     """
     if len(values) >= 1 << 32:
         return np.argsort(values, kind="stable")
@@ -227,7 +227,7 @@ def _stable(values: NDArray[np.float64]) -> Rows:
         return np.argsort(codes, kind="stable").astype(np.int32)  # numbers this small are counted, not compared
     with np.errstate(over="ignore"):
         bits = values.astype(np.float32).view(np.uint32)
-    # turns the order of floats into the order of whole numbers: negative ones are flipped, others lifted
+    # turns the order of floats into the order of whole numbers: negative ones are inverted, others get the high bit
     rising = np.where(bits >> 31 == 1, ~bits, bits | np.uint32(1 << 31))
     packed = (rising.astype(np.uint64) << np.uint64(32)) | np.arange(len(values), dtype=np.uint64)
     packed.sort()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from assay.reports.query.fields import Schema
 from assay.viewer.columns import IndexColumns
 from assay.viewer.index import Snapshot
-from assay.viewer.journal_lines import IndexLine, Lenient
+from assay.viewer.journal_lines import IndexLine, Lenient, mapping_in
 from assay.viewer.rows import keys_of, label_text, short_texts
 
 
@@ -44,10 +43,6 @@ class QueryRows:
         texts |= {name: [text] for name, text in short_texts(line, self._snapshot.measure(line.task))}
         for score in line.scores:
             texts |= {f"{score.name}.{name}": [each] for name, each in score.values.items() if isinstance(each, str)}
-        try:
-            metadata = msgspec.json.decode(line.metadata)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            metadata = None
-        for key, value in keys_of(metadata) if isinstance(metadata, dict) else ():
+        for key, value in keys_of(mapping_in(bytes(line.metadata)) or {}):
             texts[key if key.startswith("sample.") else f"metadata.{key}"] = [label_text(value)]
         return texts

@@ -20,7 +20,7 @@ from assay.reports.measure import Measure
 from assay.reports.outcomes import UNREADABLE, outcome_of
 from assay.reports.per_example import question
 from assay.reports.view import GROUP, metadata_value
-from assay.viewer.journal_lines import IndexLine, PromptTrace
+from assay.viewer.journal_lines import IndexLine, PromptTrace, mapping_in
 from assay.viewer.packed_texts import PackedTexts
 
 PLAIN = {
@@ -153,7 +153,6 @@ class Filler:
         self.begin()
 
     def begin(self) -> None:
-        """An empty chunk."""
         self._table: list[tuple[Any, ...]] = []
         self._numbers: dict[str, tuple[list[int], list[float]]] = {}
         self._marks: dict[str, tuple[list[int], list[int], list[str]]] = {}
@@ -272,11 +271,7 @@ class Filler:
         return metadata
 
     def _read_metadata(self, data: bytes) -> _Metadata:
-        try:
-            values = msgspec.json.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            values = {}
-        values = values if isinstance(values, dict) else {}
+        values = mapping_in(data) or {}
         texts = [(name, label_text(value)) for name, value in keys_of(values)]
         numbers = [(name, _number(value)) for name, value in keys_of(values) if not isinstance(value, bool)]
         group = metadata_value(values, self._group_by)

@@ -1,4 +1,4 @@
-"""One run as the viewer sees it: its index, kept up to the journal's end, and cached answers."""
+"""One run as the viewer sees it: its index, kept up to date with the journal, and cached results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 
 class Kept:
-    """The last few answers, by what they depend on."""
+    """The last few results, by what they depend on."""
 
     def __init__(self, most: int = KEPT) -> None:
         self._most = most
@@ -83,7 +83,7 @@ class RunView:
         """`run.json`, read again when it changed; another version is refused with a sentence."""
         stamp = _stamp(self.folder / "run.json")
         if stamp == MISSING:
-            raise UsageError(f"{self.name}: the run folder is gone")
+            raise UsageError(f"{self.name}: the run folder no longer exists")
         if self._run is None or stamp != self._run_stamp:
             run = read_run_file(self.folder)
             if run.schema != RUN_SCHEMA:
@@ -112,7 +112,7 @@ class RunView:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Inside this context the run does not change: all answers come from one snapshot."""
+        """Inside this context the run does not change: everything is read from one snapshot."""
         with self.lock:
             self._readers += 1
             try:
@@ -132,7 +132,7 @@ class RunView:
         return latest
 
     def latest(self) -> Snapshot:
-        """The index, brought up to the journal's end, or as far as a process of its own has come with it."""
+        """The index, updated to the end of the journal, or as far as a separate process has indexed it."""
         run, size = self.run_file(), self.size()
         if self._snapshot is not None and size == self._checked:
             return self._snapshot
@@ -159,7 +159,7 @@ class RunView:
         return self._snapshot
 
     def progress(self) -> dict[str, Any]:
-        """How far the run is, and how far the index of it."""
+        """How far the run is, and how far its index is."""
         run, snapshot, size = self.run_file(), self.snapshot(), self.size()
         outcomes = snapshot.column("outcome")[snapshot.counts]
         total = sum(run.config.attempts_of(definition) for definition in run.definitions)
@@ -194,7 +194,7 @@ class RunView:
         return self.remembered(("base", snapshot.rows), lambda: base_order(snapshot))
 
     def rows(self, filters: Filters, sort: str, descending: bool, others: list[RunView]) -> Rows:
-        """The rows that match, in order; paging the same question again costs nothing."""
+        """The rows that match, in order; another page of the same query costs nothing."""
         against = tuple((other.name, other.snapshot().rows) for other in others)
 
         def chosen() -> Rows:
@@ -205,7 +205,7 @@ class RunView:
         return self.remembered((self.state(), filters, sort, descending, against), chosen)
 
     def state(self) -> tuple[int, ...]:
-        """Changes whenever a question may have another answer."""
+        """Changes whenever a query may have another result."""
         return self.snapshot().rows, self._marks_stamp(), self._words_offset
 
     def matching(self, query: Query | None, schema: Schema, others: list[RunView]) -> Mask:
@@ -214,7 +214,6 @@ class RunView:
         return counts.copy() if query is None else counts & evaluate(query, schema, self.columns(others))
 
     def schema(self) -> Schema:
-        """The fields that a query may name."""
         snapshot = self.snapshot()
         return self.remembered(("schema", snapshot.rows), lambda: schema_of(snapshot, self.name, self.model))
 
@@ -223,7 +222,7 @@ class RunView:
         return str(self.run_file().model.get("name", ""))
 
     def columns(self, others: list[RunView]) -> IndexColumns:
-        """The rows as a query sees them, set against other runs."""
+        """The rows as a query sees them, compared with other runs."""
         snapshot = self.snapshot()
         return IndexColumns(
             snapshot,
@@ -273,7 +272,7 @@ class RunView:
         return values
 
     def remembered(self, key: Any, make: Callable[[], _T]) -> _T:
-        """What was made for this question of this state of the run, or make it."""
+        """The kept result for this key, or a new one."""
         kept: _T | None = self._kept.get(key)
         return kept if kept is not None else self._kept.put(key, make())
 
@@ -285,23 +284,23 @@ class RunView:
 
     def _join_with(self, other: RunView, ours: Snapshot, theirs: Snapshot) -> Other:
         row = _join(ours, self.base(), theirs, other.base())
-        # the largest columns, and needed for nothing but this
+        # the largest columns, needed only here
         ours.forget("pair")
         theirs.forget("pair")
         worth = np.full(ours.rows, np.nan)
         if theirs.rows:
             worth = theirs.column("worth")[row]
-            # an attempt with another answer key compares nothing
+            # attempts with different targets do not compare
             worth[(row < 0) | (theirs.column("targets")[row] != ours.column("targets"))] = np.nan
         return Other(worth, row)
 
     def search_state(self, filters: Filters) -> dict[str, Any] | None:
-        """How far the words of these filters were looked for; None where there are none."""
+        """How much of the run was searched for the words of these filters; None where there are none."""
         texts = list(texts_of(filters.query()))
         if not texts:
             return None
         queries = [words.search_text([each]) for each in texts]
-        # only a phrase can have been looked for in part of the run
+        # only the search for a phrase can have stopped early
         whole = all(self.search(each)[2] for each in queries if words.phrases_of(each))
         return {"reach": self._update_words(), "whole": whole}
 
@@ -368,7 +367,7 @@ class RunView:
         return rows
 
     def marks(self) -> dict[str, Mark]:
-        """Of every marked attempt the mark that was made last."""
+        """The last mark of every marked attempt."""
         return {mark.key: mark for mark in self.all_marks()}
 
     def all_marks(self) -> list[Mark]:
@@ -408,7 +407,7 @@ def _join(ours: Snapshot, our_base: Rows, theirs: Snapshot, their_base: Rows) ->
     its = their_base if theirs.counts.all() else their_base[theirs.counts[their_base]]
     left, right = ours.column("pair")[mine], theirs.column("pair")[its]
     if len(left) == len(right) and (left == right).all():
-        # finished runs of the same tasks line up in the dataset's order
+        # finished runs of the same tasks are in the same order
         result[mine] = its
         return result
     order = np.argsort(right)

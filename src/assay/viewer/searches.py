@@ -101,7 +101,6 @@ class SearchSummary(Struct):
 
 
 def search_of(name: str, folder: Path) -> dict[str, Any]:
-    """One search from above."""
     summary = _summary(folder)
     if summary is None:
         return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET, "so_far": _so_far(folder)}

@@ -1,7 +1,7 @@
-"""Full-text search: an FTS5 file beside the run, over everything in words about a sample, its id included.
+"""Full-text search: an FTS5 file in the run folder, over all text of a sample, its id included.
 
-It holds only which word is in which row (`detail=none`): small and quick to build. A phrase in quotes is looked up
-word by word and then checked against the journal itself. Scripts that put no blanks between words are kept as pairs of
+It holds only which word is in which row (`detail=none`): small and fast to build. A phrase in quotes is looked up
+word by word and then checked against the journal itself. Scripts without spaces between words are kept as pairs of
 neighbouring characters, and looked up as a phrase is.
 """
 
@@ -80,27 +80,14 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
 def text_of(line: SearchLine) -> str:
     """The searchable text of a row: its id, prompt, reasoning, tool calls, answer, targets, verdicts and failures."""
+    trace, conversation = line.trace, line.asked
+    if trace is not None:
+        completions = [[each.reasoning, each.refusal, each.tool_calls] for each in trace.completions]
+        conversation = [trace.prompt, trace.messages, trace.prediction, completions, trace.items]
+    scores = [[each.answer, each.reason, each.metadata] for each in line.scores]
+    failures = [[f"{each.stage} {each.kind}", each.message] for each in line.failures]
     texts: list[str] = []
-    trace = line.trace
-    _collect(line.sample_id, texts)
-    if trace is None:
-        _collect(line.asked, texts)
-    else:
-        _collect(trace.prompt, texts)
-        _collect(trace.messages, texts)
-        _collect(trace.prediction, texts)
-        for completion in trace.completions:
-            for part in (completion.reasoning, completion.refusal, completion.tool_calls):
-                _collect(part, texts)
-        _collect(trace.items, texts)
-    _collect(line.targets, texts)
-    for score in line.scores:
-        for part in (score.answer, score.reason, score.metadata):
-            _collect(part, texts)
-    for failure in line.failures:
-        texts.append(f"{failure.stage} {failure.kind}")
-        _collect(failure.message, texts)
-    _collect(line.metadata, texts)
+    _collect([line.sample_id, conversation, line.targets, scores, failures, line.metadata], texts)
     return "\n".join(texts)
 
 

@@ -33,7 +33,6 @@ class Amounts:
 
     @classmethod
     def together(cls, parts: Iterable[Amounts]) -> Self:
-        """All parts combined."""
         combined = cls()
         for part in parts:
             part._count()
@@ -44,7 +43,6 @@ class Amounts:
 
     @classmethod
     def of(cls, amounts: NDArray[np.float64]) -> Self:
-        """From an array of amounts."""
         result = cls()
         result._take(amounts)
         return result

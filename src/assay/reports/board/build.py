@@ -31,10 +31,10 @@ from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.board.types import (
     SCHEMA,
     Leaderboard,
-    ScoreInterval,
     ScorerRow,
     SliceRow,
     TaskRow,
+    interval_of,
     read_leaderboard_file,
 )
 from assay.reports.measure import headline_of, measures_of
@@ -150,7 +150,7 @@ def _row(
         scorers=_scorers(definition),
         score=headline.value,
         reason=headline.reason,
-        interval=ScoreInterval.of(headline, view.level),
+        interval=interval_of(headline, view.level),
         bounds=_turned(headline.bounds) if table.measure.lower_is_better else headline.bounds,
         has_score=headline_of(definition) is not None,
         lower_is_better=table.measure.lower_is_better,

@@ -16,8 +16,8 @@ def costs_something(row: TaskRow) -> bool:
     return bool(row.cost.amount) or (row.cost.amount is None and bool(row.tokens_in or row.tokens_out))
 
 
-def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> list[str]:
-    """Which prices the cost uses, how old they are, and what to do about it; why a cost, or one of those `besides`, is
+def price_notes(boards: Iterable[Leaderboard], others: Iterable[Cost] = ()) -> list[str]:
+    """Which prices the cost uses, how old they are, and what to do about it; why a cost, or one of the `others`, is
     unknown.
     """
     costs: list[Cost] = []
@@ -32,5 +32,5 @@ def price_notes(boards: Iterable[Leaderboard], besides: Iterable[Cost] = ()) -> 
         + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
         for source, date in sources
     ]
-    reasons = reasons_together(each.reason for each in (*costs, *besides) if each.reason)
+    reasons = reasons_together(each.reason for each in (*costs, *others) if each.reason)
     return [*notes, *(f"cost: {reason}" for reason in reasons)]

@@ -1,4 +1,4 @@
-"""The results of a run's Python metrics: computed when the run ends, kept beside the journal, read by every report.
+"""The results of a run's Python metrics: computed when the run ends, kept next to the journal, read by every report.
 
 A report never executes code: `runs/python_metrics.py` does. The file names the digest of the scores it was computed
 from, so that numbers of other scores are not taken for these.

@@ -30,13 +30,13 @@ class ScoreInterval(Struct, frozen=True, kw_only=True):
     level: float
     method: str = ""
 
-    @classmethod
-    def of(cls, summary: Summary, level: float) -> ScoreInterval | None:
-        """That of an aggregate; None where it has none."""
-        if summary.low is None or summary.high is None:
-            return None
-        method = summary.signature.split("|")[1] if "|" in summary.signature else ""
-        return cls(low=summary.low, high=summary.high, level=level, method=method)
+
+def interval_of(summary: Summary, level: float) -> ScoreInterval | None:
+    """The interval of an aggregate; None where it has none."""
+    if summary.low is None or summary.high is None:
+        return None
+    method = summary.signature.split("|")[1] if "|" in summary.signature else ""
+    return ScoreInterval(low=summary.low, high=summary.high, level=level, method=method)
 
 
 class Latency(Struct, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     sha256: str
     """Of the task's content: the same questions and targets have the same one."""
     fingerprint: str
-    """Of the whole task: content, how it is asked, how it is scored."""
+    """Of the whole task: content, prompt, scoring."""
     signature: str
     """The number in one line: how predictions are scored, how scores are aggregated, which interval is used."""
     scoring: str = ""

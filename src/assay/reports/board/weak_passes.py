@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 GRADES = ("strong", "weak")
-"""What a code scorer writes beside an outcome: `weak` where the candidate could have forged it."""
+"""What a code scorer writes with an outcome: `weak` where the candidate could have forged it."""
 
 
 def grade_of(values: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> str | None:

@@ -57,7 +57,7 @@ class Dot(MarkBase, frozen=True, kw_only=True):
     y_interval: tuple[float, float] | None = None
     size: float = 1.0
     text: str = ""
-    """Written beside it."""
+    """Written next to it."""
     hollow: bool = False
 
 
@@ -105,8 +105,6 @@ class Behind(Struct, frozen=True, kw_only=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """One picture."""
-
     name: str
     """Its file name and anchor."""
     title: str

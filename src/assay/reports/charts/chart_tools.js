@@ -47,7 +47,7 @@ function liven(/** @type {SVGSVGElement} */ svg, /** @type {HTMLElement} */ tip)
     const title = mark.querySelector(":scope > title");
     const text = title?.textContent || "";
     title?.remove();
-    // what is written beside a mark is part of its name
+    // the text next to a mark is part of its name
     const seen = [...mark.querySelectorAll("text")].map((each) => each.textContent).join(" ");
     mark.setAttribute("aria-label", text.includes(seen) ? text : `${seen}: ${text}`);
     mark.setAttribute("role", mark.dataset.link ? "link" : "img");

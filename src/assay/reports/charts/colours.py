@@ -1,4 +1,4 @@
-"""One colour and one shape per model: the one its name asks for, and no other's among the models shown together."""
+"""One colour and one shape per model: chosen by its name, and used by no other of the models shown together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shape_of(slot: int) -> int:
 def colours_of(names: Iterable[str], fixed: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
     """A slot for every name; those in `fixed` keep theirs, so that pages about some of the names agree with all others.
 
-    A name has the colour that its hash asks for, unless one before it in the alphabet has that one: then the next free
+    A name has the colour of its hash, unless one before it in the alphabet has that one: then the next free
     one. Only where no colour is free, after twenty names, do names share one, with another shape each.
     """
     wanted = sorted(set(names))

@@ -14,8 +14,6 @@ ELEMENTS = frozenset({"svg", "g", "rect", "line", "path", "circle", "text", "tsp
 
 
 class Drawn(Struct, frozen=True, gc=False):
-    """One element."""
-
     name: str
     attributes: dict[str, str]
     children: tuple[Drawn | str, ...] = ()

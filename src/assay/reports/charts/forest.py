@@ -1,4 +1,4 @@
-"""A value and its interval per row: scores per task, differences between two results, slices beside their task."""
+"""A value and its interval per row: scores per task, differences between two results, slices next to their task."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ MOST_SLICES = 60
 
 
 class ForestRow(Struct, frozen=True, kw_only=True):
-    """One value to show."""
-
     name: str
     value: float | None
     ends: tuple[float, float] | None = None

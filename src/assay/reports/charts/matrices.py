@@ -1,4 +1,4 @@
-"""Models beside each other in squares: every model on every task against a baseline, and every two models."""
+"""Models side by side in a grid: every model on every task against a baseline, and every two models."""
 
 from __future__ import annotations
 

@@ -23,27 +23,21 @@ class Quantity(NamedTuple):
     title: str
     label: str
     form: str
+    of: Callable[[Pace], Amounts]
 
 
-LATENCY = Quantity("latency-spread", "Time per attempt", "time per attempt, log scale", "seconds")
-LENGTH = Quantity("length-spread", "Length of answers", "characters, log scale", "")
-TOKENS = Quantity("token-spread", "Tokens written", "tokens per attempt, log scale", "")
+LATENCY = Quantity("latency-spread", "Time per attempt", "time per attempt, log scale", "seconds", lambda p: p.seconds)
+LENGTH = Quantity("length-spread", "Length of answers", "characters, log scale", "", lambda p: p.characters)
+TOKENS = Quantity("token-spread", "Tokens written", "tokens per attempt, log scale", "", lambda p: p.tokens)
 
 
 def spread_charts(rows: Mapping[str, Sequence[Pace]], colours: Mapping[str, int]) -> list[Chart]:
     """One chart per quantity; each row is a model or a task with the paces it is made of."""
     charts = []
-    for quantity, part in ((LATENCY, "seconds"), (LENGTH, "characters"), (TOKENS, "tokens")):
-        amounts = {
-            name: Amounts.together(
-                {"seconds": each.seconds, "characters": each.characters, "tokens": each.tokens}[part] for each in paces
-            )
-            for name, paces in rows.items()
-        }
-        chart = spread_chart(quantity, amounts, colours)
-        if chart is not None:
-            charts.append(chart)
-    return charts
+    for quantity in (LATENCY, LENGTH, TOKENS):
+        amounts = {name: Amounts.together(map(quantity.of, paces)) for name, paces in rows.items()}
+        charts.append(spread_chart(quantity, amounts, colours))
+    return [chart for chart in charts if chart is not None]
 
 
 def spread_chart(quantity: Quantity, rows: Mapping[str, Amounts], colours: Mapping[str, int]) -> Chart | None:

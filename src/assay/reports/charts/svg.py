@@ -35,7 +35,7 @@ class Frame(NamedTuple):
 
 
 class _Places:
-    """From values to pixels."""
+    """Where values lie in the drawing, in pixels."""
 
     def __init__(self, chart: Chart, frame: Frame, rows: list[float], row: float, width: float) -> None:
         self.chart = chart
@@ -75,7 +75,6 @@ def wide(chart: Chart) -> Drawn:
 
 
 def draw(chart: Chart, width: float) -> Drawn:
-    """The whole chart."""
     legend, legend_height = _legend(chart, width)
     places = _layout(chart, width, legend_height + 6.0)
     height = places.frame.bottom + _foot(chart)
@@ -133,7 +132,7 @@ def _foot(chart: Chart) -> float:
 
 
 def _legend(chart: Chart, width: float) -> tuple[list[Drawn], float]:
-    """Names with their signs, as many lines as they need; where there are more names than signs, who shares one."""
+    """Names with their signs, as many lines as they need; a name that shares its sign with another says so."""
     if len(chart.series) < 2:
         return [], 0.0
     parts, x, y = [], 8.0, 12.0
@@ -295,7 +294,7 @@ def _dot(places: _Places, mark: Dot, texts: list[tuple[float, float, float]]) ->
 
 
 def _beside(places: _Places, mark: Dot, x: float, y: float, texts: list[tuple[float, float, float]]) -> list[Drawn]:
-    """The text of a dot: in a column to the right of rows; else beside it, wherever it covers no other."""
+    """The text of a dot: in a column to the right of rows; else next to it, where it covers no other text."""
     frame, width = places.frame, _width(mark.text)
     if isinstance(places.chart.y, Bands):
         text = _row_text(mark, places.width)

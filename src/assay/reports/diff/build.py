@@ -1,4 +1,4 @@
-"""What changed between two results, sample by sample: how much, how surely, and what besides the answers.
+"""What changed between two results, sample by sample: how much, how surely, and what else differs.
 
 Samples pair by (task, sample id, attempt). The difference is always B minus A: positive means B is better.
 """
@@ -60,7 +60,7 @@ def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, sample
 
 
 def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
-    """Compare what is comparable; the scores beside the differences are those of the whole results."""
+    """Compare what is comparable; the scores next to the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]

@@ -92,7 +92,6 @@ class Columns:
         return replace(self, scores=np.full(len(self), np.nan))
 
     def only(self, rows: NDArray[np.bool_]) -> Columns:
-        """Some of the attempts."""
         kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
         return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
 

@@ -41,7 +41,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
         return f"{verdict}; other numbers changed: {others}" if others else verdict
     moved = f"{_moved(task.comparison)} over {task.comparison.n:,} pairs"
     if task.lower_is_better:
-        moved = f"{moved} (turned round, as lower is better)"
+        moved = f"{moved} (negated, as lower is better)"
     if task.significant:
         word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
         return f"B is {word}: {moved}{_test(task, board)}"
@@ -72,7 +72,6 @@ def board_verdict(board: BoardDiff) -> str:
 
 
 def drop_sentences(board: BoardDiff) -> list[str]:
-    """One sentence per significant drop."""
     sentences = [
         f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
         f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, board)}"

@@ -118,7 +118,7 @@ def what_changed(task: TaskDiff) -> list[str]:
     if task.content != "same":
         sentences.append("its questions or targets changed" if task.content == "changed" else f"is {task.content}")
     if task.asking == "changed":
-        sentences.append("how the model is asked changed")
+        sentences.append("its solver or prompt template changed")
     if task.scoring == "changed":
         sentences.append("how answers are scored changed")
     if task.other_parts == "changed" and not sentences:
@@ -159,7 +159,6 @@ def no_number_changed(diff: BoardDiff) -> str:
 
 
 def slices_table(diff: BoardDiff) -> TextTable | None:
-    """The difference in each slice of each task."""
     rows: list[list[Cell]] = [
         [
             task.task,

@@ -84,7 +84,6 @@ OPTIONAL = (
 
 
 def heading(column: str) -> str:
-    """The title of a column of counts."""
     return column.replace("_", " ")
 
 

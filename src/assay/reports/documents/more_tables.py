@@ -51,7 +51,6 @@ def side_by_side(
 
 
 def group_table(board: Leaderboard) -> TextTable | None:
-    """The means of groups of tasks."""
     rows: list[list[Cell]] = [
         [
             row.group,

@@ -171,7 +171,6 @@ def _categories(standings: Standings) -> TextTable | None:
 
 
 def slices_table(standings: Standings) -> TextTable | None:
-    """Every slice of every task of every model."""
     rows: list[list[Cell]] = [
         [
             row.label,

@@ -27,8 +27,6 @@ _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operato
 
 
 class Texts(Protocol):
-    """A column of texts."""
-
     def present(self) -> Mask: ...
 
     def equal(self, text: str) -> Mask: ...

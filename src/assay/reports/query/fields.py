@@ -17,8 +17,6 @@ FieldKind = Literal["number", "text", "choice", "any"]
 
 
 class QueryField(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One field."""
-
     name: str
     kind: FieldKind
     about: str = ""

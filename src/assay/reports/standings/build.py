@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay.core.errors import UsageError
 from assay.core.types import Bounds
 from assay.costs.spending import Cost
+from assay.reports.board.cost_notes import price_notes
 from assay.reports.board.overall import (
     bounds_of,
     failed_attempts,
@@ -23,7 +24,6 @@ from assay.reports.board.overall import (
 )
 from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
 from assay.reports.diff.columns import Side, read_side
-from assay.reports.standings.notes import notes_of
 from assay.reports.standings.pairs import ModelPair
 from assay.reports.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
@@ -190,7 +190,7 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, unequal, models), *notes_of(sides)],
+        notes=[*_notes(names, shared, unequal, models), *_notes_of_results(sides)],
         unequal=list(unequal.values()),
         pairs=pairs,
     )
@@ -364,6 +364,15 @@ def _notes(
         if weak:
             notes.append(f"{row.label}: weak passes, which rest on the program's own word: {', '.join(weak)}")
     return notes
+
+
+def _notes_of_results(sides: Sequence[Side]) -> list[str]:
+    """The notices of the results' leaderboards, each once, which prices they use, and why a cost is unknown."""
+    boards = [side.board for side in sides]
+    notices = dict.fromkeys(notice for board in boards for notice in board.notices)
+    # every model has a cell for its cost here
+    unknown = [board.cost for board in boards if board.cost is not None and board.cost.amount is None]
+    return [*notices, *price_notes(boards, unknown)]
 
 
 def _attempts_note(what: str, counts: Mapping[str, int]) -> list[str]:

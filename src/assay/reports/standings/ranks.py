@@ -20,8 +20,6 @@ from assay.stats.ranking import Normalisation, RankRange, pair_tests, rank_range
 
 
 class Ranking(NamedTuple):
-    """The settings of a ranking."""
-
     labels: Sequence[str]
     view: View
     normalisation: Normalisation

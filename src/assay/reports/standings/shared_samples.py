@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.journal_table import AttemptLine
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
-from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.reports.board.types import Leaderboard, TaskRow, interval_of
 from assay.reports.diff.columns import Columns, Digests, Side
 from assay.reports.per_example import PerExample
 from assay.reports.view import View, metadata_value
@@ -183,7 +183,7 @@ def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
         [summary] = with_bounds([summary], aggregate, table, "mean", options)
     if row.aggregates:
         summary = structs.replace(summary, name=row.aggregates[0].name)
-    interval = ScoreInterval.of(summary, view.level)
+    interval = interval_of(summary, view.level)
     fields = {"score": summary.value, "interval": interval, "bounds": summary.bounds, "aggregates": [summary]}
     return structs.replace(row, **{**_nothing(summary.reason), **fields})
 

@@ -1,4 +1,4 @@
-// Requests data from the viewer's server, or, in an exported site, from the data files beside the page.
+// Requests data from the viewer's server, or, in an exported site, from the data files next to the page.
 
 import { staticGet } from "./static_data.js";
 

@@ -36,7 +36,7 @@ function heads(what, first, second) {
     num(first),
     num(second),
     num("difference"),
-    th(el("span.said", "difference with its interval, drawn")),
+    th(el("span.visually-hidden", "difference with its interval, drawn")),
     num("interval"),
     num("p", "Holm-adjusted"),
     num("better"),
@@ -74,15 +74,15 @@ function pairCard(pair, short) {
   const { overall } = pair;
   const reach = reachOf(overall ? [overall, ...pair.tasks] : []);
   const title = el("h2", `${short(pair.second)} against ${short(pair.first)}`);
-  const besides = pair.sentences.length ? listed(pair.sentences, "ul.quiet.small") : null;
-  if (!overall) return el("div.card", title, el("p.verdict", NOTHING), unequal(pair, short), besides);
+  const otherDifferences = pair.sentences.length ? listed(pair.sentences, "ul.quiet.small") : null;
+  if (!overall) return el("div.card", title, el("p.verdict", NOTHING), unequal(pair, short), otherDifferences);
   return el(
     "div.card",
     title,
     el("p.verdict", verdict(overall, short(pair.second), short(pair.first))),
     table("Paired comparison", heads("task", short(pair.first), short(pair.second)), [
       pair.tasks.map((each) =>
-        lineOf(each, each.lower_is_better ? `${each.task} (turned round: lower is better)` : each.task, reach),
+        lineOf(each, each.lower_is_better ? `${each.task} (negated: lower is better)` : each.task, reach),
       ),
       pair.tasks.length > 1 ? lineOf(overall, "mean over tasks", reach, "overall") : null,
     ]),
@@ -97,7 +97,7 @@ function pairCard(pair, short) {
         : "",
     ),
     unequal(pair, short),
-    besides,
+    otherDifferences,
   );
 }
 

@@ -27,8 +27,8 @@ export async function pageMarks(root, route) {
               isStatic
                 ? "This is a copy, in which no marks can be made: open the run with assay view."
                 : "Open a sample and press 1 (right), 2 (wrong) or 3 (unclear). Choose Blind there, and the score " +
-                    "stays hidden until you have marked it. Marks are kept in marks.jsonl beside the run, and show " +
-                    "how far the scores can be trusted.",
+                    "stays hidden until you have marked it. Marks are kept in marks.jsonl in the run folder, and " +
+                    "show how far the scores can be trusted.",
             ),
             link(toSamples(route.run), { class: "button primary" }, "Read the samples"),
           ),

@@ -121,7 +121,7 @@ export async function pageRun(root, route) {
 }
 
 // The head of a column of small charts, for screen readers.
-const chartHead = (of) => el("span.said", `${of} with its interval, drawn`);
+const chartHead = (of) => el("span.visually-hidden", `${of} with its interval, drawn`);
 
 // A key with a few values that many samples share; a hash or an id of each sample is useless for slices.
 function firstKey(run) {
@@ -146,21 +146,7 @@ function headline(run) {
     el("div", el("h1", model), el("p.quiet", name)),
     el(
       "div.figures",
-      figure(
-        "overall score",
-        board && board.overall_score !== null
-          ? number(board.overall_score)
-          : board && board.complete
-            ? "–"
-            : summary.score
-              ? number(summary.score.value)
-              : "–",
-        board && board.overall_score !== null
-          ? interval(board.overall_interval) || "mean of the task scores"
-          : summary.score && !(board && board.complete)
-            ? "mean so far"
-            : (board && board.overall_reason) || "",
-      ),
+      figure("overall score", ...overall(board, summary.score)),
       figure(
         "attempts",
         `${count(progress.done)}`,
@@ -208,6 +194,15 @@ function headline(run) {
       link(toSamples(name), { class: "button primary" }, "Read the samples"),
     ),
   );
+}
+
+// The overall score with its interval; before there is one, the mean so far.
+/** @returns {[string, string]} */
+function overall(board, mean) {
+  const score = board?.overall_score ?? null;
+  if (score !== null) return [number(score), interval(board.overall_interval) || "mean of the task scores"];
+  if (mean && !board?.complete) return [number(mean.value), "mean so far"];
+  return ["–", board?.overall_reason || ""];
 }
 
 function legend(outcomes, pick) {

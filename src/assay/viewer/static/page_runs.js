@@ -72,7 +72,7 @@ export async function pageRuns(root, route) {
 
   function head() {
     return [
-      th(el("span.said", "choose")),
+      th(el("span.visually-hidden", "choose")),
       ...COLUMNS.map(([name, label, , first]) => {
         const on = sort === name;
         return th(

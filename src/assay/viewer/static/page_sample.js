@@ -34,7 +34,7 @@ export async function pageSample(root, route) {
   const places = el("div.places");
   const body = el("div.sample-body");
   let marking = markingBar(route.run, sample, () => draw());
-  const beside = sampleSides(route.run, sample, params, () => isBlindTo(sample));
+  const sides = sampleSides(route.run, sample, params, () => isBlindTo(sample));
 
   function draw() {
     const { record } = sample;
@@ -75,7 +75,7 @@ export async function pageSample(root, route) {
       ),
     );
     marking.draw();
-    beside.draw();
+    sides.draw();
   }
 
   // Input, target, answer, score, outcome and attempts, before anything has to be scrolled or opened.
@@ -239,7 +239,7 @@ export async function pageSample(root, route) {
     ),
     glance,
     marking.bar,
-    beside.box,
+    sides.box,
     body,
   );
   draw();

@@ -67,7 +67,7 @@ export async function pageSamples(root, route) {
 
   async function load() {
     const mine = ++latest;
-    const slow = setTimeout(() => body.classList.add("waiting"), 150);
+    const waiting = setTimeout(() => body.classList.add("waiting"), 150);
     body.setAttribute("aria-busy", "true");
     const field = chosenColumns(columns).flatMap((each) => each.field || []);
     let page;
@@ -77,7 +77,7 @@ export async function pageSamples(root, route) {
       if (mine === latest) fill(body, el("p.error", messageOf(error)));
       return;
     } finally {
-      clearTimeout(slow);
+      clearTimeout(waiting);
     }
     if (mine !== latest) return;
     body.classList.remove("waiting");
@@ -151,7 +151,7 @@ export async function pageSamples(root, route) {
     });
     return [
       th(whole, { class: "c-pick" }),
-      th(el("span.said", "outcome"), { class: "c-sign" }),
+      th(el("span.visually-hidden", "outcome"), { class: "c-sign" }),
       together ? th("run", { class: "c-run" }) : null,
       sorting("order", "id", "c-id"),
       state.against.length ? sorting("changed", "there", "c-there num") : null,
@@ -231,7 +231,7 @@ export async function pageSamples(root, route) {
   }
 
   const heading = `Samples of ${names.join(", ")}`;
-  fill(root, el("h1.said", heading), top, numbers, chosen.bar, body, pager);
+  fill(root, el("h1.visually-hidden", heading), top, numbers, chosen.bar, body, pager);
   drawBar();
   await load();
   return {

@@ -21,7 +21,7 @@ export function json(value) {
   return el("pre.json", pieces(JSON.stringify(value, null, 2)));
 }
 
-// Megabytes are laid out piece by piece as they come into view, so that the page stays quick.
+// Megabytes are laid out piece by piece as they come into view, so that the page stays fast.
 function pieces(text) {
   if (text.length <= 2 * PIECE) return text;
   const spans = [];

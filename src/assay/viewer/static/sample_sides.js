@@ -10,8 +10,8 @@ import { number, plural } from "./words.js";
 
 const MOST = 12;
 
-// A box below the marks: which runs stand beside this one, chosen here, and the columns themselves. `isBlind` says
-// whether scores stay hidden; the runs are kept in `params`, and with them in the address.
+// A box below the marks, with a choice of runs to compare with and a column for each. `isBlind` says whether scores
+// stay hidden; the runs are kept in `params`, and so in the address.
 export function sampleSides(run, sample, params, isBlind) {
   const [chooser, columns] = [h("div"), h("div")];
   const box = h("section", { class: "beside", hidden: true }, chooser, columns);
@@ -57,7 +57,7 @@ export function sampleSides(run, sample, params, isBlind) {
       el("summary", chosen.length ? `Compared with ${plural(chosen.length, "other run")}` : "Compare with other runs…"),
       h(
         "div",
-        { class: "choices-of-columns", role: "group", "aria-label": "Runs beside this one" },
+        { class: "choices-of-columns", role: "group", "aria-label": "Runs to compare with" },
         reached.map((each) => pick(each.name)),
       ),
     );
@@ -78,7 +78,7 @@ export function sampleSides(run, sample, params, isBlind) {
   function sides() {
     const blind = isBlind();
     return [
-      el("h2.said", "The same sample in several runs"),
+      el("h2.visually-hidden", "The same sample in several runs"),
       el("p.quiet.small", "Marked: differences from the answer of ", el("b", nameOf(entries[base].name)), "."),
       h(
         "div",

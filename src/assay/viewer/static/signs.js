@@ -72,7 +72,7 @@ export function badge(/** @type {string} */ outcome, long = false) {
     "span",
     { class: `badge o-${outcome}`, title: long ? meaning : `${word}: ${meaning}` },
     h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", { class: long ? "" : "said" }, word),
+    h("span", { class: long ? "" : "visually-hidden" }, word),
   );
 }
 

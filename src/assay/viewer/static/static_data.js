@@ -18,11 +18,8 @@ export async function staticGet(what, params) {
   if (what === "samples" && all(params.run).length > 1) return together(list, all(params.run), params);
   const rows = await chosen(list, file, params);
   if (what === "neighbours") return neighbours(rows, first(params.key));
-  const offset = Number(first(params.offset) || 0);
   return {
-    total: rows.length,
-    offset,
-    rows: rows.slice(offset, offset + Number(first(params.limit) || 100)),
+    ...pageOf(rows, params),
     summary: { ...counts(rows), ...scoreOf(await load(file), rows, params) },
     histogram: bins(
       rows.map((row) => valueOf(row, first(params.value) || "score")),
@@ -43,11 +40,8 @@ async function together(list, names, params) {
   );
   const every = runs.flatMap(({ name, model, rows }) => rows.map((row) => ({ run: name, model, ...row })));
   const rows = sorted(every, fieldOf(first(params.sort) || "order"), first(params.dir) === "desc");
-  const offset = Number(first(params.offset) || 0);
   return {
-    total: rows.length,
-    offset,
-    rows: rows.slice(offset, offset + Number(first(params.limit) || 100)),
+    ...pageOf(rows, params),
     runs: runs.map(({ name, model, rows, run }) => ({
       run: name,
       model,
@@ -55,6 +49,11 @@ async function together(list, names, params) {
       ...scoreOf(run, rows, params),
     })),
   };
+}
+
+function pageOf(rows, params) {
+  const offset = Number(first(params.offset) || 0);
+  return { total: rows.length, offset, rows: rows.slice(offset, offset + Number(first(params.limit) || 100)) };
 }
 
 const FILTERS = ["task", "outcome", "failure", "meta", "low", "high", "q", "flip", "mark"];
