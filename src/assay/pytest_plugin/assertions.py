@@ -1,4 +1,4 @@
-"""The marker `assay_assertions`: what is asserted about the answer to one prompt, each a test of its own."""
+"""The marker `assay_assertions`: assertions about the answer to one prompt, each a separate test."""
 
 from __future__ import annotations
 
