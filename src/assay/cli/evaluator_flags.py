@@ -56,7 +56,7 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
     )
     option(how, "--task-model", "NAME", "the model the artifact is meant for; passed to evaluators")
     option(how, "--evaluator-cwd", "DIR", "working directory of the command")
-    repeated(how, "--evaluator-env", "NAME", "an environment variable to pass to the command besides the usual ones")
+    repeated(how, "--evaluator-env", "NAME", "another environment variable to pass to the command")
     switch(
         how,
         "--evaluator-persistent",

@@ -101,7 +101,10 @@ def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
     add_task_parameters(what)
     option(
-        what, "--env", "FILE", "file with API keys and $NAMEs of task files, besides the environment (default: .env)"
+        what,
+        "--env",
+        "FILE",
+        "file with API keys and $NAMEs of task files, in addition to the environment (default: .env)",
     )
     switch(what, "--generative", "generate the letter of a choice where a task asks for likelihoods")
 
