@@ -52,7 +52,7 @@ def test_the_first_sample_is_shown_as_it_is_asked_and_scored(
     write_task(tmp_path, ROWS, [EQUALS])
     code, out, err = said(capsys, "check", "task.yaml")
     assert (code, err) == (0, "")
-    assert "t, sample `0`\n  asked:\n    user: one?\n  answered for the model:\n    1\n  main: is_correct True" in out
+    assert "t, sample `0`\n  request:\n    user: one?\n  answered for the model:\n    1\n  main: is_correct True" in out
     assert not Path(".assay").exists()
 
 

@@ -196,11 +196,11 @@ def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
 
     lines = [f"\n{task}, sample `{sample.sample}`"]
     if sample.requests:
-        lines += ["  asked:", *_indented(cut(_request_text(sample.requests[-1])))]
+        lines += ["  request:", *_indented(cut(_request_text(sample.requests[-1])))]
         lines += ["  answered for the model:", *_indented(cut(sample.answer))]
     for key, requests in sample.judged.items():
         if requests:
-            lines += [f"  judge `{key}` asked:", *_indented(cut(_request_text(requests[-1])))]
+            lines += [f"  request of the judge `{key}`:", *_indented(cut(_request_text(requests[-1])))]
     for score in sample.scores:
         values = ", ".join(f"{name} {value}" for name, value in score.values.items())
         lines.append(f"  {score.name}: {cut(values)}")

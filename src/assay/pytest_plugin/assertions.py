@@ -62,4 +62,4 @@ class PromptAssertion:
 
     def __repr__(self) -> str:
         prompt, answer = shortened(self.prompt, 200), shortened(self.answer, 400)
-        return f"<{name_of(self.asserted)}: asked {prompt!r}, answered {answer!r}>"
+        return f"<{name_of(self.asserted)}: input {prompt!r}, answer {answer!r}>"

@@ -82,7 +82,7 @@ class Board(Mapping[str, "MeasuredTask"]):
 
     def _line(self, record: Record, seen: PerExample) -> str:
         verdict = f"failed ({seen.failure})" if seen.failure is not None else f"score {seen.score}"
-        texts = [("asked", seen.prompt or record.asked), ("answered", seen.prediction)]
+        texts = [("input", seen.prompt or record.last_request), ("answer", seen.prediction)]
         texts.append(("targets", " / ".join(seen.targets) or None))
         words = [f"{name} {one_line(text, LONGEST)!r}" for name, text in texts if text is not None]
         return "  ".join([f"{one_line(f'{record.task}/{seen.id}', LONGEST)}: {one_line(verdict, 200)}", *words])

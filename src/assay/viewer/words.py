@@ -88,7 +88,7 @@ def text_of(line: SearchLine) -> str:
     trace = line.trace
     _collect(line.sample_id, texts)
     if trace is None:
-        _collect(line.asked, texts)
+        _collect(line.last_request, texts)
     else:
         _collect(trace.prompt, texts)
         _collect(trace.messages, texts)
