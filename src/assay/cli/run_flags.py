@@ -178,7 +178,12 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
-    option(safety, "--min-sandbox", "TIER", "weakest sandbox that may run model-written code")
+    option(
+        safety,
+        "--min-sandbox",
+        "TIER",
+        "weakest sandbox that may run model-written code: A (strongest) to U (see docs/sandbox.md; default B)",
+    )
     add_allow_outside(safety)
     add_trust(safety)
 
