@@ -1,1 +1,1 @@
-"""How a sample becomes the text a model is asked."""
+"""How a sample becomes the text that is sent to a model."""

@@ -18,7 +18,7 @@ _LINE_LABEL = re.compile(
 
 
 def render(task: Any) -> str:
-    """The text a model is asked: each example as `prompt completion`, then the prompt, blank lines between.
+    """The text that is sent to a model: each example as `prompt completion`, then the prompt, blank lines between.
 
     `task` is a `TaskSpec` or a mapping with the same names.
 

@@ -21,7 +21,7 @@ _PARTIAL = re.compile(r"(?m)\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$")
 _RAW = re.compile(r"\{%-?\s*raw\s*-?%\}")
 _ONLY_THERE = {
     r"[!=]==": "`===` is JavaScript; write `==`",
-    r"\b_conversation\b": "`_conversation`, the answers to earlier tests, is not kept: tests are asked side by side",
+    r"\b_conversation\b": "`_conversation`, the answers to earlier tests, is not kept: tests run concurrently",
 }
 _ENVIRONMENT = re.compile(r"\benv\.(\w+)|\benv\[['\"](\w+)['\"]\]")
 
@@ -80,7 +80,7 @@ def rendered_within(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 class RenderedPrompt(NamedTuple):
-    """What a model is asked: a text, and the messages where the text is a chat."""
+    """What is sent to a model: a text, and the messages where the text is a chat."""
 
     prompt: str
     messages: list[dict[str, Any]] | None = None
