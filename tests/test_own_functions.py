@@ -209,8 +209,8 @@ def test_scoring_again_elsewhere_says_that_the_function_is_gone(task: str) -> No
     command = [sys.executable, "-m", "assay", "rescore", str(result.folder), "--run-dir", "again"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "was a function that a Python program handed to its run" in done.stderr
-    assert "Put it into a file and give it as `module:function`" in done.stderr
+    assert "was a function that a Python program passed to its run" in done.stderr
+    assert "Put it into a file and name it `module:function`" in done.stderr
     assert not Path("again").exists()
     command = [sys.executable, "-m", "assay", "verify", str(result.folder)]
     assert subprocess.run(command, capture_output=True, text=True).returncode == 0

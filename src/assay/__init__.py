@@ -1,4 +1,4 @@
-"""assay measures language models, prompts and datasets. The public names, imported when first asked for."""
+"""assay measures language models, prompts and datasets. The public names, each imported on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -4,7 +4,7 @@ import os
 import sys
 
 if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
-    del sys.path[0]  # a file of the folder we are called in may be called like a module of ours
+    del sys.path[0]  # a file in the working directory may have the name of a module of ours
 
 from assay.cli.main import main
 

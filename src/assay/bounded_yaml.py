@@ -1,4 +1,4 @@
-"""YAML that strangers wrote: its depth, and what its aliases expand to, are bounded before anything is built of it."""
+"""Untrusted YAML: nesting depth and the expansion of aliases are bounded before any value is built."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay.core.errors import UsageError
 MAX_DEPTH = 100
 MAX_NODES = 500_000
 TEXT_PER_NODE = 64
-"""So many characters of text count as one value more: a long text may be repeated by aliases too."""
+"""Every so many characters of text count as another value: aliases can repeat long texts too."""
 
 
 def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoader] = yaml.CSafeLoader) -> Any:
-    """The value of a document as `loader` builds it; None when it is empty. `name` is what an error begins with."""
+    """The value of a document as `loader` builds it; None when it is empty. Errors begin with `name`."""
     node = composed(text, name, loader)
     if node is None:
         return None
@@ -31,7 +31,7 @@ def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoa
 
 
 def composed(text: str, name: str, loader: Any) -> yaml.Node | None:
-    """The node tree of one document, after a look at how deep it is (composing recurses, looking does not)."""
+    """The node tree of one document, after a check of its depth (composing recurses, the check does not)."""
     try:
         depth, documents = 0, 0
         for event in yaml.parse(text, Loader=loader):

@@ -190,7 +190,7 @@ _WORDS = {"post_process": "post-process rule", "dataset": "dataset reader"}
 
 
 class OptionError(UsageError):
-    """An option that a part does not take, or not with this value; who knows the file can say where it stands."""
+    """An option that a part does not take, or not with this value; the reader of the file adds the location."""
 
     def __init__(self, message: str, *, use: str, option: str) -> None:
         super().__init__(message)
@@ -205,7 +205,7 @@ OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 
 
 def own_version() -> str:
-    """Of assay, as it is installed; `unreleased` where it runs from its sources."""
+    """The installed version of assay; `unreleased` when it runs from its sources."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -217,7 +217,7 @@ def own_version() -> str:
 def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
     """The object behind a name of this kind; `UsageError` with the nearest name when there is none.
 
-    `own_code` allows `package.module:object`: only for a name the user typed, or out of a file the user trusts.
+    `own_code` allows `package.module:object`: only for a name that the user typed, or from a file that the user trusts.
     """
     target = CATALOG[kind].get(name)
     if target is not None:
@@ -229,14 +229,14 @@ def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
     if ":" in name and own_code:
         return import_own(name)
     if ":" in name:
-        raise UsageError(f"`{name}` is Python of the author's own, which is not imported here")
+        raise UsageError(f"`{name}` is the author's own Python, which is not imported here")
     raise UsageError(unknown_name(_WORDS.get(kind, kind), name, names(kind)))
 
 
 def make(kind: str, name: str, options: Mapping[str, Any], *, own_code: bool = False, **offered: Any) -> Any:
-    """What the factory behind a name makes of options, which are checked against its parameters before it is called.
+    """The object that the factory behind a name builds from options, which are first checked against its parameters.
 
-    `offered` is there for every factory of the kind; one that has no parameter of that name does without.
+    `offered` are arguments for every factory of the kind; each gets those that it has parameters for.
     """
     factory = resolve(kind, name, own_code=own_code)
     return factory(**arguments_for(kind, name, factory, options, offered))
@@ -247,13 +247,13 @@ def arguments_for(
 ) -> dict[str, Any]:
     """The keyword arguments for a factory; `UsageError` names an option that it does not know, or that it needs.
 
-    Options of a factory that is not ours must also be what its annotations say, where it has them.
+    For a factory that is not ours, the options are also checked against its annotations.
     """
     from inspect import signature
 
     try:
         parameters = signature(factory).parameters
-    except ValueError:  # built-in classes that do not tell their parameters
+    except ValueError:  # built-in classes without a signature
         return dict(options)
     hints = {} if name in CATALOG[kind] else _annotations(factory)
     for fault in option_faults(kind, name, parameters, hints, options, offered):
@@ -279,7 +279,7 @@ def option_faults(
     options: Mapping[str, Any],
     offered: Collection[str],
 ) -> Iterator[OptionFault]:
-    """Options that a part does not know, those that it needs, and those that are not what its annotations say."""
+    """Unknown options, missing options, and options that do not match the annotations."""
     what = f"{_WORDS.get(kind, kind)} `{name}`"
     known = [each for each in _by_name(parameters) if each not in offered]
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
@@ -302,7 +302,7 @@ def _by_name(parameters: Mapping[str, Parameter]) -> list[str]:
 
 
 def _annotations(factory: Callable[..., Any]) -> dict[str, Any]:
-    """What the parameters are annotated with; nothing where a name in it exists only for type checkers."""
+    """The annotations of the parameters; empty where a name in them exists only for type checkers."""
     from typing import get_type_hints
 
     try:
@@ -312,7 +312,7 @@ def _annotations(factory: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _not_of_type(value: Any, annotation: Any) -> str | None:
-    """Why a value of a file is not what an annotation says; an annotation of no data (a class) is not checked."""
+    """Why a value does not match an annotation; annotations other than plain data are not checked."""
     import msgspec
 
     def no_data(wanted: type, value: Any) -> Any:
@@ -341,7 +341,7 @@ def published(kind: str) -> list[str]:
 
 
 def is_name(kind: str, name: str) -> bool:
-    """Whether a name of this kind is built in or published; what is built in is known without looking any further."""
+    """Whether a name of this kind is built in, or else published by an installed package."""
     return name in CATALOG[kind] or name in _entry_points(kind)
 
 
@@ -356,9 +356,9 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def import_own(target: str) -> Any:
-    """Import `package.module:object` of the user's own: the working directory is looked into last.
+    """Import the user's own `package.module:object`; the working directory is searched last.
 
-    Last, because a file there may be called like a module that is installed; and never for names of ours.
+    Last, because a file there may have the name of an installed module; and never for our own names.
     """
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
@@ -387,9 +387,9 @@ def import_object(target: str) -> Any:
     except SyntaxError as error:
         raise UsageError(f"`{target}`: {error.filename}, line {error.lineno}: {error.msg}") from error
     except SystemExit as error:
-        # let through, it would end our command with the status of a good run
+        # passed on, it would end our command with the exit code of a good run
         raise UsageError(
-            f"`{target}`: importing it ended with SystemExit: {error}; what a script does belongs under "
+            f"`{target}`: importing it ended with SystemExit: {error}; the code of a script belongs under "
             '`if __name__ == "__main__":`'
         ) from error
     except Exception as error:
@@ -419,7 +419,7 @@ def _entry_points(kind: str) -> dict[str, Any]:
 
 @cache
 def _published_on(kind: str, path: tuple[str, ...]) -> dict[str, Any]:
-    """Once for each path: every installed package is looked into, and a task file may ask on each of its lines."""
+    """Cached for each path: every installed package is searched, and each line of a task file may need the result."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group=f"assay.{kind}s")}

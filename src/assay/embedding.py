@@ -1,7 +1,7 @@
-"""Embeddings: any model that can `embed` says where texts lie in its space of meanings, as any other answer.
+"""Embeddings of texts, from any model that can `embed`.
 
-An embedding is asked for with a `Request` and comes in a `Completion`, so whatever is around a model (cache, retries,
-limits, budget, account) is around its embeddings too.
+A `Request` asks for an embedding and a `Completion` returns it, so all wrappers of a model (cache, retries, limits,
+budget, account) apply to its embeddings too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def lack_of_embeddings(name: str, capabilities: Capabilities) -> str | None:
 
 
 async def embedding_of(model: Model, text: str) -> Vector:
-    """Where the text lies. `FailureError` when the model has no embeddings, or sends none that can be used."""
+    """The embedding of a text. `FailureError` if the model has none, or returns one that cannot be used."""
     if not capabilities_of(model).embeds:
         raise _failure(model, "unsupported", "it has no embeddings")
     return (await read_answer(model, Request(prompt=text, embed=True), lambda answer: _usable(model, answer)))[1]
@@ -51,7 +51,7 @@ async def similarity_of(model: Model, one: str, other: str) -> float:
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """The cosine of the angle between two vectors of the same length, neither of which is zero."""
     lengths = math.hypot(*one), math.hypot(*other)
-    # scaled first: the product of two long vectors may be more than a number can hold
+    # scaled first: the product of two long vectors may overflow
     return max(-1.0, min(1.0, math.fsum((a / lengths[0]) * (b / lengths[1]) for a, b in zip(one, other, strict=True))))
 
 

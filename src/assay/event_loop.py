@@ -19,7 +19,7 @@ def is_running_here() -> bool:
 
 
 def run_anywhere(work: Coroutine[Any, Any, _T]) -> _T:
-    """Wait for its result; in a thread of its own where this one has a loop to run."""
+    """Wait for its result, in a separate thread if this one already runs a loop."""
     if not is_running_here():
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:

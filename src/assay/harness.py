@@ -4,7 +4,7 @@
     board = run_leaderboard(tasks, ToyAdapter(), batch_size=8)
     write_leaderboard(board, "outputs/leaderboard.json")
 
-Thin doors to the one runner: what these functions return is what `assay run` writes.
+Thin wrappers of the one runner: these functions return what `assay run` writes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def run_leaderboard(
 def write_leaderboard(
     board: Leaderboard, path: Path | str, adapter_name: str | None = None, include_per_example: bool = False
 ) -> None:
-    """Write the leaderboard as JSON; predictions and scores of every example only when asked for."""
+    """Write the leaderboard as JSON; predictions and scores of every example only on request."""
     if adapter_name is not None:
         board = msgspec.structs.replace(board, adapter=adapter_name)
     if not include_per_example:
@@ -72,7 +72,7 @@ def code_exec(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]
     """The metric `code_exec` of task folders for one program, which runs in the sandbox.
 
     Each call starts a sandbox and ends it, about a tenth of a second; a run shares one among all its programs.
-    `FailureError` where the program could not be judged: that is no score.
+    `FailureError` if the program could not be judged: that is not a score.
     """
     example = Example(id="program", prompt="", targets=tuple(targets), metric="code_exec", extras=dict(extras))
     part = scorer_of(example)
@@ -112,7 +112,7 @@ def inline_task(name: str, examples: Sequence[Example]) -> TaskDefinition:
     if not examples:
         raise UsageError(f"task `{name}` has no examples")
     content = ContentHash()
-    # a function may stand where a file has a name; `Example` is also what a file is read into, so its type says text
+    # a function is allowed where a file has a name; `Example` is also what a file is read into, so its type says text
     named = [msgspec.structs.replace(each, metric=metric_name(each.metric)) for each in examples]
     try:
         for example in named:

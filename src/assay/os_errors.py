@@ -1,4 +1,4 @@
-"""What the operating system refuses, in the words of the person who can mend it."""
+"""Errors of the operating system as messages that say what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADVICE = {
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file of this name; a text too long for one is none."""
+    """Whether a file of this name exists; a text that is too long for a name does not."""
     try:
         return path.is_file()
     except OSError:
@@ -32,6 +32,6 @@ def reason(error: OSError) -> str:
 
 
 def sentence(error: OSError) -> str:
-    """The same with the file that it was about, if it was about one."""
+    """The same with the file concerned, if there is one."""
     named = [os.fsdecode(each) for each in (error.filename, error.filename2) if isinstance(each, str | bytes)]
     return f"{' -> '.join(named)}: {reason(error)}" if named else reason(error)

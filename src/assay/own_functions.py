@@ -31,7 +31,7 @@ _handed_over: dict[str, Callable[..., Any]] = {}
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What to call the function wherever a name is wanted; from now on it is found by that."""
+    """The name of the function wherever one is needed; from now on it can be looked up by that name."""
     if can_be_imported(function):
         return f"{function.__module__}:{function.__qualname__}"
     name = f"{HERE}{function.__name__.strip('<>')}@{code_sha256(function)[:12]}"
@@ -40,23 +40,23 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def is_here(name: object) -> bool:
-    """Whether it is the name of a function that this process was handed."""
+    """Whether it is the name of a function that was passed to this process."""
     return isinstance(name, str) and name in _handed_over
 
 
 def find_here(name: str) -> Callable[..., Any]:
-    """The function behind `here:…`; `UsageError` in every other process than the one that was handed it."""
+    """The function behind `here:…`; `UsageError` in any other process."""
     function = _handed_over.get(name)
     if function is None:
         raise UsageError(
-            f"`{name}` was a function that a Python program handed to its run, and nobody else can import it. Put it "
-            "into a file and give it as `module:function`, or hand it over again from Python with `metric=`"
+            f"`{name}` was a function that a Python program passed to its run; it cannot be imported elsewhere. Put it "
+            "into a file and name it `module:function`, or pass it again from Python with `metric=`"
         )
     return function
 
 
 def source_of(function: Callable[..., Any]) -> str | None:
-    """Its text, for people to read later, without keys; None where Python does not have it."""
+    """Its source text without keys, for people to read later; None if Python does not have it."""
     from inspect import getsource
 
     from assay.redaction import cut_keys
@@ -74,7 +74,7 @@ def can_be_imported(code: Any) -> bool:
 
 
 def own_sha256(thing: Any) -> str | None:
-    """Of all that distinguishes a function or object from others in the same file; None when nothing does."""
+    """A hash of what distinguishes a function or object from others in the same file; None if nothing does."""
     code = thing if isinstance(thing, FunctionType | type) else type(thing)
     if code is not thing and (isinstance(thing, partial) or _bound_to(thing) is not None or _kept_arguments(thing)):
         return code_sha256(thing)
@@ -82,7 +82,7 @@ def own_sha256(thing: Any) -> str | None:
 
 
 def code_sha256(thing: Any) -> str:
-    """Of its code and the values that it uses; where it stands in a file has no part in it."""
+    """A hash of its code and the values that it uses, not of its position in the file."""
     return hashlib.sha256(repr(_facts(thing, 0)).encode()).hexdigest()
 
 
@@ -151,13 +151,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _bound_to(value: Any) -> Any:
-    """The object of a bound method; None for everything else."""
+    """The object of a bound method; None for anything else."""
     bound = getattr(value, "__self__", None) if isinstance(value, _ROUTINES) else None
     return None if isinstance(bound, ModuleType) else bound
 
 
 def _kept_arguments(thing: Any) -> dict[str, Any]:
-    """What it was made with, as far as it keeps that under the names of the parameters; a key is no part of it."""
+    """The constructor arguments that it keeps under the names of the parameters, keys excepted."""
     from assay.redaction import secret_option_in
 
     make = type(thing).__init__

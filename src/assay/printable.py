@@ -1,8 +1,8 @@
-"""Text fit to be shown: nothing that somebody else wrote steers a terminal, hides letters or turns a line around.
+"""Untrusted text made safe to show: it cannot control a terminal, hide characters or reverse a line.
 
-The one rule for terminals, Markdown, JUnit, HTML and failure messages. Line breaks and tabs stay; any other control
-character, whatever changes the direction of text and what cannot be seen at all becomes `\\u001b`, the escape that
-JSON and Python share, so that JSON which went through here is still the same JSON.
+The one rule for terminals, Markdown, JUnit, HTML and failure messages. Line breaks and tabs stay; other control
+characters, direction marks and invisible characters become escapes such as `\\u001b`, which JSON and Python share, so
+that JSON stays the same JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INVISIBLE = (
 )
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 FEW = 32
-"""So many kinds of them are replaced one by one: in a megabyte of nothing else a match for each takes a second."""
+"""Up to so many kinds are replaced kind by kind: a match for each character of a megabyte would take a second."""
 
 
 def printable(text: str) -> str:
@@ -36,13 +36,13 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, longest: int = 300) -> str:
-    """The text without line breaks, cut where it gets long."""
+    """The text without line breaks, cut to a length."""
     flat = printable(" ".join(text.split()))
     return flat if len(flat) <= longest else flat[: longest - 1] + "…"
 
 
 def escape(character: str) -> str:
-    """A character as JSON writes it when it may write only ASCII."""
+    """A character as JSON writes it in ASCII."""
     code = ord(character)
     if code <= 0xFFFF:
         return f"\\u{code:04x}"

@@ -20,19 +20,19 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""The longest line that is read; a longer one is passed over without being held in memory."""
+"""The longest line that is read; a longer one is skipped without being held in memory."""
 
 MAX_DEPTH = 64
-"""Lists and objects inside one another; deeper than this, other programs that read our files give up."""
+"""The deepest nesting of lists and objects; programs that read our files fail beyond it."""
 
 BOM = b"\xef\xbb\xbf"
-"""The byte order mark that programs of Windows begin a text with."""
+"""The byte order mark with which Windows programs begin a text."""
 _CONTAINERS = (dict, list)
 _decode = msgspec.json.Decoder().decode
 
 
 class StrictJsonError(ValueError):
-    """A text that is not JSON as we read it: the rule it breaks, and how."""
+    """A text that is not strict JSON: the rule it breaks, and how."""
 
     def __init__(self, rule: str, detail: str) -> None:
         super().__init__(detail)
@@ -42,7 +42,7 @@ class StrictJsonError(ValueError):
 
 
 def decode_strictly(text: bytes) -> Any:
-    """The value of a JSON text; `StrictJsonError` says which rule a text breaks."""
+    """The value of a JSON text; `StrictJsonError` names the rule that a text breaks."""
     try:
         value = _decode(text)
     except RecursionError:
@@ -59,15 +59,15 @@ def decode_strictly(text: bytes) -> Any:
 def is_plain(text: bytes, keys: int) -> bool:
     """Whether a JSON text in which a decoder found so many keys surely breaks no rule; else `decode_strictly` decides.
 
-    Whoever decodes into records and asks this does in one step what takes several with a value of any shape.
+    A caller that decodes into records needs only this one step.
     """
     return text.count(b"[") + text.count(b"{") <= MAX_DEPTH and not _may_hide_keys(text, keys)
 
 
 def decode_mended(text: bytes) -> Any:
-    """The value of a text as many programs write JSON; `ValueError` when it is none even so.
+    """The value of JSON as many programs write it; `ValueError` if it is not even that.
 
-    NaN and infinities become words, half a character a replacement mark. The other rules stay.
+    NaN and infinities become strings, a lone surrogate becomes a replacement character. The other rules apply.
     """
     try:
         # of bytes, json would guess the encoding
@@ -90,7 +90,7 @@ class Line(NamedTuple):
 
 
 def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, number: int = 0) -> Iterator[Line]:
-    """The lines of a file, blank ones left out; a byte order mark at the very start is passed over.
+    """The lines of a file, blank ones left out; a byte order mark at the start is skipped.
 
     Line endings may be LF or CRLF. No more than one line is held, and of a line longer than `max_bytes` only its
     beginning. `UsageError` when the file cannot be read. With an `offset` the reading begins there, after so many
@@ -107,7 +107,7 @@ def read_lines(path: Path, max_bytes: int = MAX_LINE_BYTES, *, offset: int = 0, 
 def read_given_lines(path: Path) -> Iterator[Line]:
     """`read_lines` of what a person named: also `-`, `/dev/stdin` or `<(…)`, a pipe that this process was given.
 
-    It can be read once. A pipe with a name of its own would keep its reader waiting for a writer, and is refused.
+    It can be read once. A named pipe would keep its reader waiting for a writer, and is refused.
     """
     descriptor = given_descriptor(path)
     if descriptor is None:
@@ -134,7 +134,7 @@ _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 
 def read_lines_at(path: Path, offsets: Iterable[int]) -> Iterator[bytes]:
-    """The lines that begin at these places, each of which `read_lines` has named; nothing between them is read."""
+    """The lines that begin at these places, as returned by `read_lines`; nothing between them is read."""
     try:
         with open_regular(path) as file:
             after = 0
@@ -166,7 +166,7 @@ def _lines_of(file: BinaryIO, max_bytes: int, offset: int, number: int) -> Itera
 
 
 def _length_of_rest(file: BinaryIO) -> int:
-    """How long the rest of a line is, which is passed over."""
+    """Skip the rest of a line; its length."""
     length = 0
     while part := file.readline(1024 * 1024):
         length += len(part)
@@ -176,7 +176,7 @@ def _length_of_rest(file: BinaryIO) -> int:
 
 
 def _why_not(text: bytes, error: Exception) -> StrictJsonError:
-    """The slow second look at a text that could not be decoded, for a sentence that helps."""
+    """A slow second pass over a text that could not be decoded, for a helpful message."""
     try:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError as bad:

@@ -1,7 +1,7 @@
 """What is recorded of an exception in user code: message, location and traceback; bounded, and without keys.
 
-The frames of assay that led there are left out, and files are named as their author knows them: from the working
-directory, or from the folder that Python found them in.
+assay's own frames before it are left out, and files are named relative to the working directory, or to the folder that
+Python found them in.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ MOST_FRAMES = 20
 """The innermost ones: an endless recursion has a thousand."""
 _LONGEST_CHAIN = 4
 _LOOKED_AT = 64 * 1024
-"""Keys are looked for before a text is cut, or half of one would stay."""
+"""Keys are removed before a text is cut, or half of one could remain."""
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 _INSTALLED = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 
 
 class ExceptionText(NamedTuple):
-    """An exception, fit for a journal."""
+    """An exception as the journal stores it."""
 
     message: str
     """`ValueError: no digits`."""
     place: str
-    """`loud.py:12`, the innermost line of the author's own; empty where there is none."""
+    """`loud.py:12`, the innermost line of user code; empty if there is none."""
     traceback: str
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class ExceptionText(NamedTuple):
 
 
 def describe_exception(error: BaseException) -> ExceptionText:
-    """What the exception says and where it was raised."""
+    """The exception's message, and where it was raised."""
     described = TracebackException(type(error), error, error.__traceback__, limit=-MOST_FRAMES, compact=True)
     own = [frame for frame in described.stack if not _is_ours(frame) and not _is_installed(frame)]
     innermost = (own or described.stack)[-1:]
@@ -54,7 +54,7 @@ def describe_exception(error: BaseException) -> ExceptionText:
 
 
 def shortened(text: str) -> str:
-    """A traceback that is not too long: its beginning and, most of all, its end."""
+    """The traceback, shortened in the middle: the end matters most."""
     if len(text) <= LONGEST_TRACEBACK:
         return text
     return f"{text[: LONGEST_TRACEBACK // 4]}\n[…]\n{text[-LONGEST_TRACEBACK * 3 // 4 :]}"
@@ -75,7 +75,7 @@ def _message(error: BaseException) -> str:
 
 
 def _chain(described: TracebackException | None) -> Iterator[TracebackException]:
-    """The exception and those behind it; what is further behind is left out."""
+    """The exception and its causes, up to a limit."""
     for _ in range(_LONGEST_CHAIN):
         if described is None:
             return
@@ -86,7 +86,7 @@ def _chain(described: TracebackException | None) -> Iterator[TracebackException]
 
 
 def _begin_with_the_author(described: TracebackException) -> None:
-    """Leave out how assay came there, unless assay itself is all there is."""
+    """Leave out assay's own frames before user code, unless there are no others."""
     frames = enumerate(described.stack)
     first = next((place for place, frame in frames if not _is_ours(frame) and not _is_installed(frame)), 0)
     del described.stack[:first]

@@ -1,6 +1,6 @@
-"""How the names and values of users are shown in a message: short, in the words of the file that holds them.
+"""How users' names and values appear in messages: short, in the terms of the file that they come from.
 
-The one home of "did you mean": what was meant is the known name that is spelt most alike.
+The one home of "did you mean": the known name with the most similar spelling.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST = 60
-"""So many characters of a value fit into a sentence."""
+"""The most characters of a value in a sentence."""
 HALF_A_CHARACTER = "the text holds half a character (a lone surrogate), which cannot be sent"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is spelt most like this one; None when none is."""
+    """The known name with the most similar spelling; None if none is similar."""
     import difflib  # only wrong names need it
 
     near = difflib.get_close_matches(name, list(known), n=1)
@@ -28,19 +28,19 @@ def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
-    """The names in a row; of many the first, and how many more."""
+    """The names, separated by commas; of many only the first, and how many more."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
 
 
 def count_of(number: int, noun: str) -> str:
-    """So many of a thing: `1 request`, `2,000 requests`."""
+    """A number with its noun: `1 request`, `2,000 requests`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def in_json(value: object) -> str:
-    """What JSON calls a value, with the value where it is short."""
+    """A value in JSON's terms, shown if it is short."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -53,7 +53,7 @@ def in_json(value: object) -> str:
 
 
 def in_yaml(value: object) -> str:
-    """What YAML calls a value, with the value where it is short."""
+    """A value in YAML's terms, shown if it is short."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool):
@@ -92,12 +92,12 @@ def show(value: object) -> str:
 
 
 def show_no_score(value: object) -> str:
-    """What cannot be a score. Nobody spells out an integer that is too long for one: that takes seconds."""
+    """A value that cannot be a score. Very long integers are not written out, which would take seconds."""
     return f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else repr(value)[:200]
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """The text, cut where it gets long."""
+    """The text, cut to a length."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

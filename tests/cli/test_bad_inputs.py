@@ -253,6 +253,18 @@ def test_a_metric_that_cannot_read_a_target_is_warned_about(
     assert "warning: t.jsonl: rouge_l gives every answer 0.0" in capsys.readouterr().err
 
 
+def test_a_run_is_neither_tasks_nor_put_among_them(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "sums.jsonl", {"compute: 1 + 1": "2"})
+    among = assay("run", "tasks", "--run-dir", "tasks", cwd=tmp_path)
+    assert among.returncode == BAD_INPUT
+    assert "--run-dir tasks: holds the task file tasks/sums.jsonl; choose another folder" in among.stderr
+    assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["sums.jsonl"]
+    assert assay("run", "tasks", "--run-dir", "runs/a", cwd=tmp_path).returncode == DONE
+    again = assay("run", "runs/a", cwd=tmp_path)
+    assert again.returncode == BAD_INPUT
+    assert "runs/a: is a run folder, not tasks; `assay show runs/a` shows it" in again.stderr
+
+
 BAD_COMMANDS = [
     (["run", "nowhere.jsonl"], "no such file"),
     (["run", "startre"], "Did you mean `starter`?"),
@@ -267,6 +279,8 @@ BAD_COMMANDS = [
     (["show", "rouge"], "Did you mean `rouge_l`?"),
     (["list", "metrc"], "Did you mean `metric`?"),
     (["run", "--repeat", "0"], "--repeat must be at least 1"),
+    (["run", "--min-sandbox", "full"], "--min-sandbox must be one of A, B, C, D, M, U, got full"),
+    (["rescore"], "the following arguments are required: RUN\n"),
     (["run", "--level", "95"], "--level must be between 0 and 1"),
     (["run", "--model-arg", "oops"], "expected KEY=VALUE"),
     (["report", "nowhere"], "no such leaderboard file or run folder"),

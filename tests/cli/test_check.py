@@ -52,7 +52,7 @@ def test_the_first_sample_is_shown_as_it_is_asked_and_scored(
     write_task(tmp_path, ROWS, [EQUALS])
     code, out, err = said(capsys, "check", "task.yaml")
     assert (code, err) == (0, "")
-    assert "t, sample `0`\n  asked:\n    user: one?\n  answered for the model:\n    1\n  main: is_correct True" in out
+    assert "t, sample `0`\n  request:\n    user: one?\n  answered for the model:\n    1\n  main: is_correct True" in out
     assert not Path(".assay").exists()
 
 
@@ -288,7 +288,7 @@ def test_one_sample_of_a_task_is_shown_exactly_as_it_is_asked(which: str, capsys
     Path("a.yaml").write_text(TASK)
     code, out, _ = said(capsys, "show", "a.yaml", "--sample", which)
     assert code == 0
-    assert out == 'sample 1, its row:\n{"q":"two?","a":"2"}\nas it is asked:\nuser: two?\n\n'
+    assert out == 'sample 1, its row:\n{"q":"two?","a":"2"}\nrequest:\nuser: two?\n\n'
     [request] = json.loads(said(capsys, "show", "a.yaml", "--sample", which, "--json")[1])["requests"]
     assert request["messages"] == [{"role": "user", "content": "two?"}]
     code, _, err = said(capsys, "show", "a.yaml", "--sample", "3")
@@ -305,7 +305,7 @@ def test_a_conversation_is_shown_turn_by_turn(tmp_path: Path, capsys: pytest.Cap
     ]
     write_task(tmp_path, ROWS, [EQUALS], solver={"type": "multi_turn_solver", "message_builders": builders})
     out = said(capsys, "show", "task.yaml", "--sample", "1")[1]
-    assert "turn 1 is asked:\nuser: two?\nturn 2 is asked:" in out
+    assert "request 1:\nuser: two?\nrequest 2:" in out
     assert "user: Sure? ‹the model's answer›" in out
 
 

@@ -31,7 +31,7 @@ def test_what_was_asked_is_shown_of_an_attempt_that_got_no_answer(
     main(["show", str(run), "--sample", "s2"])
     shown = capsys.readouterr().out
     assert "failed" in shown
-    assert "asked:     compute: 2 + 1" in shown
+    assert "user:      compute: 2 + 1" in shown
 
 
 def test_a_failure_that_was_made_up_for_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,7 @@ def test_few_shot_examples_are_left_out_however_few_attempts_are_shown(
     run = run_into(tmp_path / "run", sums, Adder([1]))
     main(["show", str(run), *flags])
     shown = capsys.readouterr().out
-    assert "asked:     compute: 1 + 1" in shown
+    assert "input:     compute: 1 + 1" in shown
     assert "One plus one" not in shown
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from assay import catalog
 from assay.cli import main as cli
+from assay.cli.help_text import HelpFormatter
 from assay.reports.board.types import Leaderboard
 from tests.docs.declarative_page import declarative_page
 from tests.docs.files_page import files_page
@@ -74,9 +75,7 @@ def cli_page() -> str:
         "After this page you can look up every command and flag. Generated from `--help`; `make docs` regenerates it.",
     ]
     for verb, summary in cli.VERBS.items():
-        parser = argparse.ArgumentParser(
-            prog=f"assay {verb}", description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        parser = argparse.ArgumentParser(prog=f"assay {verb}", description=summary, formatter_class=HelpFormatter)
         importlib.import_module(f"assay.cli.{cli.module_of(verb)}").add_arguments(parser)
         lines += ["", f"## assay {verb}", "", "```text", parser.format_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"

@@ -132,7 +132,7 @@ def test_the_other_commands_take_a_declarative_run(tmp_path: Path) -> None:
     for arguments, says in (
         (["diff", "one", "two"], "t"),
         (["report", "one"], "0.500"),
-        (["show", "t.yaml"], "as it is asked:\ncompute: 1 + 1"),
+        (["show", "t.yaml"], "request:\ncompute: 1 + 1"),
         (["list", "t.yaml"], "2 samples, accuracy, t.yaml"),
         (["rescore", "one"], "0.500"),
     ):

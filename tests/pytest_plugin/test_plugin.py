@@ -75,7 +75,7 @@ def test_a_failed_comparison_tells_the_interval_and_the_worst_samples(project: p
             "E*assert 0.75 >= 0.9",
             "E*capitals: score 0.750, 95% interval 0.301 to 0.954, over 4 of 4 attempts",
             "*assay: worst samples of capitals*",
-            "capitals/Germany: score 0.0  asked 'Capital of Germany?'  answered 'Bonn'  targets 'Berlin'",
+            "capitals/Germany: score 0.0  input 'Capital of Germany?'  answer 'Bonn'  targets 'Berlin'",
             "all samples: assay show *",
         ]
     )
@@ -189,7 +189,7 @@ def test_asked_once():
     result.stdout.fnmatch_lines(
         ["*test_greeting?contains-Ada? PASSED*", "*test_greeting?not-contains-sorry? PASSED*", "*?equals-Hi? FAILED*"]
     )
-    result.stdout.fnmatch_lines(["*<equals-Hi: asked 'Greet Ada', answered 'Hello Ada, welcome!'>.holds*"])
+    result.stdout.fnmatch_lines(["*<equals-Hi: input 'Greet Ada', answer 'Hello Ada, welcome!'>.holds*"])
 
 
 def test_a_prompt_that_is_not_answered_is_an_error_of_each_of_its_tests(project: pytest.Pytester) -> None:

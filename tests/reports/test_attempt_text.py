@@ -19,12 +19,12 @@ from assay.reports.text_width import width_of
 def test_a_sample_in_full_shows_reasoning_calls_and_results_in_their_order() -> None:
     shown = attempt_text(with_tools(), {}, longest=None).text()
     parts = (
-        "asked:     Weather in Oslo?",
+        "user:      Weather in Oslo?",
         "reasoning: I need the weather.",
         'called:    get_weather(city="Oslo")',
         'result:    {"temp": 3}',
         "reasoning: Three degrees.",
-        "answered:  It is 3 degrees.",
+        "assistant: It is 3 degrees.",
     )
     assert [shown.index(part) for part in parts] == sorted(shown.index(part) for part in parts)
 
@@ -35,7 +35,7 @@ def test_a_judged_sample_shows_what_was_expected() -> None:
 
 def test_pictures_are_named_and_not_printed() -> None:
     shown = attempt_text(pictured(), {}, longest=None).text()
-    assert "asked:     What colour is this?" in shown
+    assert "user:      What colour is this?" in shown
     assert "(image, " in shown
     assert max(map(len, shown.splitlines())) < 200
 
@@ -44,7 +44,7 @@ def test_in_one_line_the_question_is_what_the_sample_itself_asks() -> None:
     records = [few_shot(0, "1", 1), few_shot(1, "2", 1)]
     beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
     shown = attempt_text(records[0], {}, longest=300, beginnings=beginnings).text()
-    assert "asked:     Question: Janet's ducks lay" in shown
+    assert "input:     Question: Janet's ducks lay" in shown
     assert "How many a week?" in attempt_text(records[0], {}, longest=300).text()
 
 
@@ -52,7 +52,7 @@ def test_worked_examples_that_all_samples_share_are_counted_and_the_question_is_
     records = [few_shot(0, "1", 1), few_shot(1, "2", 1)]
     beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
     shown = attempt_text(records[0], {}, longest=None, beginnings=beginnings).text()
-    assert "asked:     (8 few-shot examples, the same in every sample)\n" in shown
+    assert "user:      (8 few-shot examples, the same in every sample)\n" in shown
     assert "What is 2 + 2" not in shown
     assert "             Question: Janet's ducks lay 16 eggs a day. How many a week?\n             Answer:\n" in shown
     assert "What is 2 + 2" in attempt_text(records[0], {}, longest=None).text()
@@ -80,7 +80,7 @@ def test_on_a_terminal_no_line_is_too_wide_and_what_follows_stands_under_its_beg
     shown = attempt_text(few_shot(0, "112", 1), {}, longest=None)
     lines = ["".join(span.text for span in row) for row in shown.lines(width)]
     assert max(map(width_of, lines)) <= width
-    names = ("  asked:", "  answered:", "  read as:", "  targets:", "  match:")
+    names = ("  user:", "  assistant:", "  input:", "  answer:", "  read as:", "  targets:", "  match:")
     assert all(line.startswith((*names, INDENT)) for line in lines[1:] if line)
     assert [span.style for span in shown.title if span.text == "score 1.000"] == ["good"]
 

@@ -48,7 +48,7 @@ def test_what_the_run_says_around_each_request_stands_where_it_was_said() -> Non
     ]
     own = [{"role": "system", "content": "Add."}, {"role": "user", "content": "1 + 1?"}]
     assert said({"trace": {"messages": own, **answer}})[0] == ("system", "Be kind.\nAdd.")
-    assert said({"asked": "1 + 1?"})[-1] == ("prefill", "So:")
+    assert said({"last_request": "1 + 1?"})[-1] == ("prefill", "So:")
     assert said({}) == []
 
 
@@ -99,7 +99,7 @@ def test_items_of_the_responses_shape_are_read_as_calls() -> None:
 
 
 def test_an_attempt_that_broke_shows_what_was_asked_and_no_answer() -> None:
-    assert kinds({"asked": "2+2?"}) == [("user", ["text"])]
+    assert kinds({"last_request": "2+2?"}) == [("user", ["text"])]
     assert kinds({}) == []
 
 

@@ -309,7 +309,7 @@ def test_what_is_no_run_is_a_sentence(tmp_path: Path) -> None:
 
 def test_nothing_but_a_few_numbers_is_held_of_each_attempt(written: Path) -> None:
     long = "x" * 20_000
-    records = [msgspec.structs.replace(record_of(n, {"score": 1.0}), asked=long) for n in range(SAMPLES)]
+    records = [msgspec.structs.replace(record_of(n, {"score": 1.0}), last_request=long) for n in range(SAMPLES)]
     records += [msgspec.structs.replace(each, key=f"{n + 1000:016x}", attempt=2) for n, each in enumerate(records)] * 20
     write_lines(written, records)
     size = (written / "journal.jsonl").stat().st_size

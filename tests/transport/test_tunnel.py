@@ -135,7 +135,7 @@ def test_requests_go_through_one_tunnel_and_the_proxy_sees_none_of_them(
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", "answered 502", True),
         (b"HTTP/1.0 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "sent more data after its answer", False),
         (b"SSH-2.0-hello\r\n\r\n", "a response that is not HTTP", True),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, "without end", False),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, "an endless header", False),
         (b"HTTP/1.1 200", "closed the connection without an answer", True),
     ],
 )

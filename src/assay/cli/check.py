@@ -26,9 +26,13 @@ LONGEST_TEXT = 1000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
+        "examples:\n"
+        "  assay check tasks/                   every task of a folder\n"
+        "  assay check tasks/quiz.yaml --all    everything that was noticed, and the whole first request\n"
+        "  assay check lm-eval:piqa --limit 20  the first samples of an installed lm-evaluation-harness task\n\n"
         "Every gold answer is scored and must get full marks; the empty answer must get none. A YAML task is\n"
         "rehearsed like a run: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
-        "tried, judges give one verdict of each kind, and the first sample is shown. Duplicates, contradictions and\n"
+        "tried, judges give one verdict of each kind, and the first request is shown. Duplicates, contradictions and\n"
         "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
@@ -191,11 +195,11 @@ def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
 
     lines = [f"\n{task}, sample `{sample.sample}`"]
     if sample.requests:
-        lines += ["  asked:", *_indented(cut(_request_text(sample.requests[-1])))]
+        lines += ["  request:", *_indented(cut(_request_text(sample.requests[-1])))]
         lines += ["  answered for the model:", *_indented(cut(sample.answer))]
     for key, requests in sample.judged.items():
         if requests:
-            lines += [f"  judge `{key}` asked:", *_indented(cut(_request_text(requests[-1])))]
+            lines += [f"  request of the judge `{key}`:", *_indented(cut(_request_text(requests[-1])))]
     for score in sample.scores:
         values = ", ".join(f"{name} {value}" for name, value in score.values.items())
         lines.append(f"  {score.name}: {cut(values)}")

@@ -10,6 +10,13 @@ from assay.cli.output import print_json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch(parser, "--json", "the rows as JSON")
+    parser.epilog = """\
+examples:
+  assay doctor          each layer, whether it works here, and what is missing
+  assay doctor --json   the same for scripts
+
+Exit code 0 if model-written code can run in a sandbox here, 1 if it would be refused.
+"""
 
 
 def run(args: argparse.Namespace) -> int:

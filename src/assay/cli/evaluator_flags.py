@@ -50,7 +50,7 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
     choice(how, "--score-range", ("unit", "any"), "unit: scores lie in [0, 1] (default); any: every finite number")
     option(how, "--task-model NAME", "the model the artifact is meant for; passed to evaluators")
     option(how, "--evaluator-cwd DIR", "working directory of the command")
-    repeated(how, "--evaluator-env NAME", "an environment variable to pass to the command besides the usual ones")
+    repeated(how, "--evaluator-env NAME", "another environment variable to pass to the command")
     switch(
         how,
         "--evaluator-persistent",

@@ -20,7 +20,7 @@ gates:
   "overall >= 0.8", "sums >= baseline - 0.02", "code.weak <= 3"   compare numbers of the result and the baseline
   no-significant-drop        no task, nor the overall score, is significantly worse, sample by sample
   "no-drop-beyond 0.02"      every difference, and the overall one, is shown to be above -0.02
-  "no-drop-beyond 0.02 sums" the same for one task, or for `overall`
+  "no-drop-beyond 0.02 sums"  the same for one task, or for `overall`
 Each is met, not met, or cannot tell (the evidence is missing or too weak). docs/ci.md lists every name.
 """
 

@@ -32,6 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--search TEXT", "only names that contain this text")
     option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
     add_form_arguments(parser, json="as JSON")
+    parser.epilog = """\
+examples:
+  assay list                          everything that comes with assay or is installed
+  assay list metrics                  one kind
+  assay list --search match           names that contain a text
+  assay list tasks/                   the tasks of a folder
+  assay list examples                 what `assay init --example` can copy
+  assay list lm-eval --search piqa    tasks of an installed lm-evaluation-harness
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from assay import processes
 from assay.cli import garbage, interrupts, streams
 from assay.cli.flags import switch
+from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
@@ -49,16 +50,21 @@ VERBS = {
 EPILOG = """\
 first steps:
   assay run                                    the starter tasks with the toy model
-  assay init my-evals && cd my-evals           a project of your own; --yaml for YAML tasks
+  assay init my-evals && cd my-evals           a new project; --yaml for YAML tasks
   assay run tasks/ --model openai:MODEL        your tasks against a server
   assay run tasks/ --model my_module:my_model  … or against your own Python
 
-exit codes: 0 done, 1 gate not met, 2 bad input, 3 finished with failures, or a task has no score, 130 interrupted,
-70 a bug in assay; ASSAY_DEBUG=1 shows where an error came from
+exit codes:
+  0    done
+  1    a gate was not met, or cannot tell
+  2    bad input
+  3    finished with failures, or a task has no score
+  70   a bug in assay; ASSAY_DEBUG=1 shows where an error came from
+  130  interrupted
 """
 
 
-class CommandsFormatter(argparse.RawDescriptionHelpFormatter):
+class CommandsFormatter(HelpFormatter):
     """Leaves room for the indent of commands, which argparse forgets: the longest names had a line of their own."""
 
     def format_help(self) -> str:
@@ -89,9 +95,7 @@ def _main(arguments: list[str]) -> int:
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for verb, summary in VERBS.items():
-        described = verbs.add_parser(
-            verb, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        described = verbs.add_parser(verb, help=summary, description=summary, formatter_class=HelpFormatter)
         if verb == wanted:
             importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
             if verb == arguments[0]:

@@ -18,6 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     add_view_arguments(parser)
     parser.epilog = """\
+examples:
+  assay run tasks/ --model openai:MODEL --run-dir runs/big --shard 2/8   on each machine
+  assay merge runs/big                                                   when they are done, or before
+
 Every finished attempt counts once, whichever shard ran it; merging again adds nothing. The shard files are removed when
 the run is complete; until then the exit code is 3, and what remains is listed.
 """

@@ -19,6 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_sets_and_search(parser)
     _add_engine(parser)
     _add_output(parser)
+    parser.epilog = """\
+examples:
+  assay optimize prompt.txt --task tasks/ --task-model openai:SMALL --model openai:LARGE  a prompt for tasks
+  assay optimize reply.txt --evaluator-command "python3 score.py" --model openai:NAME  any text a program scores
+  assay init --optimize demo   a project with a search that runs offline
+"""
 
 
 def _add_proposer(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +68,7 @@ def _add_tasks(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sets_and_search(parser: argparse.ArgumentParser) -> None:
-    sets = parser.add_argument_group("examples")
+    sets = parser.add_argument_group("data")
     option(sets, "--dataset FILE", "JSON lines to learn from")
     option(sets, "--valset FILE", "JSON lines to select on (default: the dataset)")
     option(sets, "--testset FILE", "unseen JSON lines, for seed and best at the end")
@@ -98,7 +104,7 @@ def _add_sets_and_search(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_engine(parser: argparse.ArgumentParser) -> None:
-    engine = parser.add_argument_group("engine", "GEPA's own options and names; the first choice is the default")
+    engine = parser.add_argument_group("engine", "GEPA's own options and names; the first one is the default")
     for flag, choices, meaning in (
         ("--selector", ("pareto", "current_best", "epsilon_greedy", "top_k_pareto"), "which text is rewritten next"),
         ("--frontier", ("instance", "objective", "hybrid", "cartesian"), "what a text must be best at to be rewritten"),

@@ -13,6 +13,7 @@ _UNKNOWN_FLAG = re.compile(r"unrecognized arguments: .*?(?<!\S)(--?[\w-]+)")
 _TOO_MANY_WORDS = re.compile(r"unrecognized arguments: (.*)$", re.DOTALL)
 _UNKNOWN_WORD = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 _WRONG_TYPE = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'$", re.DOTALL)
+_REQUIRED = re.compile(r"(the following arguments are required: )(.*)$", re.DOTALL)
 _NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
@@ -34,6 +35,10 @@ class Parser(argparse.ArgumentParser):
             return f"{where}unknown `{match[2]}`; expected one of {', '.join(known)}.{_hint(match[2], known)}"
         if match := _WRONG_TYPE.match(message):
             return f"{match[1]}: expected {_NUMBERS[match[2]]}, got `{match[3]}`"
+        if match := _REQUIRED.match(message):
+            # parse_intermixed_args counts optional ones too when it finds none at all
+            needed = [action.metavar for action in self._get_positional_actions() if action.nargs not in ("*", "?")]
+            return f"{match[1]}{', '.join(name for name in match[2].split(', ') if name in needed)}"
         return message.removeprefix("argument ")
 
 

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
+        "examples:\n"
+        "  assay rescore runs/my-run tasks/                 after a target or a metric changed in the files\n"
+        "  assay rescore runs/my-run                        after the code of your own metric changed\n"
+        "  assay rescore logs/a.eval tasks/quiz.jsonl       answers of an Inspect log\n\n"
         "If a target or metric changed in the task files, name them; if only the code of a metric changed, name\n"
         "the run alone. An answer is used only if the prompt of its sample is unchanged. No judge is called:\n"
         "a verdict is kept if its sample and the judge's instructions are unchanged. After Ctrl-C rerun the same\n"

@@ -98,7 +98,11 @@ def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
 
 def _add_task_arguments(what: argparse._ArgumentGroup) -> None:
     add_task_parameters(what)
-    option(what, "--env FILE", "file with API keys and $NAMEs of task files, besides the environment (default: .env)")
+    option(
+        what,
+        "--env FILE",
+        "file with API keys and $NAMEs of task files, in addition to the environment (default: .env)",
+    )
     switch(what, "--generative", "generate the letter of a choice where a task asks for likelihoods")
 
 
@@ -166,7 +170,11 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_safety_arguments(parser: argparse.ArgumentParser) -> None:
     safety = parser.add_argument_group("safety")
-    option(safety, "--min-sandbox TIER", "weakest sandbox that may run model-written code")
+    option(
+        safety,
+        "--min-sandbox TIER",
+        "weakest sandbox that may run model-written code: A (strongest) to U (see docs/sandbox.md; default B)",
+    )
     add_allow_outside(safety)
     add_trust(safety)
 

@@ -37,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--dataset FILE", "JSON lines; the artifact is scored on each record")
     add_evaluator_arguments(parser)
     switch(parser, "--json", "everything as one JSON object on stdout")
+    parser.epilog = """\
+examples:
+  assay score reply.txt --evaluator-command "python3 score.py"
+  assay score prompt.txt --dataset tickets.jsonl --evaluator-url http://127.0.0.1:8000/score
+  assay score reply.txt --judge-model openai:NAME --objective "a short, polite reply"
+"""
 
 
 def run(options: argparse.Namespace) -> int:

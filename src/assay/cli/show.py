@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
-        "  assay show tasks/arithmetic.jsonl      the task as data, and how its first sample is asked\n"
-        "  assay show tasks/quiz.yaml --sample 2   exactly what is sent for its second sample\n"
-        "  assay show datasets/quiz.csv            what the columns of a dataset hold; a YAML file or a key does too\n"
+        "  assay show tasks/arithmetic.jsonl      the task as data, and its first request\n"
+        "  assay show tasks/quiz.yaml --sample 2  exactly what is sent for its second sample\n"
+        "  assay show datasets/quiz.csv           the columns of a dataset; its YAML file or its key works too\n"
         "  assay show lm-eval:piqa --sample 1     the same for a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
         "  assay show model_as_a_judge_scorer     the fields of a type of YAML files, with an example\n"
@@ -182,7 +182,7 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
         raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
     for sample, requests in previews:
         if isinstance(requests, FailureError):
-            raise UsageError(f"sample `{sample.id}` cannot be asked: {requests}")
+            raise UsageError(f"sample `{sample.id}` has no request: {requests}")
         if options.json:
             print_json({"sample": sample, "requests": requests})
         else:
@@ -194,15 +194,15 @@ def _sample_shown(sample: Sample, requests: list[Request] | FailureError) -> str
         from assay.tasks.media_files import named_files
 
         files = "".join(f"({kind}: {name})\n" for kind, name in named_files(sample.extras))
-        return f"sample {sample.id}, as it is asked:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"
+        return f"sample {sample.id}, request:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"
     row = f"sample {sample.id}, its row:\n{msgspec.json.encode(sample.row).decode()}"
     if isinstance(requests, FailureError):
-        return f"{row}\ncannot be asked: {requests}"
+        return f"{row}\nno request: {requests}"
     if not requests:
-        return f"{row}\nno model is asked, or only the task's own Python decides what; `assay check` goes through it"
+        return f"{row}\nno request: no model is called, or only the task's own Python does that; `assay check` runs it"
     lines = [row]
     for number, request in enumerate(requests, 1):
-        lines.append(f"turn {number} is asked:" if len(requests) > 1 else "as it is asked:")
+        lines.append(f"request {number}:" if len(requests) > 1 else "request:")
         lines.append(_request_shown(request))
     return "\n".join(lines) + "\n"
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "exit code 0 if every record is valid, 2 if not"
+    parser.epilog = """\
+examples:
+  assay validate tasks/           every bad line of every file, with file, line and field
+  assay validate a.yaml b.jsonl   some files
+  assay validate                  the bundled tasks of the frozen spec, with a summary
+
+Exit code 0 if every record is valid, 2 if not.
+"""
     parser.add_argument(
         "paths",
         nargs="*",

@@ -57,7 +57,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
         targets=sample.targets,
         metadata=sample.slices(),
         trace=trace,
-        asked=last_request.text() if last_request else None,
+        last_request=last_request.text() if last_request else None,
         scores=scores,
         failures=failures,
         excluded=excluded,

@@ -184,7 +184,7 @@ def _short_enough(record: Record) -> Record:
     message = f"the attempt came to {size >> 20:,} MB, and a journal line holds at most {MAX_LINE_BYTES >> 20:,} MB"
     failures = (Failure(stage="solver", kind="bad_output", message=message),)
     return msgspec.structs.replace(
-        record, failures=failures, targets=(), metadata={}, trace=None, asked=None, scores=(), excluded=()
+        record, failures=failures, targets=(), metadata={}, trace=None, last_request=None, scores=(), excluded=()
     )
 
 

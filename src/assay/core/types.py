@@ -199,8 +199,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     targets: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
-    asked: str | None = None
-    """The last request of an attempt that failed before it left a trace."""
+    last_request: str | None = None
+    """The text of the last request, for an attempt that failed before it had a trace."""
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()

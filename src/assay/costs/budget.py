@@ -103,7 +103,7 @@ class Budget:
         self.already(tokens, money, answers)
 
     def already(self, tokens: int, cost: float, answers: int) -> None:
-        """What earlier sessions of the same run used, and for how many answers of the model that was asked most.
+        """What earlier sessions of the same run used, and for how many answers of the model that was called most.
 
         What is left is used up when it is not enough for one answer more.
         """
@@ -131,7 +131,7 @@ class Budget:
             (self.tokens, self.limits.budget_tokens, "--budget-tokens"),
             (self.cost, self.limits.budget_cost, "--budget-cost"),
         )
-        # what an attempt costs in all, its judges included, is known per answer of the model that is asked most
+        # what an attempt costs in all, its judges included, is known per answer of the model that is called most
         attempts = self._answers_before + max(self._answers.values(), default=0)
         for spent, limit, flag in limits:
             likely = likely_answers * spent / attempts if attempts else 0.0
@@ -163,7 +163,7 @@ class Budgeted(Wrapper):
 
 
 class CountedAsJudge(Wrapper):
-    """A model besides the evaluated one: what it says goes on the attempt's account, and on the budget if there is one.
+    """A model other than the evaluated one: its answers count for the attempt and for the budget, if there is one.
 
     Judges are built with their tasks, before a run knows its budget.
     """

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class JudgeEstimate(Struct, frozen=True, kw_only=True):
-    """What one judge would be asked, as far as that can be known before the answers are."""
+    """The requests to one judge, as far as they can be known before there are answers."""
 
     model: str
     requests: int
@@ -34,7 +34,7 @@ class TaskEstimate(Struct, frozen=True, kw_only=True):
     """Whether every sample's prompt was counted."""
     judges: list[JudgeEstimate] = []
     not_rendered: int = 0
-    """Samples that cannot be asked or judged, because a template fails on their row."""
+    """Samples without a request or a judgement, because a template fails on their row."""
     first_fault: str | None = None
 
 

@@ -33,7 +33,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class JudgeRow(Struct, frozen=True, kw_only=True):
-    """What one judge, or another model that a task asks besides the evaluated one, was given, said and cost."""
+    """Tokens and cost of one judge, or of another model that a task calls in addition to the evaluated one."""
 
     model: str
     answers: int

@@ -1,6 +1,6 @@
 """A running program as an event loop sees it: its output as it comes, how it ended, and one way to end it.
 
-The loop watches the pipes and the process itself; no watcher of `asyncio` is asked, which would lose the exit status
+The loop watches the pipes and the process itself; `asyncio`'s own watcher is not used: it would lose the exit status
 whenever other code waits for the program first.
 """
 
@@ -18,7 +18,7 @@ from assay.processes.orphans import end_orphans, marked
 from assay.processes.start import Process, Stderr, close_pipes, kill_group, start
 
 GRACE_SECONDS = 1.0
-"""How long a program may take to end once it was asked to, and its pipes to close once it has ended."""
+"""How long a program may take to end once it was signalled, and its pipes to close once it has ended."""
 LONGEST_LINE_BYTES = 1 << 30
 STDERR_TAIL_BYTES = 2000
 _READ_BYTES = 1 << 18

@@ -38,7 +38,7 @@ def start(
 
 
 def start_job(command: Sequence[str], *, env: Mapping[str, str]) -> Process:
-    """A program that is only waited for; its stderr goes to ours."""
+    """A program that runs to its end; its stderr goes to ours."""
     keep_environment_private()
     nothing = subprocess.DEVNULL
     return subprocess.Popen(list(command), stdin=nothing, stdout=nothing, env=dict(env), start_new_session=True)

@@ -1,4 +1,4 @@
-"""The filters of templates: JSON, lists, patterns, and Jinja's own where those could make text without end."""
+"""The filters of templates: JSON, lists, patterns, and bounded versions of those of Jinja."""
 
 from __future__ import annotations
 

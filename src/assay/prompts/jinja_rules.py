@@ -180,7 +180,7 @@ def _charge(context: Context) -> None:
 
 
 def is_method(value: Any) -> bool:
-    """Whether this is a method that nobody has called: of a column that is not there, under the name of a method."""
+    """Whether this is a method that was not called: a missing column with the name of a method."""
     return isinstance(value, types.BuiltinMethodType | types.MethodType)
 
 

@@ -21,7 +21,7 @@ _PARTIAL = re.compile(r"(?m)\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$")
 _RAW = re.compile(r"\{%-?\s*raw\s*-?%\}")
 _ONLY_THERE = {
     r"[!=]==": "`===` is JavaScript; write `==`",
-    r"\b_conversation\b": "`_conversation`, the answers to earlier tests, is not kept: tests are asked side by side",
+    r"\b_conversation\b": "`_conversation`, the answers to earlier tests, is not kept: tests run concurrently",
 }
 _ENVIRONMENT = re.compile(r"\benv\.(\w+)|\benv\[['\"](\w+)['\"]\]")
 

@@ -1,7 +1,7 @@
-"""The pytest plugin: tasks run by a fixture, scores asserted about, assertions of one prompt as tests of their own.
+"""The pytest plugin: a fixture that runs tasks, scores to assert on, and assertions about one prompt as separate tests.
 
-pytest loads this file in every project that has assay installed, so it imports nothing: what it needs is imported when
-a test first uses one of its fixtures.
+pytest loads this file in every project that has assay installed, so it imports nothing until
+a test uses one of its fixtures.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NEW_ROWS = "assay_rows"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("assay", "measuring language models")
     for name, metavar, what in (
-        ("model", "NAME", "the model that `assay_run` asks, as `assay run --model` takes it"),
-        ("run-dir", "DIR", "keep runs here and resume them; else each session has new ones in its temporary folder"),
+        ("model", "NAME", "the model that `assay_run` calls, named as for `assay run --model`"),
+        ("run-dir", "DIR", "keep runs here and resume them (default: new runs in a temporary folder of the session)"),
         ("limit", "N", "only the first N samples of each task"),
     ):
         group.addoption(f"--assay-{name}", metavar=metavar, default=None, help=what)
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_EXPLAINED] = []
     config.addinivalue_line(
-        "markers", f"{MARKER}(prompt, assertions, model=None): each assertion about the answer is a test of its own"
+        "markers", f"{MARKER}(prompt, assertions, model=None): each assertion about the answer is a separate test"
     )
 
 
@@ -85,7 +85,7 @@ def _parts_of(mark: pytest.Mark) -> tuple[str, Any, dict[str, Any]]:
     options = dict(mark.kwargs)
     given = [*mark.args, *(options.pop(name) for name in ("prompt", "assertions")[len(mark.args) :] if name in options)]
     if len(given) != 2 or options.keys() - {"model"}:
-        raise pytest.UsageError(f"{MARKER} takes a prompt, a list of assertions and, if need be, a model")
+        raise pytest.UsageError(f"{MARKER} takes a prompt, a list of assertions and optionally a model")
     return given[0], given[1], options
 
 
@@ -116,13 +116,13 @@ def pytest_runtest_makereport(
         setattr(report, CANNOT_MEASURE, True)
     elif report.failed:
         report.sections += [section for score in explained for section in score.sections()]
-    if rows := runs.take_rows():  # on the report, because that is what a worker of xdist sends home
+    if rows := runs.take_rows():  # on the report, because that is what an xdist worker sends to the main process
         setattr(report, NEW_ROWS, rows)
     return report
 
 
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
-    """What could not be measured is an error of the test, as a broken fixture is, and no failed assertion."""
+    """A score that could not be measured is an error of the test, like a broken fixture, not a failed assertion."""
     return ("error", "E", "ERROR") if vars(report).get(CANNOT_MEASURE) else None
 
 

@@ -1,4 +1,4 @@
-"""The marker `assay_assertions`: what is asserted about the answer to one prompt, each a test of its own."""
+"""The marker `assay_assertions`: assertions about the answer to one prompt, each a separate test."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ class PromptAssertion:
 
     def __repr__(self) -> str:
         prompt, answer = shortened(self.prompt, 200), shortened(self.answer, 400)
-        return f"<{name_of(self.asserted)}: asked {prompt!r}, answered {answer!r}>"
+        return f"<{name_of(self.asserted)}: input {prompt!r}, answer {answer!r}>"

@@ -1,7 +1,7 @@
-"""What a test asserts about: the board of a run, its tasks, and scores that explain themselves.
+"""What a test asserts on: the leaderboard of a run, its tasks, and scores that explain themselves.
 
-A failure is never a score. Where attempts have failed, a comparison holds or does not hold only if it would whatever
-they had scored; else `CannotMeasureError` says what broke, and the test is an error, not a failed assertion.
+A failure is never a score. If attempts failed, a comparison has a result only if it would be the same whatever they had
+scored; otherwise `CannotMeasureError` says what broke, and the test is an error, not a failed assertion.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST = 100
 
 
 class CannotMeasureError(AssayError):
-    """Nothing can be said about a score: something broke on the way to it."""
+    """A score cannot be determined, because something broke."""
 
 
 class Board(Mapping[str, "MeasuredTask"]):
@@ -82,7 +82,7 @@ class Board(Mapping[str, "MeasuredTask"]):
 
     def _line(self, record: Record, seen: PerExample) -> str:
         verdict = f"failed ({seen.failure})" if seen.failure is not None else f"score {seen.score}"
-        texts = [("asked", seen.prompt or record.asked), ("answered", seen.prediction)]
+        texts = [("input", seen.prompt or record.last_request), ("answer", seen.prediction)]
         texts.append(("targets", " / ".join(seen.targets) or None))
         words = [f"{name} {one_line(text, LONGEST)!r}" for name, text in texts if text is not None]
         return "  ".join([f"{one_line(f'{record.task}/{seen.id}', LONGEST)}: {one_line(verdict, 200)}", *words])
@@ -105,7 +105,7 @@ class MeasuredTask:
 
     @property
     def low(self) -> float:
-        """The lower end of the interval: what the score is at least, as sure as the level says."""
+        """The lower end of the interval at the confidence level of the run."""
         return self._interval.low
 
     @property
@@ -114,13 +114,13 @@ class MeasuredTask:
 
     @property
     def failed(self) -> int:
-        """Attempts that broke, by time or otherwise."""
+        """Attempts that failed, timeouts included."""
         return self.row.failed + self.row.timeouts
 
     @property
     def _interval(self) -> ScoreInterval:
         __tracebackhide__ = True
-        whole = self.score  # what is not measured has no interval either
+        whole = self.score  # without a score there is no interval either
         if whole.missing:
             raise CannotMeasureError(f"{self.row.task}: {whole.missing_in_words()}, so the interval is not the task's")
         if self.row.interval is None:
@@ -177,7 +177,7 @@ class MeasuredScore(float):
 
     @property
     def missing(self) -> int:
-        """Attempts without a score: they failed, or were not made."""
+        """Attempts without a score: they failed, or have not run."""
         return sum(row.failed + row.timeouts + row.remaining for row in self.rows)
 
     def missing_in_words(self) -> str:
@@ -217,7 +217,7 @@ class MeasuredScore(float):
         return format(float(self), ".4g")
 
     def in_words(self) -> list[str]:
-        """What a failed comparison says first."""
+        """The first line about a failed comparison."""
         scored, total = sum(row.scored for row in self.rows), sum(row.total for row in self.rows)
         interval = self.interval
         sure = f", {interval.level:.0%} interval {interval.low:.3f} to {interval.high:.3f}" if interval else ""
@@ -225,6 +225,6 @@ class MeasuredScore(float):
         return lines + ([self.missing_in_words()] if self.missing else [])
 
     def sections(self) -> list[tuple[str, str]]:
-        """What stands below the failure: the worst samples, and where all of them are."""
+        """The section below a failure: the worst samples, and where to find all of them."""
         lines = [*self.board.worst(self.task), f"all samples: assay show {self.board.result.folder}"]
         return [(f"assay: worst samples of {self.name}", "\n".join(lines))]

@@ -1,4 +1,4 @@
-"""The fixture `assay_run`: runs that are made once a session, with journal and cache, and rows for the summary."""
+"""The fixture `assay_run`: runs each set of tasks once per session, and keeps rows for the summary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Runs:
         model: object | None = None,
         **settings: Any,
     ) -> Board:
-        """What `assay.evaluate_tasks` makes of them, for one model: the fixture's, unless one is given."""
+        """The result of `assay.evaluate_tasks` for one model: the given one, or that of the fixture."""
         __tracebackhide__ = True
         model = self._model if model is None else model
         if self._limit is not None:
@@ -54,7 +54,7 @@ class Runs:
         return self._boards[key]
 
     def answer(self, prompt: str, assertions: Sequence[dict[str, Any]], model: object | None) -> str:
-        """What the model answers one prompt, asked once."""
+        """The model's answer to a prompt, which is sent once."""
         __tracebackhide__ = True
         example = Example(
             id="prompt", prompt=prompt, targets=(), metric="assertions", extras={"assertions": list(assertions)}
@@ -67,7 +67,7 @@ class Runs:
         return record.trace.prediction
 
     def take_rows(self) -> list[dict[str, Any]]:
-        """What the summary is to show of the runs since it was last asked."""
+        """What the summary shows of the runs since it was last called."""
         rows, self._rows = self._rows, []
         return rows
 
@@ -79,7 +79,7 @@ class Runs:
         except UsageError as error:
             raise CannotMeasureError(str(error)) from None
         if len(result.runs) != 1:
-            raise CannotMeasureError("the tasks name several models; say which one this test is about: `model=`")
+            raise CannotMeasureError("the tasks name several models; choose one with `model=`")
         [run] = result.runs
         if run.interrupted:
             raise KeyboardInterrupt
@@ -88,7 +88,7 @@ class Runs:
 
 
 def _rows_of(run: RunResult) -> list[dict[str, Any]]:
-    """Plain data: a worker sends it home as JSON."""
+    """Plain data: an xdist worker sends it to the main process as JSON."""
     cost = run.leaderboard.cost
     return [
         {
@@ -111,5 +111,5 @@ def _count(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise CannotMeasureError(f"--assay-limit must be a whole number from 1 on, got {text!r}")
+        raise CannotMeasureError(f"--assay-limit must be at least 1, got {text!r}")
     return int(text)

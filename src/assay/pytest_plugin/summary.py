@@ -1,4 +1,4 @@
-"""The lines at the end of a test session: what was measured, how surely, and where the runs are."""
+"""The summary at the end of a test session: scores with intervals, and the run folders."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def attempt_text(
         *(line for failure in record.failures for line in _failure_lines(failure, longest)),
         *((score.name, _values(score.values)) for score in record.scores),
         *(line for score in record.scores for line in _reasons(score, longest)),
-        ("left out by", ", ".join(record.excluded) or None),
+        ("excluded by", ", ".join(record.excluded) or None),
     ]
     return AttemptText(title, [(name, _fitted(text, longest)) for name, text in fields if text is not None])
 
@@ -98,16 +98,15 @@ def _in_one_line(
     record: Record, prediction: str | None, longest: int, beginnings: Mapping[str, str]
 ) -> Iterator[tuple[str, str | None]]:
     question = question_in(msgspec.to_builtins(record), beginnings)
-    yield "asked", ends_kept(" ".join(question.split()), longest - 40) or None
-    yield "answered", prediction
+    yield "input", ends_kept(" ".join(question.split()), longest - 40) or None
+    yield "answer", prediction
 
 
 def _conversation(record: Record, config: RunConfig, beginnings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     turns = without_examples(msgspec.to_builtins(record), beginnings.get(record.task, ""))
     for turn in framed_turns(turns, config.system, config.prefill):
-        name = {"user": "asked", "assistant": "answered"}.get(turn.role, turn.role)
         for part in turn.parts or (Part(kind="text"),):
-            yield from _part_lines(name, part)
+            yield from _part_lines(turn.role, part)
 
 
 def _part_lines(name: str, part: Part) -> Iterator[tuple[str, str]]:

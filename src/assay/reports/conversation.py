@@ -53,7 +53,7 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
     """The whole conversation of an attempt, its answer last."""
     trace = _mapping(record.get("trace"))
     if not trace:
-        prompt = record.get("asked")
+        prompt = record.get("last_request")
         return [_turn("user", prompt)] if isinstance(prompt, str) and prompt else []
     completions = [_mapping(each) for each in _list(trace.get("completions"))]
     messages = _messages(trace)
@@ -83,7 +83,7 @@ def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Role and text of every turn before the last answer."""
     trace = _mapping(record.get("trace"))
     if not trace:
-        return [("user", str(record.get("asked") or ""))]
+        return [("user", str(record.get("last_request") or ""))]
     messages = [_mapping(message) for message in _messages(trace)]
     if messages and messages[-1].get("role") == "assistant":
         messages.pop()

@@ -52,6 +52,7 @@ def prepare_folder(
 
     Attempts that another user or machine made are refused, unless `resume_foreign`; a shard looks at its own only.
     """
+    refuse_task_folder(folder, run_file)
     path = folder / "run.json"
     if fresh and (path.exists() or holds_attempts(folder)):
         put_aside(folder)
@@ -68,6 +69,14 @@ def prepare_folder(
     if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
         vouch(folder, seal)
     keep_prices(folder, run_file.config.prices)
+
+
+def refuse_task_folder(folder: Path, run_file: RunFile) -> None:
+    """A journal next to the tasks would be read as one of them the next time."""
+    sources = [Path(definition.source) for definition in run_file.definitions if definition.source]
+    where = os.path.realpath(folder)
+    if inside := next((path for path in sources if path.is_file() and os.path.realpath(path.parent) == where), None):
+        raise UsageError(f"--run-dir {folder}: holds the task file {inside}; choose another folder, such as runs/NAME")
 
 
 def refuse_scored_thinking(folder: Path) -> None:

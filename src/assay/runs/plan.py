@@ -137,12 +137,18 @@ def make_config(
 
 
 def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> None:
-    """Refuse numbers that no run can be made with."""
+    """Refuse values that no run can be made with."""
     for words, holds, names in _BOUNDS:
         for name in names:
             value = getattr(config, name)
             if value is not None and not holds(value):
                 raise UsageError(f"{called(name)} must be {words}, got {value}")
+    if config.min_sandbox is not None:
+        from assay.sandbox.tiers import STRONGEST_FIRST
+
+        if config.min_sandbox.upper() not in STRONGEST_FIRST:
+            known = ", ".join(sorted(STRONGEST_FIRST))
+            raise UsageError(f"{called('min_sandbox')} must be one of {known}, got {config.min_sandbox}")
 
 
 def read_tasks(

@@ -27,7 +27,7 @@ if __name__ == "__main__":  # a file run by itself finds its neighbour by folder
     _spec = importlib.util.spec_from_file_location(
         "assay_snippet_views", os.path.join(os.path.dirname(os.path.abspath(__file__)), "views.py")
     )
-    assert _spec is not None  # noqa: S101 - the file lies next to this one
+    assert _spec is not None  # noqa: S101 - the file is next to this one
     assert _spec.loader is not None  # noqa: S101
     views = importlib.util.module_from_spec(_spec)
     sys.modules[_spec.name] = views
@@ -52,7 +52,7 @@ class SnippetWorker:
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._trials: dict[int, _Trial] = {}
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        """The answers of models that are waited for."""
+        """The answers of models that are pending."""
         self._questions = 0
 
     async def serve(self) -> None:
@@ -251,7 +251,7 @@ def _one_part(sample: Any, output: Any) -> dict[str, Any]:
     else:
         trace = output if isinstance(output, views.SolverTrace) else getattr(output, "trace", None)
     if not isinstance(trace, views.SolverTrace):
-        raise TypeError(f"postprocess must return traces, outputs or texts beside samples, not {type(output).__name__}")
+        raise TypeError(f"postprocess must return traces, outputs or texts with samples, not {type(output).__name__}")
     text = str(output.output) if isinstance(output, views.SolverOutput) else trace.get_last_assistant_text()
     if text is None:
         raise TypeError("postprocess must return traces with an answer")

@@ -116,7 +116,7 @@ def _note_unread_fields(config: dict[str, Any], imported: Imported) -> None:
         imported.lose(_LOST.get(name, "prompt"), reason)  # type: ignore[arg-type]  # the values of _LOST are literals
     if isinstance(repeats := config.get("repeats"), int) and repeats > 1:
         imported.lose(
-            "scoring", f"repeats: there each question is asked {repeats} times; --repeat {repeats} asks so here"
+            "scoring", f"repeats: there each question is sent {repeats} times; --repeat {repeats} does that here"
         )
 
 

@@ -51,7 +51,7 @@ def generation_of(config: dict[str, Any], imported: Imported) -> dict[str, Any]:
 
 
 def comparison_of(config: dict[str, Any], where: str, imported: Imported) -> dict[str, Any]:
-    """How an answer is read out and compared: the first filter pipeline, the first metric."""
+    """How an answer is extracted and compared: the first filter pipeline, the first metric."""
     pipelines = config.get("filter_list") or []
     for extra in pipelines[1:]:
         imported.leave(f"filter {extra.get('name')}: a task reads answers out in one way; the first is kept")

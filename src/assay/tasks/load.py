@@ -234,6 +234,9 @@ def files_of(source: str) -> list[Path]:
         return built_in_files(source)
     path = Path(source)
     if path.is_dir():
+        if (path / "run.json").exists() and (path / "journal.jsonl").exists():
+            resumed = "rerun the command that started it to resume it"
+            raise UsageError(f"{path}: is a run folder, not tasks; `assay show {path}` shows it, and {resumed}")
         candidates = files = _task_like(path)
         if any(file.suffix in YAML for file in files):
             from assay.tasks.declarative.load import only_tasks

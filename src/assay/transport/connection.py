@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def quiet(self) -> bool:
-        """Whether it can be used again: it is open, and nothing came that nobody waits for, nor its end.
+        """Whether it can be used again: it is open, and neither unexpected data nor its end has arrived.
 
         What has arrived at the socket, the loop may not have read yet.
         """
@@ -130,7 +130,7 @@ class Connection(asyncio.Protocol):
             self.abort()  # there was no request
             return
         if self._head_bytes > MAX_HEADER_BYTES and not self._in_body:
-            self.fail(BodyTooLargeError())  # the parser itself would gather a header for ever
+            self.fail(BodyTooLargeError())  # the parser itself would collect an endless header
             return
         self._some = True
         self._put_off_deadline()

@@ -59,7 +59,7 @@ class _Answer(asyncio.Protocol):
         elif end:
             self.head.set_result(head + end)
         elif len(self._received) > MAX_HEADER_BYTES:
-            self.head.set_exception(ProxyError("sent a header without end"))
+            self.head.set_exception(ProxyError("sent an endless header"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.head.done():

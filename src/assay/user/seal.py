@@ -1,8 +1,9 @@
-"""Seals: which run folders hold attempts that this user made, or said to take as they are.
+"""Seals: which run folders hold attempts that this user made or accepted.
 
-A run folder may have come with a project, and its journal would then answer for the model. A seal is an empty file
-whose name only this user can make, because it is made with the user's secret. It says that nobody else's attempts were
-in the folder when this user began to work in it; it says nothing about those who can write to the folder since.
+A run folder may come with a project, and its journal would then be used instead of calling the model. A seal is an
+empty file whose name only this user can compute, because it depends on the user's secret. It records that nobody else's
+attempts were in the folder when this user started working in it; it does not cover later changes by other users who can
+write to the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ FOLDER = "seals"
 
 
 def vouch(folder: Path, run: str) -> None:
-    """Seal the folder of the run that `run` identifies. Where there is no secret to do it with, a warning says so."""
+    """Seal the folder of the run that `run` identifies; without a secret, log a warning instead."""
     try:
         place = _place(folder, run)
     except UsageError as error:
@@ -40,7 +41,7 @@ def is_vouched_for(folder: Path, run: str) -> bool:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Attempts of somebody else are not taken for answers of the model without a word."""
+    """Attempts of somebody else are used as answers of the model only if the user says so."""
     raise UsageError(
         f"{folder}: holds attempts that are not yours: another user, another machine or an older assay made them, or "
         f"they came with the folder. Look at them (`assay show {folder}`, `assay verify {folder}`), then use "

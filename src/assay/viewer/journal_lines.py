@@ -104,7 +104,7 @@ class SearchLine(Struct, gc=False):
     targets: Any = ()
     metadata: Any = None
     trace: _SearchTrace | None = None
-    asked: Any = None
+    last_request: Any = None
     scores: tuple[_SearchScore, ...] = ()
     failures: tuple[_SearchFailure, ...] = ()
 

@@ -249,8 +249,8 @@ def request_of(run: RunFile, record: dict[str, Any]) -> dict[str, Any]:
     settings = {k: v for k, v in msgspec.to_builtins(run.config.settings()).items() if v is not None}
     settings.pop("attempt", None)
     request: dict[str, Any] = {"model": run.model.get("name"), **settings}
-    if isinstance(record.get("asked"), str):
-        request["prompt"] = record["asked"]
+    if isinstance(record.get("last_request"), str):
+        request["prompt"] = record["last_request"]
     if isinstance(trace, dict):
         for name in ("prompt", "messages"):
             if trace.get(name) is not None:

@@ -80,7 +80,7 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
 def text_of(line: SearchLine) -> str:
     """The searchable text of a row: its id, prompt, reasoning, tool calls, answer, targets, verdicts and failures."""
-    trace, conversation = line.trace, line.asked
+    trace, conversation = line.trace, line.last_request
     if trace is not None:
         completions = [[each.reasoning, each.refusal, each.tool_calls] for each in trace.completions]
         conversation = [trace.prompt, trace.messages, trace.prediction, completions, trace.items]

@@ -23,7 +23,7 @@ def write_evil(folder: Path) -> assay.Run:
     broken = Failure(stage="model", kind=EVIL, message=EVIL, part=EVIL)
     records = [
         Record(key="01", sample_id=EVIL, index=0, trace=Trace(prediction=EVIL, prompt=EVIL), **known),
-        Record(key="02", sample_id="s2", index=1, asked=EVIL, failures=(broken,), **known),
+        Record(key="02", sample_id="s2", index=1, last_request=EVIL, failures=(broken,), **known),
     ]
     (folder / "journal.jsonl").write_bytes(bytes(with_checksums([msgspec.json.encode(each) for each in records], 1)))
     return assay.open_run(folder)

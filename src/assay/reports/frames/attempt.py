@@ -54,7 +54,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     def prompt(self) -> str | None:
         """The prompt, or the turns of the conversation that were not the model's own."""
         trace = self.record.trace
-        return self.record.asked if trace is None else question(trace)
+        return self.record.last_request if trace is None else question(trace)
 
     @property
     def prediction(self) -> str | None:

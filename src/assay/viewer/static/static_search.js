@@ -28,7 +28,7 @@ export function searchableText(record) {
   const { prompt, messages, prediction, items, completions } = record.trace || {};
   return texts([
     record.sample_id,
-    record.asked,
+    record.last_request,
     prompt,
     messages,
     prediction,
