@@ -8,7 +8,8 @@ budget counts as its budget. Proposer, minibatch, budget and target are the same
 CPU per evaluation is the CPU of a whole search over its evaluator calls, with everything in it but imports: assay's
 also the folder, the journal, the summary and the page, of which GEPA called directly writes nothing. Two problems that
 no budget here solves, one whose proposals are nearly all accepted (each record wants a word of its own) and one whose
-scores are noise; several numbers of records and budgets; the two by turns, the median over the seeds.
+scores are noise; several numbers of records and budgets; the two by turns, the median over the seeds. The last line is
+what one more evaluation costs: the difference between the smallest search and the one with ten times its budget.
 """
 
 from __future__ import annotations
@@ -221,13 +222,24 @@ def main() -> None:
         _row(problem.name, *(_range(each.calls) for each in by_turns(problem, options.seeds)))
     print()
     _head("problem", "records", "evaluator calls, assay", "GEPA", "CPU ms per evaluation, assay", "GEPA", "ratio")
+    by_size: dict[tuple[str, int, int], list[Searches]] = {}
     for records, budget in SIZES:
         for problem in unsolved(records, budget):
-            ours, theirs = by_turns(problem, options.seeds)
-            cpu = [statistics.median(each.cpu) for each in (ours, theirs)]
-            calls = [f"{statistics.median(each.calls):g}" for each in (ours, theirs)]
-            shown = [f"{cpu[0]:.3f}", f"{cpu[1]:.3f}", f"{cpu[0] / cpu[1]:.1f}"]
-            _row(problem.name, f"{records}", *calls, *shown)
+            both = by_size[problem.name, records, budget] = by_turns(problem, options.seeds)
+            calls = [f"{statistics.median(each.calls):g}" for each in both]
+            _row(problem.name, f"{records}", *calls, *_compared([statistics.median(each.cpu) for each in both]))
+    small, large = by_size["noise", 20, 200], by_size["noise", 20, 2000]
+    _row("noise, one more", "20", "", "", *_compared([_one_more(*both) for both in zip(small, large, strict=True)]))
+
+
+def _one_more(small: Searches, large: Searches) -> float:
+    totals = [[cpu * calls for cpu, calls in zip(each.cpu, each.calls, strict=True)] for each in (small, large)]
+    more = statistics.median(large.calls) - statistics.median(small.calls)
+    return (statistics.median(totals[1]) - statistics.median(totals[0])) / more
+
+
+def _compared(cpu: list[float]) -> list[str]:
+    return [f"{cpu[0]:.3f}", f"{cpu[1]:.3f}", f"{cpu[0] / cpu[1]:.1f}"]
 
 
 def _head(*names: str) -> None:
