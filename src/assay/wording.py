@@ -6,6 +6,7 @@ The one home of "did you mean": the known name with the most similar spelling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import BuiltinFunctionType, FunctionType
 
 LONGEST = 60
 """The most characters of a value in a sentence."""
@@ -67,8 +68,8 @@ def in_python(value: object) -> str:
     """A value by its type, and itself where that is short: never by its address in memory."""
     if value is None:
         return "None"
-    if isinstance(name := getattr(value, "__qualname__", None), str):
-        return f"the {'class' if isinstance(value, type) else 'function'} `{name}`"
+    if isinstance(value, type | FunctionType | BuiltinFunctionType):
+        return f"the {'class' if isinstance(value, type) else 'function'} `{value.__qualname__}`"
     shown = repr(value)
     if " at 0x" in shown:
         return f"an object of the class `{type(value).__qualname__}`"

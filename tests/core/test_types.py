@@ -60,4 +60,4 @@ def test_a_request_reads_as_one_text() -> None:
     assert Request().text() == ""
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [{"type": "text", "text": "What is it?"}, image, "A cat?"]
-    assert Request(messages=(Message(role="user", content=parts),)).text() == "What is it?\n(image_url)\nA cat?"
+    assert Request(messages=(Message(role="user", content=parts),)).text() == "What is it?\n\n(image_url)\n\nA cat?"

@@ -191,11 +191,9 @@ def identity_of(model: Model) -> dict[str, Any]:
 
 @runtime_checkable
 class TakesBatches(Model, Protocol):
-    """A model that takes many requests in one call."""
+    """A model that takes many requests in one call: one outcome each, in order, so one bad answer fails only itself."""
 
-    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
-        """One outcome per request, in their order: one bad answer fails only itself."""
-        ...
+    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]: ...
 
 
 @runtime_checkable

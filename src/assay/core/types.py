@@ -82,17 +82,13 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Call the model even if the cache has an answer, because the cached answer could not be used."""
 
     def text(self) -> str:
-        """The request as one string, for models that take only text."""
+        """The request as one string, for models that take only text; of an image or a sound, only its type."""
         if self.prompt is not None:
             return self.prompt
-        return "\n\n".join(_text(message.content) for message in self.messages or ())
-
-
-def _text(content: Any) -> str:
-    """Of parts their texts, and only the type of an image or any other part."""
-    parts = content if isinstance(content, list) else [content]
-    texts = (part.get("text", f"({part.get('type')})") if isinstance(part, dict) else part for part in parts)
-    return "\n".join(map(str, texts))
+        contents = [message.content for message in self.messages or ()]
+        parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+        texts = (part.get("text", f"({part.get('type')})") if isinstance(part, dict) else part for part in parts)
+        return "\n\n".join(map(str, texts))
 
 
 class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
