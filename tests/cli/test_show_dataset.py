@@ -76,3 +76,8 @@ def test_a_pinned_address_is_shown_once_it_is_downloaded(capsys: pytest.CaptureF
     assert '"Where?"' in capsys.readouterr().out
     assert main(["show", str(task), "--sample", "1"]) == 0
     assert "user: Where?" in capsys.readouterr().out
+
+
+def test_a_name_that_is_like_no_other_leads_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "zzz"]) == 2
+    assert "unknown name `zzz`. `assay list` shows the names of parts" in capsys.readouterr().err

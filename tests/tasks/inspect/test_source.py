@@ -111,7 +111,7 @@ def test_what_it_asks_is_what_inspect_would_ask(own: str) -> None:
         ("with_own_parts", r"the solver `own_solver`; the solver `self_critique`; the scorer `own_scorer`"),
         ("with_files", "a sandbox for its samples"),
         ("with_schema", "the generation setting `num_choices` is not supported"),
-        ("sum", r"has no task of Inspect called `sum`. Did you mean `inspect:own.py@sums`"),
+        ("sum", r"has no Inspect task called `sum`. Did you mean `inspect:own.py@sums`"),
         ("of_the_hub", "its documents are on the hub, which cannot be reached"),
     ],
 )
