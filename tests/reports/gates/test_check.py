@@ -233,7 +233,7 @@ def test_a_drop_of_a_measure_without_bounds_cannot_be_ruled_out_when_attempts_fa
     assert found.unbounded == ["sums"]
     assert result.outcome == "cannot tell"
     doubt = (
-        "attempts of sums failed (rerun the same `assay run` command to retry them) and its measure has no bounds, so a "
-        "drop cannot be ruled out"
+        "attempts of sums failed (rerun the same `assay run` command to retry them) and its measure has no bounds, so "
+        "a drop cannot be ruled out"
     )
     assert result.sentences == [f"no-significant-drop: {doubt}"]

@@ -79,7 +79,7 @@ def test_a_run_folder_vouches_for_no_python_of_inspect() -> None:
 
 
 def test_flags_of_other_tasks_are_refused(own: str) -> None:
-    with pytest.raises(UsageError, match="--chat-template: only for tasks of lm_eval"):
+    with pytest.raises(UsageError, match="--chat-template: only for lm_eval tasks"):
         load_tasks([f"{own}sums"], lm_eval=LmEvalOptions(chat_template=True, data={"test": "rows.jsonl"}))
     with pytest.raises(UsageError, match=r"--num-fewshot 2: .*has few-shot examples of its own"):
         load_tasks([f"{own}sums"], lm_eval=LmEvalOptions(num_fewshot=2))
