@@ -150,7 +150,8 @@ def _holds_rows(path: Path) -> bool:
     if path.suffix != ".jsonl":
         return path.suffix in DATA_ENDINGS
     with open_regular(path) as file:
-        first = file.readline(1 << 16)
+        lines = iter(lambda: file.readline(1 << 16), b"")
+        first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
     return b'"prompt"' not in first and b'"task_id"' not in first
 
 
