@@ -140,12 +140,12 @@ def test_the_workflow_tests_every_python_that_the_package_names() -> None:
 
 
 def test_the_hooks_name_commands_that_there_are() -> None:
-    from assay.cli.main import VERBS
+    from assay.cli.main import SUBCOMMANDS
 
     for hook in read_yaml(".pre-commit-hooks.yaml"):
         program, verb = hook["entry"].split()
         assert program == "assay"
-        assert verb in VERBS
+        assert verb in SUBCOMMANDS
 
 
 def test_the_citation_and_the_package_have_one_version() -> None:

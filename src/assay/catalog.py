@@ -400,7 +400,9 @@ def import_object(target: str) -> Any:
         except AttributeError as error:
             known = [name for name in dir(value) if not name.startswith("_")]
             hidden = _file_hidden_by(module_name)
-            raise UsageError(f"`{target}`: {hidden or unknown_name('name in ' + module_name, part, known)}") from error
+            raise UsageError(
+                f"`{target}`: {hidden or unknown_name(f'name in the module `{module_name}`:', part, known)}"
+            ) from error
     return value
 
 

@@ -386,7 +386,7 @@ EQUAL = TASK[: TASK.index("    - type: python")] + '    - type: string_equals\n 
     [
         (CHOICES, "task.yaml:8:7: definition.scorers[0]: sample `1`: bad_request: the targets ['2'] are not among"),
         (EQUAL + METRIC, "definition.scorers[0].metrics[0].compute_metrics_snippet: KeyError"),
-        (EQUAL + EXCLUDED, "definition.actions[0].filter: every sample is excluded: nothing would be measured"),
+        (EQUAL + EXCLUDED, "definition.actions[0].filter: every sample is excluded: no sample would be scored"),
         (EQUAL.replace("key: rows", "key: typed"), "typed.yaml:3:54: source.dtypes.b: unknown column `b`"),
         (EQUAL.replace("key: rows", "key: rowss"), "there is no dataset `rowss`. Did you mean `rows`? Looked"),
     ],
@@ -424,7 +424,7 @@ def test_blank_cells_are_remarked_where_they_are_asked_or_expected(capsys: pytes
     Path("task.yaml").write_text(EQUAL.replace("{{ sample.q }}", "{{ sample.q }} {{ sample.n }}"))
     code, _, err = said(capsys, "check", "task.yaml")
     assert code == 0
-    assert "definition.solver: sample `1`: the column `n` is null, and is asked as `None`" in err
+    assert "definition.solver: sample `1`: the column `n` is null, so the prompt contains the text `None`" in err
     assert "definition.scorers[0].ground_truth: sample `1`: the expected text is empty" in err
 
 

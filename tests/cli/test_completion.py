@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.completion import SHELLS, all_words, bash_script, fish_script
-from assay.cli.main import VERBS, main
+from assay.cli.main import SUBCOMMANDS, main
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def completed(script: Path, *words: str) -> set[str]:
 
 
 def test_bash_completes_verbs_flags_choices_and_names(bash: Path) -> None:
-    assert completed(bash, "") == {*VERBS, "--help", "--version"}
+    assert completed(bash, "") == {*SUBCOMMANDS, "--help", "--version"}
     assert completed(bash, "lead") == {"leaderboard"}
     assert completed(bash, "run", "--max-") == {"--max-tokens"}
     assert completed(bash, "run", "tasks", "--executor", "") == {"local", "ray"}

@@ -46,7 +46,7 @@ def test_a_task_that_could_not_run_is_never_exit_code_0(folder: Path) -> None:
     assert done.returncode == 3
     assert "code: refused: " in done.stderr
     assert "overall: no task could be run" in done.stderr
-    assert "measured nothing: code could not be run on this machine" in done.stderr
+    assert "no result: code could not be run on this machine" in done.stderr
 
 
 @linux
@@ -55,7 +55,7 @@ def test_a_host_that_gives_no_sandbox_is_never_exit_code_0(folder: Path) -> None
     few_files = ["sh", "-c", 'ulimit -n 40 && exec "$@"', "sh", *words]
     done = subprocess.run(few_files, cwd=folder, env=environment(), capture_output=True, text=True)
     assert done.returncode == 3, done.stderr
-    assert "measured nothing: code could not be run on this machine" in done.stderr
+    assert "no result: code could not be run on this machine" in done.stderr
 
 
 def test_one_refused_task_among_others_is_enough(folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_refused_shards_and_their_merge_are_not_done_either(folder: Path) -> Non
         assert "1 of tasks that cannot be run here" in done.stdout
     merged = assay("merge", "run", cwd=folder)
     assert merged.returncode == 3
-    assert "measured nothing: code could not be run on this machine" in merged.stderr
+    assert "no result: code could not be run on this machine" in merged.stderr
 
 
 def test_a_run_whose_samples_are_all_excluded_is_not_done(folder: Path) -> None:
@@ -93,10 +93,10 @@ def test_a_run_whose_samples_are_all_excluded_is_not_done(folder: Path) -> None:
     (folder / "who.yaml").write_text(EXCLUDING)
     done = assay("run", "who.yaml", "--model", "mine:model", "--run-dir", "run", cwd=folder)
     assert done.returncode == 3, done.stderr
-    assert "measured nothing: who has no scored attempt (1 of 1 excluded by the task's own rules)" in done.stderr
+    assert "no result: who has no scored attempt (1 of 1 excluded by the task's own rules)" in done.stderr
     rescored = assay("rescore", "run", cwd=folder)
     assert rescored.returncode == 3, rescored.stderr
-    assert "measured nothing: who has no scored attempt" in rescored.stderr
+    assert "no result: who has no scored attempt" in rescored.stderr
 
 
 @linux
@@ -108,7 +108,7 @@ def test_a_rescore_that_reaches_no_sandbox_says_why_and_is_not_done(folder: Path
     (folder / "run" / "run.json").write_text(json.dumps(run))
     done = assay("rescore", "run", cwd=folder)
     assert done.returncode == 3
-    assert "measured nothing: code could not be run on this machine" in done.stderr
+    assert "no result: code could not be run on this machine" in done.stderr
     assert "needs a model" not in done.stderr
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from assay.cli.help_text import HelpFormatter
-from assay.cli.main import VERBS, main
+from assay.cli.main import SUBCOMMANDS, main
 
 EPILOG = """\
 examples:
@@ -57,7 +57,7 @@ def test_a_narrow_terminal_shows_explanations_below_and_continues_commands(monke
     )
 
 
-@pytest.mark.parametrize("verb", [*VERBS, ""])
+@pytest.mark.parametrize("verb", [*SUBCOMMANDS, ""])
 def test_help_fits_eighty_columns(
     verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,7 +67,7 @@ def test_help_fits_eighty_columns(
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", SUBCOMMANDS)
 def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([verb, "--help"])

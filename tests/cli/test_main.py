@@ -11,7 +11,7 @@ import pytest
 from tests.end_to_end.commands import environment, fake_server, write_task
 
 from assay.cli import main as command_line
-from assay.cli.main import INTERNAL_ERROR, VERBS, main
+from assay.cli.main import INTERNAL_ERROR, SUBCOMMANDS, main
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
 
 
@@ -74,5 +74,5 @@ def test_too_few_descriptors_are_called_by_their_name(tmp_path: Path, descriptor
 def test_every_command_stands_on_one_line_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for verb, summary in VERBS.items():
+    for verb, summary in SUBCOMMANDS.items():
         assert any(line.split() and line.split()[:2] == [verb, summary.split()[0]] for line in lines), verb

@@ -377,6 +377,18 @@ def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning: this budget is too small" in said.err
 
 
+def test_a_dry_run_with_a_judge_needs_no_key(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    judge = ["--judge-model", "openai:gpt-4o-mini", "--objective", "be kind"]
+    flags = [*judge, "--model", "openai:gpt-4o-mini", "--dataset", "records.jsonl", "--budget", "60"]
+    assert main(["optimize", "seed.txt", *flags, "--dry-run"]) == 0
+    assert "proposals" in capsys.readouterr().out
+    assert main(["optimize", "seed.txt", *flags]) == 2
+    assert "OPENAI_API_KEY" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

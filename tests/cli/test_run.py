@@ -125,7 +125,7 @@ def test_bad_records_are_left_out_only_when_allowed_and_then_counted(tmp_path: P
     assert "--allow-bad-tasks" in refused.stderr
     allowed = assay("run", path, "--allow-bad-tasks", "--run-dir", "run", cwd=tmp_path)
     assert allowed.returncode in (0, 3), allowed.stderr
-    assert sum(row["left_out"] for row in leaderboard(tmp_path / "run")["tasks"]) >= 1  # type: ignore[attr-defined]
+    assert sum(row["skipped_records"] for row in leaderboard(tmp_path / "run")["tasks"]) >= 1  # type: ignore[attr-defined]
 
 
 def test_data_goes_to_stdout_and_talk_to_stderr(tmp_path: Path) -> None:

@@ -76,3 +76,15 @@ def test_a_pinned_address_is_shown_once_it_is_downloaded(capsys: pytest.CaptureF
     assert '"Where?"' in capsys.readouterr().out
     assert main(["show", str(task), "--sample", "1"]) == 0
     assert "user: Where?" in capsys.readouterr().out
+
+
+def test_a_name_that_is_like_no_other_leads_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "zzz"]) == 2
+    assert "unknown name `zzz`. `assay list` shows the names of parts" in capsys.readouterr().err
+
+
+def test_a_task_file_that_begins_with_a_comment_is_a_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = '{"id": "a", "prompt": "2+2?", "targets": ["4"], "metric": "exact_match"}'
+    (tmp_path / "sums.jsonl").write_text(f"# sums\n\n{sample}\n")
+    assert main(["show", str(tmp_path / "sums.jsonl"), "--sample", "1"]) == 0
+    assert "2+2?" in capsys.readouterr().out

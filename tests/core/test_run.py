@@ -52,7 +52,7 @@ def test_samples_are_read_only_as_far_as_attempts_are_made() -> None:
     stop = Stop()
     work = remaining_work([replace(a_task(), dataset=Long())], (), 1, stop)  # type: ignore[arg-type]
     assert [next(work).position for _ in range(3)] == [0, 1, 2]
-    stop.ask()
+    stop.request()
     assert list(work) == []
     assert len(read) <= 4
 
@@ -64,7 +64,7 @@ def test_a_signal_stops_new_work_before_the_loop_has_had_a_turn() -> None:
     stop.signals = 1
     assert list(work) == []
     assert stop.interrupted
-    assert not stop.asked
+    assert not stop.requested
 
 
 def test_an_attempt_that_was_given_up_before_any_answer_is_not_written_down(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_attempt_that_was_given_up_before_any_answer_is_not_written_down(tmp_
     class EndsTheRun(Scripted):
         async def generate(self, request: Request) -> Completion:
             if self.asked:
-                stop.ask()
+                stop.request()
                 raise not_sent(self.name)
             return await super().generate(request)
 
@@ -99,12 +99,12 @@ def test_a_run_that_ends_itself_was_not_interrupted() -> None:
     stop = Stop()
     stop.end("the budget is used up")
     stop.end("another reason")
-    assert (stop.asked, stop.reason, stop.interrupted) == (True, "the budget is used up", False)
+    assert (stop.requested, stop.reason, stop.interrupted) == (True, "the budget is used up", False)
 
 
 def test_a_persons_stop_is_not_renamed_by_a_budget() -> None:
     stop = Stop()
-    stop.ask()
+    stop.request()
     stop.end("the budget is used up")
     assert (stop.reason, stop.interrupted) == (None, True)
 
@@ -137,8 +137,8 @@ def test_asking_twice_gives_up_what_is_in_flight_and_keeps_what_is_written(tmp_p
         async def generate(self, request: Request) -> object:  # type: ignore[override]
             if request.prompt == "1":
                 await written.wait()
-                stop.ask()
-                stop.ask()
+                stop.request()
+                stop.request()
                 await asyncio.Event().wait()
             return await super().generate(request)
 

@@ -74,7 +74,7 @@ def cli_page() -> str:
         "",
         "After this page you can look up every command and flag. Generated from `--help`; `make docs` regenerates it.",
     ]
-    for verb, summary in cli.VERBS.items():
+    for verb, summary in cli.SUBCOMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"assay {verb}", description=summary, formatter_class=HelpFormatter)
         importlib.import_module(f"assay.cli.{cli.module_of(verb)}").add_arguments(parser)
         lines += ["", f"## assay {verb}", "", "```text", parser.format_help().rstrip(), "```"]

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from assay.cli.main import VERBS, main, module_of
+from assay.cli.main import SUBCOMMANDS, main, module_of
 from assay.cli.parser import Parser
 from tests.docs.test_examples import PAGES, ROOT, blocks
 
@@ -96,7 +96,7 @@ def test_commands_have_flags_that_there_are(page: Path) -> None:
 def refusal(command: str) -> str | None:
     """Why the command line refuses a command, were it complete."""
     _, verb, *words = shlex.split(command, comments=True)
-    if verb not in VERBS:
+    if verb not in SUBCOMMANDS:
         return f"no command {verb}"
     parser = Parser(prog=f"assay {verb}")
     importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(parser)

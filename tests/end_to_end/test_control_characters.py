@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.end_to_end.commands import environment
 
-from assay.cli.main import VERBS, main
+from assay.cli.main import SUBCOMMANDS, main
 
 COLOUR, CLIPBOARD, C1, BIDI = "\x1b[31m", "\x1b]52;c;ZXZpbA==\x07", "\x9b2J\x85", "\u202e\u2066\u200f"
 HOSTILE = f"a{COLOUR}{CLIPBOARD}{C1}{BIDI}\x08\x7f\rz"
@@ -205,7 +205,7 @@ def test_nothing_that_was_written_elsewhere_steers_a_terminal(
 
 
 def test_every_verb_was_tried() -> None:
-    assert {arguments[0] for arguments in COMMANDS.values()} >= set(VERBS)
+    assert {arguments[0] for arguments in COMMANDS.values()} >= set(SUBCOMMANDS)
 
 
 def test_what_was_written_is_still_told(project: Path) -> None:

@@ -164,7 +164,7 @@ def test_what_holds_requests_back_is_said(config: dict[str, float], answers: lis
         asked = [asyncio.ensure_future(model.generate(Request(prompt="q"))) for _ in answers]
         await asyncio.sleep(0.05)
         seen = pool.request_state()
-        stop.ask()
+        stop.request()
         await asyncio.gather(*asked, return_exceptions=True)
         return seen
 
@@ -186,7 +186,7 @@ def test_who_queues_for_a_minute_limit_is_not_asked_when_the_run_is_to_end_unles
 
     async def go() -> list[Completion | BaseException]:
         pool._rate_limited[0]._requests.take(60)
-        stop.ask()
+        stop.request()
         asked = [two_turns(), model.generate(Request(prompt="q"))]
         return await asyncio.gather(*asked, return_exceptions=True)
 

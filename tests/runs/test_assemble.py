@@ -149,6 +149,6 @@ def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
         name="t", definition=SimpleNamespace(solver=solver), solver=lm_eval_requests(**solver.options)
     )
     continues = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", mode="completions")
-    with pytest.raises(UsageError, match=r"task `t` is asked as a conversation.*mode=chat"):
+    with pytest.raises(UsageError, match=r"task `t` is sent as a conversation.*mode=chat"):
         refuse_unscorable([asks], continues)  # type: ignore[list-item]
     refuse_unscorable([asks], OpenAIModel("m", base_url="http://127.0.0.1:9/v1"))  # type: ignore[list-item]

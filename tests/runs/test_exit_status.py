@@ -30,7 +30,7 @@ def test_one_task_that_came_to_nothing_spoils_the_status_and_is_named(tmp_path: 
     board = board_of(tmp_path, {"fine": [[1.0]], "empty": [[EXCLUDED], [EXCLUDED]], "barred": [[REFUSED]]})
     assert exit_status_of(board) == WITH_FAILURES
     assert why_without_score(board) == (
-        "measured nothing: empty has no scored attempt (2 of 2 excluded by the task's own rules); "
+        "no result: empty has no scored attempt (2 of 2 excluded by the task's own rules); "
         "barred could not be run on this machine (see the reason above)"
     )
 

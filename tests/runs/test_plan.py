@@ -58,7 +58,7 @@ def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path
         "config: {connection_type: assay, model: 'stub:y'}\n"
     )
     asked = ["ours", "openai$gpt-4-1-nano", "toy"]
-    definitions, _ = read_tasks(["task.yaml"], RunConfig(), measured=asked)
+    definitions, _ = read_tasks(["task.yaml"], RunConfig(), evaluated=asked)
     ours, provided, toy = (run.config for run in plan_runs(definitions, RunConfig(), asked))
     assert (ours.model, ours.requests_per_minute, ours.temperature) == ("stub:y", 90, 0.5)
     assert (provided.model, provided.model_options["api_key_env"]) == ("openai:gpt-4.1-nano", "OPENAI_API_KEY")

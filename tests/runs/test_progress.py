@@ -47,7 +47,7 @@ def test_a_callback_hears_of_attempts_of_earlier_sessions_and_of_workers() -> No
 def test_a_signal_that_another_thread_was_given_wakes_a_loop_that_sleeps(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     stop, over = Stop(), threading.Event()
-    stop.asked = True  # so that Ctrl-C gives up what is in flight as well
+    stop.requested = True  # so that Ctrl-C gives up what is in flight as well
     other = threading.Thread(target=over.wait)
 
     async def seconds_until_heard() -> float:

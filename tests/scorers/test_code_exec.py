@@ -111,7 +111,7 @@ def test_only_so_many_checks_are_written_down() -> None:
     found = score("def f(x): return x", sample(io_pairs=[[n, n] for n in range(60)]))
     assert found.metadata is not None
     assert len(found.metadata["checks"]) == module.CHECKS_KEPT
-    assert found.metadata["checks_left_out"] == 10
+    assert found.metadata["checks_omitted"] == 10
 
 
 @linux

@@ -108,16 +108,16 @@ def test_of_a_list_what_the_model_was_not_shown_is_kept_as_text() -> None:
 def test_two_messages_are_sent_and_the_format_is_said() -> None:
     model = Scripted(["correct"])
     judge(classifier(model))
-    system, user = model.asked[0].messages or ()
+    system, user = model.requests[0].messages or ()
     assert system.content == "Judge.\n\nAnswer with one of these labels and nothing else: correct, incorrect, unsure"
     assert user.content == "Paris: Rome"
-    assert model.asked[0].response_format is None
+    assert model.requests[0].response_format is None
 
 
 def test_structured_outputs_ask_for_a_schema_with_the_labels() -> None:
     model = Scripted([JSON])
     judge(classifier(model, use_structured_outputs=True))
-    asked = model.asked[0].response_format
+    asked = model.requests[0].response_format
     assert asked is not None
     assert asked["type"] == "json_schema"
     assert asked["json_schema"]["strict"] is True
@@ -128,7 +128,7 @@ def test_a_model_without_structured_outputs_is_asked_for_plain_text() -> None:
     unsupported = FailureError(Failure(stage="model", kind="unsupported", message="no schemas here"))
     model = Scripted([unsupported, "correct"])
     assert judge(classifier(model, use_structured_outputs=True)).values == {"is_correct": True}
-    assert model.asked[1].response_format is None
+    assert model.requests[1].response_format is None
 
 
 def test_a_judge_that_cannot_be_reached_or_refuses_is_a_failure_of_the_scorer() -> None:
@@ -158,7 +158,7 @@ def test_a_judge_that_cannot_be_reached_or_refuses_is_a_failure_of_the_scorer() 
 def test_the_prompts_see_the_answer_in_every_promised_way(prompt: str, rendered: str | None) -> None:
     model = Scripted(["correct"])
     judge(classifier(model, user_prompt=prompt))
-    content = (model.asked[0].messages or ())[1].content
+    content = (model.requests[0].messages or ())[1].content
     if rendered is None:
         assert json.loads(content)["choices"][0]["message"]["content"] == "Rome"
     else:
@@ -200,7 +200,7 @@ def test_a_number_outside_the_range_or_none_at_all_is_a_failure(said: str) -> No
 
 def test_where_nothing_is_run_a_judge_can_be_built_but_not_asked() -> None:
     scorer = Rating("s", **PROMPTS)
-    assert refused(scorer).kind == "not_asked"
+    assert refused(scorer).kind == "not_called"
 
 
 @given(st.text())

@@ -75,7 +75,7 @@ def test_a_judge_is_asked_and_the_calls_are_counted() -> None:
     assert score.values["faithfulness"] == 0.5
     assert score.values["hallucination"] == 0.5
     assert score.metadata is not None
-    assert score.metadata["judge"]["calls"] == len(model.asked) == 6
+    assert score.metadata["judge"]["calls"] == len(model.requests) == 6
     assert score.metadata["judge"]["tokens_in"] == 18
     assert score.metadata["expected"] == {"target": "Bern is a city. It rains"}
 
@@ -84,7 +84,7 @@ def test_only_the_scores_asked_for_are_computed_and_chunks_only_when_needed() ->
     model = Scripted(Oracle())
     score = check(model, "a", ["a", "b"], "a", scores_to_compute=["precision", "recall"])
     assert score.values == {"precision": 1.0, "recall": 1.0}
-    assert len(model.asked) == 4
+    assert len(model.requests) == 4
 
 
 def test_an_empty_answer_claims_nothing() -> None:
@@ -120,7 +120,7 @@ def test_an_answer_without_references_fails_before_the_judge_is_asked(raw: dict[
     scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}))
     with pytest.raises(FailureError, match="keep_raw=true") as caught:
         asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
-    assert (caught.value.failure.kind, model.asked) == ("bad_input", [])
+    assert (caught.value.failure.kind, model.requests) == ("bad_input", [])
 
 
 def test_an_empty_list_of_references_is_an_answer_and_scores_without_chunks_need_none() -> None:

@@ -53,7 +53,7 @@ def test_messages_and_answers_follow_each_other() -> None:
     assert said(trace) == ["system: be brief", "user: hi", "assistant: one", "user: you said one", "assistant: two"]
     assert trace.prediction == "two"
     assert len(trace.completions) == 2
-    assert len(model.asked[1].messages or ()) == 4
+    assert len(model.requests[1].messages or ()) == 4
 
 
 def test_another_model_sees_more_than_it_leaves() -> None:
@@ -61,7 +61,7 @@ def test_another_model_sees_more_than_it_leaves() -> None:
         say("hi"), GENERATE, other("answer as the user", output_role="user"), GENERATE, answers=["a", "b"], others=["u"]
     )
     assert said(trace) == ["user: hi", "assistant: a", "user: u", "assistant: b"]
-    assert [m.content for m in user.asked[0].messages or ()] == ["hi", "a", "answer as the user"]
+    assert [m.content for m in user.requests[0].messages or ()] == ["hi", "a", "answer as the user"]
     assert len(trace.completions) == 2  # the other model's answers are not the evaluated model's
 
 
@@ -69,7 +69,7 @@ def test_another_model_speaks_as_assistant_unless_told_otherwise() -> None:
     speaks = other("x", include_conversation=False)
     trace, _, user = converse(say("hi"), GENERATE, speaks, answers=["a"], others=["u"])
     assert said(trace)[-1] == "assistant: u"
-    assert [m.content for m in user.asked[0].messages or ()] == ["x"]
+    assert [m.content for m in user.requests[0].messages or ()] == ["x"]
 
 
 def test_a_loop_counts_from_zero_and_ends_on_its_condition() -> None:
@@ -100,7 +100,7 @@ def test_outside_a_loop_a_condition_ends_the_conversation(keep: bool, expected: 
     else:
         trace, model, _ = converse(*builders, answers=["first", "STOP"])
     assert said(trace) == expected
-    assert len(model.asked) == (1 if keep else 2)
+    assert len(model.requests) == (1 if keep else 2)
 
 
 def test_a_loop_that_never_ends_is_a_failure_unless_it_may_go_on() -> None:

@@ -27,7 +27,7 @@ MESSAGES = [{"role": "user", "content": "weather?"}, {"role": "assistant", "cont
 def passed(value: Any) -> Trace:
     model = Scripted([])
     trace = asyncio.run(PassThrough(trace_column="trace")(Sample(id="1", row={"trace": value}), model))
-    assert model.asked == []
+    assert model.requests == []
     return trace
 
 

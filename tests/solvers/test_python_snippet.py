@@ -41,7 +41,7 @@ def solve(source: str, answers: list[Any], **options: Any) -> tuple[Trace, Scrip
 def test_the_snippet_talks_to_the_model_and_returns_its_trace() -> None:
     trace, model = solve(TWO_TURNS, ["4", "yes"])
     assert trace.prediction == "yes"
-    assert [m.content for m in model.asked[1].messages or ()] == ["2+2?", "4", "You said 4. Sure?"]
+    assert [m.content for m in model.requests[1].messages or ()] == ["2+2?", "4", "You said 4. Sure?"]
     assert len(trace.completions) == 2
     assert [m.role for m in trace.messages or ()] == ["user", "assistant", "user", "assistant"]
 

@@ -16,7 +16,7 @@ from assay.solvers.single_turn import generation_of, single_turn
 def solved(sample: Sample, answer: Any = "4", **options: Any) -> tuple[Request, Trace]:
     model = Scripted([answer])
     trace = asyncio.run(single_turn(**options)(sample, model))
-    return model.asked[0], trace
+    return model.requests[0], trace
 
 
 def test_a_prompt_is_sent_as_it_is_and_kept_with_its_answer() -> None:

@@ -25,7 +25,7 @@ def chat(*messages: tuple[str, str]) -> dict[str, Any]:
 
 def test_messages_are_rendered_asked_and_kept_with_the_answer() -> None:
     trace, model = solve(chat(("system", "Be brief."), ("user", "Q: {{ sample.q }}\n")), {"q": "why?"})
-    assert [(m.role, m.content) for m in model.asked[0].messages or ()] == [
+    assert [(m.role, m.content) for m in model.requests[0].messages or ()] == [
         ("system", "Be brief."),
         ("user", "Q: why?"),
     ]
@@ -37,7 +37,7 @@ def test_messages_are_rendered_asked_and_kept_with_the_answer() -> None:
 def test_a_generic_template_renders_the_whole_input() -> None:
     template = '{"messages": [{"role": "user", "content": {{ sample.q | tojson }}}], "temperature": 0.5, "top_k": 3}\n'
     trace, model = solve({"type": "generic", "template": template}, {"q": 'say "hi"\n'})
-    request = model.asked[0]
+    request = model.requests[0]
     assert request.messages is not None
     assert request.messages[0].content == 'say "hi"\n'
     assert request.temperature == 0.5
@@ -48,7 +48,7 @@ def test_a_generic_template_renders_the_whole_input() -> None:
 @pytest.mark.parametrize(("template", "prompt"), [('"just {{ sample.q }}"', "just x"), ('{"a": 1}', '{"a":1}')])
 def test_a_custom_input_is_a_text(template: str, prompt: str) -> None:
     trace, model = solve({"type": "generic", "template": template}, {"q": "x"})
-    assert model.asked[0].prompt == prompt
+    assert model.requests[0].prompt == prompt
     assert trace.prompt == prompt
 
 

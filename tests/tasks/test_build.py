@@ -27,7 +27,7 @@ from assay.tasks.load import load_tasks
             TASK.replace("times: 0.5", "time: 0.5"),
             "unknown option of the aggregate `MODULE:share_of_best` `time`. Did you",
         ),
-        (TASK.replace("Shouts", "Shuts"), "unknown name in MODULE `Shuts`. Did you mean `Shouts`?"),
+        (TASK.replace("Shouts", "Shuts"), "unknown name in the module `MODULE`: `Shuts`. Did you mean `Shouts`?"),
         (TASK.replace("Shouts", "no_scorer"), "the scorer `MODULE:no_scorer` takes no options, and `least` was given"),
         (
             TASK.replace('Shouts"\n      least: 2', 'no_scorer"'),

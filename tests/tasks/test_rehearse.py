@@ -69,7 +69,7 @@ def test_what_runs_out_of_time_once_is_not_tried_on_every_sample(tmp_path: Path)
 
 def test_a_missing_column_is_found_on_the_rows_that_lack_it(tmp_path: Path) -> None:
     [fault] = faults(tmp_path, [EQUALS], [*ROWS, {"a": "3"}, {"a": "4"}])
-    assert (fault.problem, fault.sample, fault.samples, fault.error) == ("cannot_be_asked", "2", 2, True)
+    assert (fault.problem, fault.sample, fault.samples, fault.error) == ("no_request", "2", 2, True)
     assert fault.field == "definition.solver.input_builder.input_messages[0].content"
     assert "unknown field of `sample` `q`" in fault.detail
 
@@ -224,7 +224,7 @@ def test_a_recorded_trace_is_scored_as_it_is(tmp_path: Path) -> None:
     found = rehearsal(write_task(tmp_path, [{"a": "1", "trace": trace}], [EQUALS], solver=solver))
     assert (found.tried, found.gold_checked, found.without_gold, found.findings) == (1, 0, {}, [])
     [fault] = faults(tmp_path, [EQUALS], [{"a": "1", "trace": 7}], solver=solver)
-    assert fault.problem == "cannot_be_asked"
+    assert fault.problem == "no_request"
 
 
 SCHEMA = {

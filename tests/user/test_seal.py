@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.user.seal import is_vouched_for, refuse_foreign, vouch
+from assay.user.seal import is_sealed, refuse_foreign, seal_folder
 
 
 @pytest.fixture(autouse=True)
@@ -18,28 +18,28 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_seal_is_for_one_run_in_its_folder(tmp_path: Path) -> None:
-    vouch(tmp_path / "run", "f 2026")
-    assert is_vouched_for(tmp_path / "run", "f 2026")
-    assert not is_vouched_for(tmp_path / "run", "f 2027")
-    assert not is_vouched_for(tmp_path / "other", "f 2026")
+    seal_folder(tmp_path / "run", "f 2026")
+    assert is_sealed(tmp_path / "run", "f 2026")
+    assert not is_sealed(tmp_path / "run", "f 2027")
+    assert not is_sealed(tmp_path / "other", "f 2026")
 
 
 def test_a_seal_of_another_user_is_not_ours_and_does_not_tell_whose_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vouch(tmp_path / "run", "f 2026")
+    seal_folder(tmp_path / "run", "f 2026")
     (seal,) = (tmp_path / "run" / "seals").iterdir()
     assert seal.read_bytes() == b""
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "another home"))
-    assert not is_vouched_for(tmp_path / "run", "f 2026")
+    assert not is_sealed(tmp_path / "run", "f 2026")
 
 
 def test_a_folder_in_the_place_of_a_seal_vouches_for_nothing(tmp_path: Path) -> None:
-    vouch(tmp_path / "run", "f 2026")
+    seal_folder(tmp_path / "run", "f 2026")
     (seal,) = (tmp_path / "run" / "seals").iterdir()
     seal.unlink()
     seal.mkdir()
-    assert not is_vouched_for(tmp_path / "run", "f 2026")
+    assert not is_sealed(tmp_path / "run", "f 2026")
 
 
 def test_without_a_secret_nothing_is_sealed_and_a_warning_says_what_follows(
@@ -47,16 +47,16 @@ def test_without_a_secret_nothing_is_sealed_and_a_warning_says_what_follows(
 ) -> None:
     home.write_text("a file where the folder would be")
     with caplog.at_level(logging.WARNING, logger="assay"):
-        vouch(tmp_path / "run", "f 2026")
+        seal_folder(tmp_path / "run", "f 2026")
     assert "--resume-foreign" in caplog.text
     assert not (tmp_path / "run").exists()
-    assert not is_vouched_for(tmp_path / "run", "f 2026")
+    assert not is_sealed(tmp_path / "run", "f 2026")
 
 
 def test_a_seal_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(UsageError, match="could not write"):
-        vouch(tmp_path / "run", "f 2026")
+        seal_folder(tmp_path / "run", "f 2026")
 
 
 def test_the_refusal_says_how_to_look_and_how_to_resume(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
     assert (seventh["index"], seventh["best"], seventh["record"]) == (6, 0.0, {"words": ["<b>never</b>"]})
     (row,) = [row for row in seventh["evaluations"] if row["candidate"] == found["best_number"]]
     assert row["output"] == f"led to {found['best']}"
-    assert (row["beside"]["reasoning"], row["scores"]) == ("lacks <b>never</b>", {"tone": 0.25})
+    assert (row["side_info"]["reasoning"], row["scores"]) == ("lacks <b>never</b>", {"tone": 0.25})
     with pytest.raises(SearchFolderError, match="holds a search"):
         api.samples(Params([("run", "optimize-1")]))
 

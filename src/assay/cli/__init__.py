@@ -1,1 +1,1 @@
-"""The command line: one file per verb. Nothing heavy is imported before a verb runs."""
+"""The command line: one file per subcommand. Nothing heavy is imported before a subcommand runs."""

@@ -182,13 +182,13 @@ def _without_gold(check: TaskCheck) -> list[str]:
             for key, samples in check.without_gold.items()
         ]
     without = check.tried - check.gold_checked
-    if not without or any(finding.problem == "cannot_be_asked" for finding in check.findings):
+    if not without or any(finding.problem == "no_request" for finding in check.findings):
         return []
     return [f"{check.task}: {without:,} of {check.tried:,} samples have no gold answer to try; the empty one was tried"]
 
 
 def _first_sample(task: str, sample: SampleRehearsal, *, every: bool) -> str:
-    """The first sample as it is asked, what was answered for the model, and the scores of that."""
+    """The request for the first sample, the answer given in place of the model's, and its scores."""
 
     def cut(text: str) -> str:
         return text if every else shortened(text, LONGEST_TEXT)

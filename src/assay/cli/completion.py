@@ -1,4 +1,4 @@
-"""`assay completion`: a script that lets a shell complete verbs, flags, their choices and the names of the catalog.
+"""`assay completion`: a script with which a shell completes subcommands, flags, their choices and catalog names.
 
 The script holds every word itself, so that the Tab key starts no Python; a newer assay needs a newer script.
 """
@@ -27,14 +27,14 @@ examples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerbWords:
-    """What can stand after a verb."""
+class SubcommandWords:
+    """What can follow a subcommand."""
 
-    verb: str
+    subcommand: str
     summary: str
     words: tuple[str, ...] = ()
     takes_files: bool = True
-    """Besides those words."""
+    """In addition to those words."""
     flags: dict[str, tuple[str, bool]] = field(default_factory=dict)
     """Each with its help, and whether a value follows."""
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,17 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    verbs = all_words()
-    print({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[options.shell](verbs), end="")
+    subcommands = all_words()
+    print({"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[options.shell](subcommands), end="")
     return DONE
 
 
-def all_words() -> list[VerbWords]:
-    """Every verb, read off its own parser."""
+def all_words() -> list[SubcommandWords]:
+    """Every subcommand, read off its own parser."""
     import importlib
 
     from assay import catalog
-    from assay.cli.main import VERBS, module_of
+    from assay.cli.main import SUBCOMMANDS, module_of
     from assay.recipes.recipe import NAMES
     from assay.tasks.load import BUILT_IN
 
@@ -69,16 +69,16 @@ def all_words() -> list[VerbWords]:
         "run": list(BUILT_IN),
     }
     found = []
-    for verb, summary in VERBS.items():
-        parser = argparse.ArgumentParser(prog=verb)
-        importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(parser)
-        found.append(words_of(verb, summary, parser, besides.get(verb, []), models))
+    for subcommand, summary in SUBCOMMANDS.items():
+        parser = argparse.ArgumentParser(prog=subcommand)
+        importlib.import_module(f"assay.cli.{module_of(subcommand)}").add_arguments(parser)
+        found.append(words_of(subcommand, summary, parser, besides.get(subcommand, []), models))
     return found
 
 
 def words_of(
-    verb: str, summary: str, parser: argparse.ArgumentParser, besides: list[str], models: list[str]
-) -> VerbWords:
+    subcommand: str, summary: str, parser: argparse.ArgumentParser, besides: list[str], models: list[str]
+) -> SubcommandWords:
     flags: dict[str, tuple[str, bool]] = {}
     choices: dict[str, tuple[str, ...]] = {}
     words, takes_files = list(besides), False
@@ -86,15 +86,15 @@ def words_of(
         known = [str(each) for each in action.choices or ()]
         if not action.option_strings:
             words += known
-            takes_files = takes_files or (not known and verb not in WITHOUT_FILES)
+            takes_files = takes_files or (not known and subcommand not in WITHOUT_FILES)
         for flag in action.option_strings:
             if not flag.startswith("--"):
                 continue
             flags[flag] = (shortened(_one_line(action.help), LONGEST_MEANING), action.nargs != 0)
             if known or flag == "--model":
                 choices[flag] = _plain_words(known or models)
-    return VerbWords(
-        verb=verb,
+    return SubcommandWords(
+        subcommand=subcommand,
         summary=_one_line(summary),
         words=_plain_words(words),
         takes_files=takes_files,
@@ -103,12 +103,12 @@ def words_of(
     )
 
 
-def bash_script(verbs: list[VerbWords]) -> str:
+def bash_script(subcommands: list[SubcommandWords]) -> str:
     cases = []
-    for each in verbs:
+    for each in subcommands:
         values = "".join(f"        {flag}) words='{' '.join(choices)}' ;;\n" for flag, choices in each.choices.items())
         cases.append(
-            f"    {each.verb})\n"
+            f"    {each.subcommand})\n"
             f"      case $prev in\n{values}{_files_after(each, 'files=1')}"
             f"        *) if [[ $cur == -* ]]; then words='{' '.join(each.flags)}'; "
             f"else words='{' '.join(each.words)}' files={int(each.takes_files)}; fi ;;\n"
@@ -121,7 +121,7 @@ def bash_script(verbs: list[VerbWords]) -> str:
         "  # --flag=value arrives in three words\n"
         '  if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n'
         "  if (( COMP_CWORD == 1 )); then\n"
-        f"    words='{' '.join(each.verb for each in verbs)} --help --version'\n"
+        f"    words='{' '.join(each.subcommand for each in subcommands)} --help --version'\n"
         "  else\n"
         "    case ${COMP_WORDS[1]} in\n" + "".join(cases) + "    esac\n"
         "  fi\n"
@@ -136,32 +136,32 @@ def bash_script(verbs: list[VerbWords]) -> str:
     )
 
 
-def zsh_script(verbs: list[VerbWords]) -> str:
+def zsh_script(subcommands: list[SubcommandWords]) -> str:
     cases = []
-    for each in verbs:
+    for each in subcommands:
         values = "".join(
             f"        {flag}) compadd -- {' '.join(choices)} ;;\n" for flag, choices in each.choices.items()
         )
         flags = " ".join(f"'{flag}:{meaning}'" for flag, (meaning, _) in each.flags.items())
         words = f"compadd -- {' '.join(each.words)}; " if each.words else ""
         cases.append(
-            f"    {each.verb})\n"
+            f"    {each.subcommand})\n"
             f"      case $prev in\n{values}{_files_after(each, '_files')}"
             f"        *) if [[ $PREFIX == -* ]]; then flags=({flags}); _describe -o flag flags; "
             f"else {words}{'_files' if each.takes_files else ':'}; fi ;;\n"
             f"      esac ;;\n"
         )
-    summaries = " ".join(f"'{each.verb}:{each.summary}'" for each in verbs)
+    summaries = " ".join(f"'{each.subcommand}:{each.summary}'" for each in subcommands)
     return (
         "# assay: completion for zsh; source it, or run `assay completion zsh` again after an upgrade\n"
         "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }\n"
         "_assay() {\n"
-        "  local -a verbs flags\n"
+        "  local -a subcommands flags\n"
         "  local prev=$words[CURRENT-1]\n"
         "  if [[ $words[CURRENT] == --*=* ]]; then prev=${words[CURRENT]%%=*}; compset -P '*='; fi\n"
         "  if (( CURRENT == 2 )); then\n"
-        f"    verbs=({summaries})\n"
-        "    _describe verb verbs\n"
+        f"    subcommands=({summaries})\n"
+        "    _describe subcommand subcommands\n"
         "    return\n"
         "  fi\n"
         "  case $words[2] in\n" + "".join(cases) + "  esac\n"
@@ -170,24 +170,24 @@ def zsh_script(verbs: list[VerbWords]) -> str:
     )
 
 
-def _files_after(each: VerbWords, act: str) -> str:
+def _files_after(each: SubcommandWords, act: str) -> str:
     """The case of flags that take a value of which nothing is known: it may be a file."""
     flags = [flag for flag, (_, takes_value) in each.flags.items() if takes_value and flag not in each.choices]
     return f"        {'|'.join(flags)}) {act} ;;\n" if flags else ""
 
 
-def fish_script(verbs: list[VerbWords]) -> str:
+def fish_script(subcommands: list[SubcommandWords]) -> str:
     lines = [
         "# assay: completion for fish; write it again after an upgrade",
-        "function __assay_verb",
+        "function __assay_subcommand",
         "    set -l given (commandline -opc)",
         '    test (count $given) -gt 1; and test "$given[2]" = $argv[1]',
         "end",
     ]
-    for each in verbs:
-        lines.append(f"complete -c assay -n __fish_use_subcommand -f -a {each.verb} -d '{each.summary}'")
-    for each in verbs:
-        here = f"complete -c assay -n '__assay_verb {each.verb}'"
+    for each in subcommands:
+        lines.append(f"complete -c assay -n __fish_use_subcommand -f -a {each.subcommand} -d '{each.summary}'")
+    for each in subcommands:
+        here = f"complete -c assay -n '__assay_subcommand {each.subcommand}'"
         if not each.takes_files:
             lines.append(f"{here} -f")
         if each.words:

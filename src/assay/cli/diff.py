@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 def gates_of(
     gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool
 ) -> list[GateResult]:
-    """B against A; where samples may be left out, over those that both were asked."""
+    """B against A; where samples may be left out, over those that both runs have."""
     from assay.reports.diff.ends import diff_ends_of
     from assay.reports.gates.check import check_gates
     from assay.reports.gates.names import check_names, numbers_of_board

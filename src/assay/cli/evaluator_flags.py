@@ -177,17 +177,18 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
         raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
     model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
+    patience_seconds = checked_patience(options.patience)
+    if "dry_run" not in options or not options.dry_run:  # an estimate calls no model, so it needs no key
+        model = wrap_alone(
+            model,
+            concurrency=options.concurrency,
+            timeout_seconds=limit,
+            say=say,
+            patience_seconds=patience_seconds,
+        )
     return llm_judge_evaluator(
         options.objective,
-        CountedAsJudge(
-            wrap_alone(
-                model,
-                concurrency=options.concurrency,
-                timeout_seconds=limit,
-                say=say,
-                patience_seconds=checked_patience(options.patience),
-            )
-        ),
+        CountedAsJudge(model),
         quality_dimensions=_weights(options.dimension),
         hard_constraints=options.constraint,
         timeout_seconds=None,

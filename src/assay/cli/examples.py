@@ -10,7 +10,7 @@ _NEVER_COPIED = ("__pycache__", "runs", "outputs", ".assay")
 
 
 def examples_folder() -> Path:
-    """Inside the installed package; in a checkout, where the package is under `src/`, beside it."""
+    """Inside the installed package; in a checkout, where the package is under `src/`, next to it."""
     import assay
 
     package = Path(assay.__file__).parent

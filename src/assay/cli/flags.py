@@ -1,4 +1,4 @@
-"""The kinds of flags that every verb has: given or not, with a value, one of a few words, or given repeatedly."""
+"""The kinds of flags that every subcommand has: given or not, with a value, one of a few words, or given repeatedly."""
 
 from __future__ import annotations
 

@@ -99,14 +99,14 @@ def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
 
 
 def inspect_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """The tasks of Inspect that installed packages have; their source is read, not run."""
+    """The Inspect tasks that installed packages have; their source is read, not run."""
     from assay.tasks.inspect.source import inspect_names
     from assay.tasks.library.names import INSPECT
 
     names = inspect_names(options.search or "")
     if not names:
         condition = f" whose name holds `{options.search}`" if options.search else ""
-        raise UsageError(f"no installed package has a task of Inspect{condition}; inspect_evals has many")
+        raise UsageError(f"no installed package has an Inspect task{condition}; inspect_evals has many")
     return {INSPECT_LIBRARY: {f"{INSPECT}{name}": summary for name, summary in names.items()}}
 
 

@@ -1,4 +1,4 @@
-"""The `assay` command: finds the verb, lets its file read the flags, and turns errors into sentences and exit codes."""
+"""The `assay` command: finds the subcommand, reads its flags, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: neither a gate nor bad input."""
 DEBUG = "ASSAY_DEBUG"
 
-VERBS = {
+SUBCOMMANDS = {
     "run": "run tasks against a model and write the leaderboard",
     "validate": "check task files, line by line, without running anything",
     "trust": "list what a file from elsewhere would run and connect to, and trust it",
@@ -92,39 +92,41 @@ def _main(arguments: list[str]) -> int:
         formatter_class=CommandsFormatter,
     )
     switch(parser, "--version", "print the version and exit")
-    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
+    subcommands = parser.add_subparsers(dest="subcommand", metavar="COMMAND", title="commands")
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for verb, summary in VERBS.items():
-        described = verbs.add_parser(verb, help=summary, description=summary, formatter_class=HelpFormatter)
-        if verb == wanted:
-            importlib.import_module(f"assay.cli.{module_of(verb)}").add_arguments(described)
-            if verb == arguments[0]:
-                # files may stand before, between and after flags, which argparse can do only without a verb in front
-                return _run_verb(described.parse_intermixed_args(arguments[1:], argparse.Namespace(verb=verb)))
+    for subcommand, summary in SUBCOMMANDS.items():
+        described = subcommands.add_parser(subcommand, help=summary, description=summary, formatter_class=HelpFormatter)
+        if subcommand == wanted:
+            importlib.import_module(f"assay.cli.{module_of(subcommand)}").add_arguments(described)
+            if subcommand == arguments[0]:
+                # files may stand before, between and after flags; argparse can do that only without a subcommand
+                return _run_subcommand(
+                    described.parse_intermixed_args(arguments[1:], argparse.Namespace(subcommand=subcommand))
+                )
     options = parser.parse_args(arguments)
     if options.version:
         from assay.catalog import own_version
 
         print(f"assay {own_version()}")
         return DONE
-    if options.verb is None:
+    if options.subcommand is None:
         parser.print_help()
         return DONE
-    return _run_verb(options)
+    return _run_subcommand(options)
 
 
-def _run_verb(options: argparse.Namespace) -> int:
-    verb = importlib.import_module(f"assay.cli.{module_of(options.verb)}")
+def _run_subcommand(options: argparse.Namespace) -> int:
+    module = importlib.import_module(f"assay.cli.{module_of(options.subcommand)}")
     try:
-        if options.verb != "run":  # which catches signals itself once it has begun
+        if options.subcommand != "run":  # which catches signals itself once it has begun
             interrupts.raise_from_now_on()
-        code: int = verb.run(options)
+        code: int = module.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print(f"assay {options.verb}: interrupted", file=sys.stderr)
+        print(f"assay {options.subcommand}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of our output went away (`assay … | head`): not an error of ours
+        # the reader closed our output (`assay … | head`): not an error of ours
         streams.give_up_stdout()
         return DONE
     except Exception as error:
@@ -133,7 +135,7 @@ def _run_verb(options: argparse.Namespace) -> int:
 
             traceback.print_exc()
         code, sentence = _exit_code_and_message(error)
-        print(f"assay {options.verb}: {sentence}", file=sys.stderr)
+        print(f"assay {options.subcommand}: {sentence}", file=sys.stderr)
     return code
 
 
@@ -156,6 +158,6 @@ def _exit_code_and_message(error: Exception) -> tuple[int, str]:
     )
 
 
-def module_of(verb: str) -> str:
+def module_of(subcommand: str) -> str:
     # `list` and the like would shadow builtins as module names
-    return {"list": "list_names", "import": "import_tasks"}.get(verb, verb)
+    return {"list": "list_names", "import": "import_tasks"}.get(subcommand, subcommand)

@@ -112,8 +112,9 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         ("--component-selector", ("round_robin", "all"), "which components are rewritten at a time"),
         ("--sampling", ("independent", "same_parent"), "whether several proposals rewrite several texts, or one"),
     ):
-        named = f"{meaning}: {', '.join(choices)}"  # all of them in the usage line would be wider than a terminal
-        engine.add_argument(flag, metavar="NAME", choices=choices, default=choices[0], help=named)
+        # the names are listed in the help: in the usage they would be wider than a terminal
+        listed = f"{meaning}: {', '.join(choices)}"
+        engine.add_argument(flag, choices=choices, default=choices[0], metavar="NAME", help=listed)
     option(engine, "--proposals N", "proposals at once (default 1)", int, 1)
     option(engine, "--merge N", "combine components of two texts, at most N times", int, 0)
     option(

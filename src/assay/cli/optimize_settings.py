@@ -1,4 +1,4 @@
-"""What the flags of `assay optimize` become: the evaluator, and what the search is asked to do."""
+"""What the flags of `assay optimize` become: the evaluator, and the settings of the search."""
 
 from __future__ import annotations
 
@@ -79,12 +79,14 @@ _ONLY_WITH = {
         "remember",
     ),
 }
-"""Flags that do something only beside another one; for `--model`, only where it is asked, not a --proposer."""
+"""Flags that need another flag; `--model` is used only where it proposes, not with a --proposer."""
 
 
 def _refuse_alone(options: argparse.Namespace) -> None:
     if not options.model and not options.proposer:
-        raise UsageError("no proposer given: use --model, such as openai:NAME, or a --proposer of your own")
+        raise UsageError(
+            "no proposer given: use --model, such as openai:NAME, or --proposer, your own program or function"
+        )
     missing = {"--task": not options.task, "--model": bool(options.proposer)}
     for other, names in _ONLY_WITH.items():
         used = ("objective",) if options.judge_model else ()  # a judge is shown it too

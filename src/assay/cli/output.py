@@ -1,6 +1,6 @@
 """How a command shows what it found: laid out for a terminal where one looks, as Markdown where it is piped.
 
-The one place where that is decided, for every verb that prints a table or closes with sentences.
+The one place where that is decided, for every subcommand that prints a table or closes with sentences.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def say(
 
 
 def say_all(sentences: Sequence[str], options: argparse.Namespace) -> None:
-    """What a reader should know besides: on a terminal a list, apart from what stands above."""
+    """Notes for the reader: on a terminal a list, separate from the table above."""
     if sentences and can_lay_out(sys.stderr):
         print(file=sys.stderr)
     for sentence in sentences:

@@ -127,7 +127,7 @@ def _announce(title: str, licence: str, files: list[Planned]) -> None:
     print(f"{title}; licence: {licence}", file=sys.stderr)
     for each in files:
         hint = f"sha256 {each.sha256}{'' if each.pinned else ', as it was fetched before'}"
-        known = hint if each.sha256 else "its sha256 is not known here: that of what comes is written down"
+        known = hint if each.sha256 else "its sha256 is not pinned: that of the download is recorded"
         here = " (already here)" if each.here else ""
         print(f"  {each.file.name}  {each.file.size / 1e6:,.1f} MB  {each.url}{here}\n    {known}", file=sys.stderr)
     if missing := needs(files):

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
         "  assay rescore runs/my-run tasks/                 after a target or a metric changed in the files\n"
-        "  assay rescore runs/my-run                        after the code of your own metric changed\n"
+        "  assay rescore runs/my-run                        after you changed your own metric\n"
         "  assay rescore logs/a.eval tasks/quiz.jsonl       answers of an Inspect log\n\n"
         "If a target or metric changed in the task files, name them; if only the code of a metric changed, name\n"
         "the run alone. An answer is used only if the prompt of its sample is unchanged. No judge is called:\n"
@@ -61,13 +61,13 @@ def run(options: argparse.Namespace) -> int:
     from assay.runs.plan import warnings_of
     from assay.runs.rescore import rescore
     from assay.tasks.load import load_tasks
-    from assay.user.seal import is_vouched_for
+    from assay.user.seal import is_sealed
 
     parameters = task_parameters(options)
     run = Path(run_named(options.run))
     earlier = read_run_file(run)
     kept = earlier.config.task_config
-    if kept and options.tasks and not options.trust and not is_vouched_for(run, sealed_as(earlier)):
+    if kept and options.tasks and not options.trust and not is_sealed(run, sealed_as(earlier)):
         raise UsageError(
             f"{options.run}: would put its parameters ({', '.join(kept)}) into your tasks, and somebody else made this "
             "run. Look at them with `assay show RUN --json`, then use --trust, or leave the tasks out."
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def named_as_in_log(tasks: Sequence[TaskDefinition], earlier: RunFile) -> list[TaskDefinition]:
-    """One task for the one of a log of Inspect is that task, whatever its file is called."""
+    """A single task given for an Inspect log is the log's task, whatever its file is called."""
     from assay.runs.inspect_log import FORMAT
 
     if len(tasks) != 1 or len(earlier.definitions) != 1 or earlier.definitions[0].format != FORMAT:

@@ -114,11 +114,11 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         options.tasks or ["starter"],
         config,
         models=models_by_key(options.model_for),
-        measured=options.model,
+        evaluated=options.model,
         dataset=options.dataset_key,
         allow_outside=options.allow_outside,
         generative=options.generative,
-        may_ask=not options.dry_run,
+        may_call_models=not options.dry_run,
         lm_eval=lm_eval_options(options),
         registry=options.registry,
     )
@@ -219,7 +219,7 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
 
 
 def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
-    """The table on stdout, and what a reader should know besides on stderr."""
+    """The table on stdout, notes on stderr."""
     from assay.reports.documents.leaderboard import INCOMPLETE, notes
     from assay.reports.documents.more_tables import board_tables
 

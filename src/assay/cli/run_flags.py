@@ -86,7 +86,7 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_chat_arguments(what: argparse._ArgumentGroup) -> None:
-    option(what, "--system TEXT|FILE", "system message: a text, or the name of a file that holds it")
+    option(what, "--system TEXT|FILE", "system message: a text, or a file that contains it")
     option(what, "--prefill TEXT", "start of each answer, sent as an assistant message, for servers that continue it")
     what.add_argument(
         "--reasoning-effort",

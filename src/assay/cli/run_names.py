@@ -1,4 +1,4 @@
-"""Runs as a command line names them: folders, logs of Inspect, and in `runs/*` also searches, which are no runs."""
+"""Runs as a command line names them: folders, Inspect logs, and in `runs/*` also searches, which are no runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.core.errors import SearchFolderError, UsageError
 
 
 def run_named(name: str) -> str:
-    """The run folder of a log of Inspect; any other name as it is."""
+    """The run folder of an Inspect log; any other name unchanged."""
     path = Path(name)
     if path.suffix.lower() not in (".eval", ".json"):
         return name

@@ -114,7 +114,7 @@ async def _score_all(
     scores: list[ArtifactScore] = []
     excluded: dict[str, str] = {}
     for evaluator in evaluators:
-        # when it is waited for in vain, what was scored is reported and the rest has failed
+        # when the wait ends without an answer, what was scored is reported and the rest has failed
         patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=checked_patience(options.patience))
         try:
             if (how := in_words(evaluator)) is not None:

@@ -19,7 +19,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.runs.exit_status import DONE
 from assay.tasks.library.names import LIBRARIES
 from assay.tasks.own_source import docstring_of
-from assay.wording import shortened
+from assay.wording import nearest, shortened
 
 if TYPE_CHECKING:
     from assay.core.types import Request, Sample, TaskDefinition
@@ -89,9 +89,12 @@ def refuse_unknown(what: str) -> None:
 
     known = {*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))}
     known |= {each.name for each in type_references()}
-    near = catalog.unknown_name("name", what, known | {each.name for each in Path().iterdir()})
     if what not in known:
-        raise UsageError(f"{near.partition(' Known:')[0]}{'' if 'mean' in near else ' `assay list` shows all of them'}")
+        near = nearest(what, sorted(known | {each.name for each in Path().iterdir()}))
+        hint = (
+            f"Did you mean `{near}`?" if near else "`assay list` shows the names of parts; a task is named by its path"
+        )
+        raise UsageError(f"unknown name `{what}`. {hint}")
 
 
 def show_dataset(options: argparse.Namespace) -> bool:
@@ -168,7 +171,7 @@ def show_tasks(options: argparse.Namespace) -> None:
 
 
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
-    """One sample of a task, and exactly what a model is asked about it; nothing runs."""
+    """One sample of a task, and the exact request that a model would get; nothing runs."""
     from assay.datasets.content import is_elsewhere
     from assay.runs.assemble import preview_sample
 

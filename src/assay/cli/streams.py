@@ -65,7 +65,7 @@ def clear_line(stream: TextIO) -> None:
 
 
 def write_lines(stream: TextIO, lines: Iterable[Sequence[Span]], *, styled: bool) -> None:
-    """Lines of styled text: besides progress the only way by which an escape sequence reaches a terminal.
+    """Lines of styled text: apart from progress, the only way an escape sequence reaches a terminal.
 
     The sequences are ours, and every text between them is made printable.
     """
@@ -100,7 +100,7 @@ def _span(span: Span, *, styled: bool) -> str:
 
 
 class _Results:
-    """The stream of results: a write error becomes one sentence, a reader that went away is no error."""
+    """The stream of results: a write error becomes one sentence, a closed pipe is not an error."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -110,7 +110,7 @@ class _Results:
         return len(text)
 
     def write_sequences(self, text: str) -> None:
-        """What is written as it is: only for text that this file has made safe."""
+        """Write the text unchanged: only for text that this file has made safe."""
         with _write_errors_as_usage_errors():
             self._stream.write(text)
 
@@ -143,7 +143,7 @@ class _Talk(_Results):
         self._lock = threading.RLock()
 
     def write_sequences(self, text: str) -> None:
-        """What is written as it is, in place of what was drawn: only for text that this file has made safe."""
+        """Write the text unchanged, in place of what was drawn: only for text that this file has made safe."""
         with self._lock, suppress(OSError):
             self._stream.write(f"{self._back()}\x1b[J{text}" if self._drawn else text)
             self._drawn = []

@@ -15,35 +15,35 @@ from assay.core.types import Record, Request, Sample
 
 
 class Stop:
-    """Asks a run to stop: first by starting nothing new, then by abandoning what is in flight."""
+    """A request that a run stop: first by starting nothing new, then by abandoning what is in flight."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.reason: str | None = None
-        """Why the run stops by itself; None when a person asked."""
+        """Why the run stops by itself; None when a person requested it."""
         self.signals = 0
         """How many signals have arrived, counted even while the event loop is blocked and cannot act on them."""
         self._cancel: Callable[[], object] | None = None
 
     @property
     def interrupted(self) -> bool:
-        """Whether a person asked, even if the event loop has not been able to act on it yet."""
-        return (self.asked or self.signals > 0) and self.reason is None
+        """Whether a person requested it, even if the event loop has not been able to act on it yet."""
+        return (self.requested or self.signals > 0) and self.reason is None
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Start nothing new; when called again, abandon what is in flight."""
-        if self.asked:
+        if self.requested:
             self.now()
-        self.asked = True
+        self.requested = True
 
     def end(self, reason: str) -> None:
         """Start nothing new, for a reason of the run itself, such as a used-up budget."""
-        if not self.asked:
-            self.asked, self.reason = True, reason
+        if not self.requested:
+            self.requested, self.reason = True, reason
 
     def now(self) -> None:
         """Abandon what is in flight."""
-        self.asked = True
+        self.requested = True
         if self._cancel is not None:
             self._cancel()
 
@@ -84,7 +84,7 @@ async def run_attempts(
     try:
         await running
     except asyncio.CancelledError:
-        if not stop.asked:
+        if not stop.requested:
             raise
 
 
@@ -100,7 +100,7 @@ def remaining_work(
         for index, sample in _share(task, positions):
             for attempt in range(1, repeat + 1):
                 key = attempt_key(task.definition.name, sample, attempt)
-                if stop.asked or stop.signals:
+                if stop.requested or stop.signals:
                     return
                 if int(key, 16) not in finished:
                     yield Work(task, index, sample, attempt, key)

@@ -249,7 +249,7 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     description: str = ""
     source: str = ""
     """The file it was read from, relative to where the command ran."""
-    left_out: int = 0
+    skipped_records: int = 0
     """Bad records that the run skipped because of `--allow-bad-tasks`."""
     metadata: dict[str, Any] = field(default_factory=dict)
 

@@ -125,7 +125,7 @@ class Budget:
         self._check(likely_answers=self._in_flight)
 
     def _check(self, *, likely_answers: int) -> None:
-        if self.stop.asked:
+        if self.stop.requested:
             return
         limits: tuple[tuple[float, float | None, str], ...] = (
             (self.tokens, self.limits.budget_tokens, "--budget-tokens"),

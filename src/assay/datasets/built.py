@@ -16,7 +16,7 @@ _decode = msgspec.json.Decoder(Sample).decode
 
 
 class BuiltSamples:
-    """One sample a line."""
+    """One sample per line."""
 
     def __init__(self, path: str, size: int, sha256: str) -> None:
         self._path = Path(path)

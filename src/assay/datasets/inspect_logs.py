@@ -62,7 +62,7 @@ class LogEval(Struct):
 
 
 class LogPlan(Struct):
-    """How the task was asked."""
+    """The settings of the task and of the model's requests."""
 
     steps: list[dict[str, Any]] = []
     config: dict[str, Any] = {}
@@ -139,7 +139,7 @@ def log_samples(path: Path) -> Iterator[LogSample]:
     if path.suffix.lower() == ".json":
         for _, log in json_values(path, partial(_decoded, kind=_Log)):
             if log.samples is None:
-                raise UsageError(f"{path}: holds no samples: it is not a log of Inspect, or was written without them")
+                raise UsageError(f"{path}: holds no samples: it is not an Inspect log, or was written without them")
             yield from log.samples
         return
     with closing(open_regular(path)) as file:
@@ -194,7 +194,7 @@ class _Archive:
         try:
             return _decoded(data, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{where}: not what a log of Inspect holds: {error}") from error
+            raise UsageError(f"{where}: not a valid Inspect log: {error}") from error
 
     def _read(self, info: zipfile.ZipInfo) -> bytes:
         """Reads one byte more than the limit, to see that there is too much."""
@@ -329,7 +329,7 @@ def _text(content: Any, attachments: dict[str, str]) -> str:
 
 
 def input_text(sample: LogSample) -> str:
-    """What was asked, which may be a conversation."""
+    """The input, which may be a conversation."""
     if isinstance(sample.input, str):
         return attached(sample.input, sample.attachments)
     messages = sample.input if isinstance(sample.input, list) else []

@@ -1,4 +1,4 @@
-"""The samples of a log of Inspect, each once however many epochs it had: the dataset of the run that a log becomes."""
+"""The samples of an Inspect log, each once however many epochs it had: the dataset of the run that a log becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal of a finished run as a dataset: what was asked, answered and scored, in the order of its samples."""
+"""The journal of a finished run as a dataset: prompts, answers and scores, in the order of its samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of recorded conversations: logs of Inspect, GenAI spans of OpenTelemetry, and chats in JSON Lines.
+"""Datasets of recorded conversations: Inspect logs, GenAI spans of OpenTelemetry, and chats in JSON Lines.
 
 Whatever wrote them, the rows have the same columns, so that one pass-through task scores them all: `sample_id`, `input`
 (the first user message), `output` (the last text of the assistant), `trace` (the whole conversation), and

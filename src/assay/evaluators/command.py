@@ -53,7 +53,7 @@ class _Answer(NamedTuple):
 class CommandEvaluator:
     """An evaluator that is a program: an argument list, never a shell line.
 
-    `pass_env` names variables that the program gets besides those that every child inherits. `persistent`: it is kept
+    `pass_env` names variables that the program gets, apart from those every child inherits. `persistent`: it is kept
     running, reads a payload from each line and answers with a line. `batch`: it is sent up to so many evaluations at
     once, and has so many times its time limit for them.
     """

@@ -75,7 +75,7 @@ class _KeptProgram:
         except EndedError:
             if child is not self._has_answered or child.overflow:
                 raise
-            # it answered before and may have ended before it read this: a new one is asked, once
+            # it answered before and may have ended before it read this: a new one gets the request, once
             child = await self.service.running()
             answer = await self._ask(child, payload, timeout_seconds)
         self._has_answered = child
@@ -100,13 +100,13 @@ class _KeptProgram:
         return self.service.issued, line
 
     def _is_answer_to(self, line: bytes, number: int) -> bool:
-        """Whether the program can be asked again; one that answers another request has lost count."""
+        """Whether the program can take another request; one that answers a different request is out of step."""
         try:
             given = msgspec.json.decode(line, type=_Numbered).id
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return False  # reading the answer reports what is wrong with it
         if given is not UNSET and given != number:
-            raise failed(self._name, "bad_output", f"answered the request with `_id` {given!r}, and was asked {number}")
+            raise failed(self._name, "bad_output", f"answered the request with `_id` {given!r}, expected {number}")
         return True
 
 

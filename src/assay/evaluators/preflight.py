@@ -22,11 +22,11 @@ async def preflight(
     components: Collection[str] = (),
     patient: Evaluator | None = None,
 ) -> Evaluation:
-    """Ask the evaluator for the sentinel, just as it will be asked for candidates: with the example, the task model and
-    its own time limit, kept running and in batches where that was asked for. One that fails is tried again as in the
+    """Evaluate the sentinel, just as candidates will be evaluated: with the example, the task model and
+    its own time limit, kept running and in batches where that was requested. One that fails is tried again as in the
     search, so that a flaky evaluator may begin; one that times out or cannot be reached is not. `components` are the
     names that candidates of several texts have; the sentinel stands under each. `patient` is the same evaluator as one
-    that is waited for when it says "not now".
+    that waits when the service says "not now".
 
     `UsageError` when something it needs is not there, `EvaluatorError` when its answer is not a valid score.
     """
@@ -51,7 +51,7 @@ async def _tried(
             return await _once(evaluator, candidate, example, task_model)
         except EvaluatorError as error:
             if error.failure.kind == "timeout" or error.away == "unreachable":
-                raise  # nobody should wait for minutes until this is said
+                raise  # the user should not wait for minutes to see this
             if patient is not None and error.failure.retryable and isinstance(evaluator, HttpEvaluator):
                 answer = await patient(candidate, example, task_model)
                 if evaluator.batch is None:

@@ -13,7 +13,7 @@ TRIES = 3
 def worth_another_try(evaluator: Evaluator, failure: Failure) -> bool:
     """Whether the same evaluation may succeed when it is made once more.
 
-    Services, and the models that judges and tasks ask, were waited for and retried by then where that may help. A text
+    Calls to services, and to the models of judges and tasks, have by then been retried where that may help. A text
     that cannot be sent stays one, and what was given up because the work is to end is not begun again.
     """
     if failure.retryable:

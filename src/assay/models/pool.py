@@ -40,7 +40,7 @@ class RequestState(Struct, frozen=True, kw_only=True):
     in_flight: int
     limit: int
     waiting: str | None
-    """What holds requests back besides the limit; None when nothing does."""
+    """What holds requests back, other than the limit; None when nothing does."""
 
 
 PATIENCE_SECONDS = 3600.0
@@ -201,16 +201,16 @@ class ModelPool:
 
     def _is_ending_without_answer(self) -> bool:
         """Whether the run is stopping and the current attempt has had no answer: abandoning it costs nothing."""
-        return self._stop.asked and not anything_answered()
+        return self._stop.requested and not anything_answered()
 
     async def _wait_for_server(self, seconds: float) -> bool:
         """Wait; return early with True when the run is stopping: a retry would be a new request."""
         until = monotonic() + seconds
         while (left := until - monotonic()) > 0:
-            if self._stop.asked:
+            if self._stop.requested:
                 return True
             await asyncio.sleep(min(left, NAP_SECONDS))
-        return self._stop.asked
+        return self._stop.requested
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:

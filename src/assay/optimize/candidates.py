@@ -122,7 +122,7 @@ def by_bad_luck(candidate: Accepted) -> bool:
 def beats(one: Accepted, other: Accepted, chosen_by: str = SCORE) -> bool:
     """Whether a candidate is better than another on the examples that both have.
 
-    One that could not be scored where the other one could, and not by bad luck alone, does not win on the rest.
+    One that could not be scored where the other one could, and not by chance alone, does not win on the rest.
     """
     scored, scored_other = (len(each.outcomes) - each.failed for each in (one, other))
     slack = max(1, len(one.outcomes) // MISSED_SHARE)

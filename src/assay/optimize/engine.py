@@ -29,7 +29,7 @@ from assay.optimize.sets import SearchSets, SetExample
 from assay.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
-"""The score of a failure in the engine: so low that one of them outweighs every score beside it, on a minibatch as on a
+"""The score of a failure in the engine: so low that one of them outweighs every other score, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
 REPEATS_IN_A_ROW = 4

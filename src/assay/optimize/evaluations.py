@@ -263,7 +263,7 @@ class Evaluations:
             except Exception as error:
                 # whatever one example does must not lose the hours spent on the others
                 failure, side_info = failure_of(error, self._evaluator.name)
-                if failure.kind == "interrupted" or self._stop.asked:  # abandoned because the search is to end
+                if failure.kind == "interrupted" or self._stop.requested:  # abandoned because the search is to end
                     raise SearchEnded from error
                 if tried == TRIES or not worth_another_try(self._unwrapped, failure):
                     return None, side_info, failure

@@ -31,7 +31,7 @@ class Events:
 
 
 class CallbackListener:
-    """A function of yours that is called with each event."""
+    """Your own function, called with each event."""
 
     def __init__(self, callback: Callable[[SearchEvent], object]) -> None:
         self.search_event = callback

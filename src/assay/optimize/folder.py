@@ -21,7 +21,7 @@ from assay.optimize.sets import HOLDOUT, SearchSets
 from assay.optimize.settings import SearchSettings
 from assay.runs.folder import put_aside, record_change, take_folder
 from assay.runs.progress import Progress
-from assay.user.seal import is_vouched_for, refuse_foreign
+from assay.user.seal import is_sealed, refuse_foreign
 
 
 class SearchFolder(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ def lenders_of(where: SearchFolder) -> list[tuple[Path, tuple[str, ...]]]:
         earlier = earlier_search(path / "run.json")
         if earlier is None or not (path / FILE).exists():
             raise UsageError(f"{path}: holds no search to take answers from")
-        if not where.resume_foreign and not is_vouched_for(path, sealed_as(earlier)):
+        if not where.resume_foreign and not is_sealed(path, sealed_as(earlier)):
             refuse_foreign(path)
     return lenders
 

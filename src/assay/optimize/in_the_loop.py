@@ -80,7 +80,7 @@ class InTheLoop:
         stop.bind(self._give_up)
 
     def __call__(self, work: Coroutine[Any, Any, _T]) -> _T:
-        if self._stop.asked:
+        if self._stop.requested:
             work.close()
             raise SearchEnded
         wait: Callable[[], _T]

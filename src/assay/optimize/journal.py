@@ -2,7 +2,7 @@
 
 It is a store and a tape. A store: an evaluation is found again by evaluator, text, example and task model, whoever
 proposed the text, in this search or another one that is named. A tape: a search is deterministic but for what evaluator
-and proposer say, so resuming means to start again from the seed and to answer from here what was asked before. Nothing
+and proposer say, so resuming means to start again from the seed and to answer earlier requests from here. Nothing
 is unpickled, and the end is that of an undisturbed run.
 """
 
@@ -64,7 +64,7 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
 
 class SearchJournal:
-    """Append-only. Failures are written down for the reader, and asked again when the search is resumed.
+    """Append-only. Failures are recorded for the reader, and retried when the search is resumed.
 
     So are the unusable answers at the end of the tape, and the repeats that a search ended with: the proposer may have
     been helped since.

@@ -61,7 +61,7 @@ def head(result: Result) -> Child:
         ("stopped", result.stopped),
         ("proposals", proposals_in_words(result)),
         ("unusable answers", counts(result.unusable)),
-        ("evaluator calls", f"{result.calls['used']} used, {result.calls['asked']} asked for"),
+        ("evaluator calls", f"{result.calls['used']} used, budget {result.calls['budget']}"),
         ("evaluator failures", counts(result.evaluator_failures)),
         *([(f"… {kind}", message) for kind, message in result.failure_messages.items()]),
         (result.selected_on, selected if result.selected_on != "text" else in_both(result.valset)),
@@ -169,7 +169,7 @@ def front(result: Result) -> Child:
 
 
 def tree(result: Result, rows: _Rows) -> Html:
-    """Every kept text below its parent, with what changed and what it scored; beyond some depth, beside it."""
+    """Every kept text below its parent, with what changed and what it scored; beyond some depth, next to it."""
     depth: dict[int | None, int] = {None: 0}
     below: dict[int, int | None] = {}
     for each in result.lineage:

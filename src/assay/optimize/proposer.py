@@ -1,6 +1,6 @@
 """Where new texts come from: a model that is asked for one fenced text, or a function of the user's.
 
-What a proposer says to a question is keyed by what it was shown, the text and the examples, not by how it was asked:
+A proposer's answer is keyed by what it was shown, the text and the examples, not by how it was called:
 another model, another temperature or another objective continues the search where the last one ended.
 """
 
@@ -135,7 +135,7 @@ class Proposer:
         texts: list[str | None] = [None] * len(wanted)
         keys = []
         for question in questions:
-            # the same question may be asked again, and a model may then say something else
+            # the same request may be repeated, and a model may then answer differently
             self._times[question] += 1
             keys.append([question, self._times[question]])
         complaints = dict.fromkeys(range(len(wanted)), "")

@@ -1,4 +1,4 @@
-"""What a proposer is asked: the current text, how it did, what was tried and rejected, and how to answer."""
+"""The prompt of a proposer: the current text, how it did, what was tried and rejected, and how to answer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def reflection_prompt(
 def first_draft_prompt(
     settings: ReflectionSettings, constraints: Constraints, component: str, examples: Sequence[dict[str, Any]]
 ) -> str:
-    """What the proposer is asked when there is no seed."""
+    """The proposer's prompt when there is no seed."""
     cases = "\n".join(json.dumps(example, ensure_ascii=False)[:2000] for example in examples)
     parts = [
         "Write the first version of a text that will be improved step by step.",

@@ -101,7 +101,7 @@ class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     failure: Failure | None = None
     seconds: float = 0.0
     cost: float | None = None
-    """Of the models that were asked, where prices are known."""
+    """Of the models that were called, where prices are known."""
     reused: bool = False
 
 
@@ -320,7 +320,7 @@ def in_words(result: Result) -> str:
     lines += [
         f"stopped: {result.stopped}",
         f"proposals: {proposals_in_words(result)}",
-        f"evaluator calls: {calls['used']} used, {calls['asked']} asked for"
+        f"evaluator calls: {calls['used']} used, budget {calls['budget']}"
         + (f", {calls['from_cache']} more answered from the cache" if calls["from_cache"] else "")
         + (f", {calls['reused']} reused from another search" if calls["reused"] else "")
         + (f", {calls['retries']} retries" if calls["retries"] else ""),

@@ -134,13 +134,13 @@ def _proposing(settings: SearchSettings, proposer: Model | None, propose: Propos
     if propose is not None:
         return FunctionInPlaceOfModel(propose)
     if proposer is None:
-        raise UsageError("a search needs a proposer: a model, or a function of your own")
+        raise UsageError("a search needs a proposer: a model, or your own function")
     require_objective(settings)
     return proposer
 
 
 def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) -> AbstractContextManager[None]:
-    """Those of tasks, which ask a model first; programs and services score in processes of their own."""
+    """Those of tasks, which call a model first; programs and services score in processes of their own."""
     return Watch(None, stop, progress.warn) if isinstance(evaluator, AsksModels) else nullcontext()
 
 
@@ -388,7 +388,7 @@ class _Work:
     def _call_counts(self) -> dict[str, int]:
         used = self._evaluations
         return {
-            "asked": self._settings.budget,
+            "budget": self._settings.budget,
             "used": used.calls,
             "from_cache": used.cached,
             "reused": used.reused,

@@ -27,7 +27,7 @@ MINIBATCH = 3
 
 
 class SearchSettings(Struct, frozen=True, kw_only=True):
-    """Everything a search is asked to do."""
+    """Everything that a user can set for a search."""
 
     seed: str | Texts | None
     """A text, or several by the names of their components. None: the proposer writes the first text."""
@@ -64,7 +64,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     budget_cost: float | None = None
     budget_tokens: int | None = None
     patience_seconds: float = PATIENCE_SECONDS
-    """How long a service that scores is waited for when it goes away."""
+    """How long the search waits for a scoring service that is unavailable."""
     prices: str | None = None
     """The price file; None takes the one in the folder, else assay's own."""
 
@@ -177,7 +177,7 @@ def check_settings(settings: SearchSettings) -> None:
 
 
 def require_objective(settings: SearchSettings) -> None:
-    """A model that writes the first text needs to know what it is for; a function of the user's knows."""
+    """A model that is to write the first text needs an objective; a function of the user does not."""
     if settings.seed is None and not settings.objective.strip():
         raise UsageError("without a seed the proposer needs --objective: what the text is for")
 

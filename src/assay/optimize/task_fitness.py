@@ -166,7 +166,7 @@ def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:
 
 
 def filled(candidate: str, prompt: str) -> str:
-    """What the model is asked: the candidate with the sample's prompt in its place, or before it."""
+    """The prompt of the model: the candidate with the sample's prompt in its place, or before it."""
     return candidate.replace(PLACE, prompt) if PLACE in candidate else f"{candidate}\n\n{prompt}"
 
 

@@ -35,7 +35,7 @@ def _rows(sources: Sources, settings: RecipeSettings, test: str, word: str) -> I
 def _examples(sources: Sources, settings: RecipeSettings, word: str) -> str:
     if settings.shots == 0:
         return ""
-    shown = sources.lines(sources.find(f"ARC-{word}-Train.jsonl") or "")[: settings.shots]
+    shown = sources.lines(sources.examples_file(f"ARC-{word}-Train.jsonl"))[: settings.shots]
     return "".join(f"{_question(each)} {each['question']['choices'][_right(each)]['text']}\n\n" for each in shown)
 
 

@@ -86,7 +86,7 @@ def _kind(answer: dict[str, Any]) -> str:
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
     if settings.variant != "few-shot" or settings.shots == 0:
         return ""
-    name = sources.find("drop_dataset_train.json", "train.jsonl", "train.parquet") or ""
+    name = sources.examples_file("drop_dataset_train.json", "train.jsonl", "train.parquet")
     shown: list[str] = []
     seen: set[str] = set()
     for passage, question in _questions(sources, name):

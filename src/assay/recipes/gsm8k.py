@@ -37,7 +37,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
     if settings.variant == "zero-shot" or settings.shots == 0:
         return ""
-    train = sources.find("train.jsonl", "train-first-200.jsonl") or ""
+    train = sources.examples_file("train.jsonl", "train-first-200.jsonl")
     shown = sources.lines(train)[: settings.shots]
     return "".join(f"Question: {each['question']}\nAnswer: {each['answer']}\n\n" for each in shown)
 

@@ -138,6 +138,16 @@ class Sources:
             raise UsageError(f"{self._data}: none of {', '.join(names)} is here; give the benchmark's original files")
         return None
 
+    def examples_file(self, *names: str) -> str:
+        """The first of these files that exists; few-shot examples are taken from it."""
+        name = self.find(*names, required=False)
+        if name is None:
+            raise UsageError(
+                f"{self._data}: none of {', '.join(names)} is here, which has the few-shot examples; give the "
+                "benchmark's original files, or use --num-fewshot 0"
+            )
+        return name
+
     def read(self, name: str) -> bytes:
         path = self._path(name)
         if path is None:

@@ -137,7 +137,7 @@ def _reasons(score: Score, longest: int | None) -> Iterator[tuple[str, str | Non
     model, words = judge_words(score)
     if longest is None and model is not None:
         for role, text in judge_prompt(score):
-            yield f"{model} was asked ({role})", text
+            yield f"prompt of {model} ({role})", text
     yield f"{model or 'the judge'} said", words if words != score.reason else None
 
 

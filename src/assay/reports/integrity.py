@@ -28,7 +28,7 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.documents.report import report_page
 from assay.reports.view import view_of
-from assay.user.seal import is_vouched_for
+from assay.user.seal import is_sealed
 
 MOST = 1000
 """The most problems that are listed."""
@@ -93,7 +93,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
         planned=sum(run.config.attempts_of(each) for each in run.definitions),
         finished=len(walk.finished),
         failed=len(walk.rule.failed),
-        yours=is_vouched_for(folder, sealed_as(run)),
+        yours=is_sealed(folder, sealed_as(run)),
         problems=problems + walk.problems,
         more=walk.more,
         notes=notes,

@@ -106,13 +106,13 @@ def append_mark(folder: Path, mark: Mark) -> None:
 
 
 def marks_agreement(folder: Path) -> MarksAgreement | None:
-    """How the run's scores agree with its marks; None when nobody marked anything."""
+    """How the run's scores agree with its marks; None when there are no marks."""
     marks = read_marks(folder)
     return agreement_of(marks, _scores(folder, marks)) if marks else None
 
 
 def marks_sentence(folder: Path) -> str | None:
-    """How a run's scores agree with people, in one sentence; None when nobody marked anything."""
+    """How a run's scores agree with people, in one sentence; None when there are no marks."""
     result = marks_agreement(folder) if folder.is_dir() else None
     if result is None:
         return None

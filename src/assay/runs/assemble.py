@@ -129,7 +129,7 @@ async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -
             if isinstance(solver, Previewable):
                 previews.append((sample, [solver.request(sample)]))
                 continue
-            await solver(sample, script.measured)
+            await solver(sample, script.evaluated)
         except FailureError as error:
             if not script.requests:
                 previews.append((sample, error))
@@ -214,7 +214,7 @@ class Parts(BuiltTasks):
     in_flight: int
     """How many attempts to keep going."""
     quotes: Quotes
-    """The price of the measured model and of every judge, where it is known."""
+    """The price of the evaluated model and of every judge, where it is known."""
     unproven: tuple[TaskDefinition, ...] = ()
     """Tasks that need likelihoods from a server that has not been checked yet."""
 
@@ -245,7 +245,7 @@ class Parts(BuiltTasks):
         self.model, self._unwrapped = self._as_measured(measured), None
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
-        """What answers of the measured model cost, where its price is known and it counted its tokens."""
+        """What answers of the evaluated model cost, where its price is known and it counted its tokens."""
         return cost_of_answers(self.quotes.get(self.model.name), completions)
 
     async def make_ready(self, progress: Progress) -> None:
@@ -277,7 +277,7 @@ class Parts(BuiltTasks):
             )
 
     def _as_measured(self, model: Model) -> Model:
-        """The config's settings for talking to the measured model; they do not apply to judges."""
+        """The config's settings for talking to the evaluated model; they do not apply to judges."""
         return with_frame(self.models.wrap(model, keep_thinking=self.config.keep_thinking), self.config)
 
     def keep_to_budget(
@@ -300,7 +300,7 @@ class Parts(BuiltTasks):
 
 
 def with_frame(model: Model, config: RunConfig) -> Model:
-    """The measured model with the run's system message and prefill around each request, where it has any."""
+    """The evaluated model with the run's system message and prefill around each request, where it has any."""
     if not config.system and not config.prefill:
         return model
     from assay.models.layers.conversation import WithFrame  # which few runs need
@@ -315,13 +315,13 @@ def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
     """A task that asks how likely given texts are needs a model that can say so; checked once, not per sample.
 
-    A task that asks in turns needs a model with a chat template."""
+    A task that sends few-shot examples as chat turns needs a model with a chat template."""
     turned = [task.name for task in tasks if task.definition.solver.options.get("turns")]
     if turned and capabilities_of(model).only_text:
         raise UsageError(
-            f"task `{turned[0]}` is asked as a conversation (--chat-template), and {model.name} is asked for the "
+            f"task `{turned[0]}` is sent as a conversation (--chat-template), and {model.name} is called for the "
             "continuation of a text (mode=completions), which no chat template is applied to. Leave out "
-            "--chat-template, or ask with mode=chat"
+            "--chat-template, or use mode=chat"
         )
     if capabilities_of(model).scores_continuations:
         return

@@ -47,7 +47,7 @@ async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, fo
 
 
 class RecordingModel:
-    """A model that answers nothing and counts what it is asked."""
+    """A model that answers nothing and counts its requests."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
@@ -164,7 +164,7 @@ def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
 
 
 def asks_a_model(part: PartSpec) -> bool:
-    """Whether a scorer is known to ask a model and do nothing else: only such may run in an estimate."""
+    """Whether a scorer is known to call its model and do nothing else: only such may run in an estimate."""
     listed = (each for value in part.options.values() if isinstance(value, list) for each in value)
     places = [part.options, *(each for each in listed if isinstance(each, dict))]
     return any(options.get(name) for options in places for name in OTHER_MODELS)

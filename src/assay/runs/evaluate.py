@@ -148,7 +148,7 @@ async def aevaluate(
     with env_file.looking_in(None if env is None else Path(env)):
         config = make_config(**settings)
         sources = [tasks] if isinstance(tasks, str | Path | TaskDefinition) else tasks
-        how: dict[str, Any] = {"models": models, "measured": chosen, "dataset": dataset}
+        how: dict[str, Any] = {"models": models, "evaluated": chosen, "dataset": dataset}
         how |= {"allow_outside": allow_outside, "generative": generative, "lm_eval": lm_eval, "registry": registry}
         definitions, warnings = _tasks_of(sources, config, metric, **how)
         definitions, config = keep_picked(definitions, config)

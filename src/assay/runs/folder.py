@@ -24,7 +24,7 @@ from assay.models.layers.thinking import without_thinking
 from assay.reports.board.sandboxes import FOLDER as SANDBOXES
 from assay.runs.shard_files import Shard, holds_attempts
 from assay.tasks.trust import code_seal
-from assay.user.seal import is_vouched_for, refuse_foreign, vouch
+from assay.user.seal import is_sealed, refuse_foreign, seal_folder
 from assay.wording import setting_in_words
 
 LOOKED_AT = 100
@@ -67,7 +67,7 @@ def prepare_folder(
     if earlier is not None and (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
         record_sandbox(folder, run_file)
     if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
-        vouch(folder, seal)
+        seal_folder(folder, seal)
     keep_prices(folder, run_file.config.prices)
 
 
@@ -103,13 +103,13 @@ def take_folder(
             f"{folder}: holds another run: {', '.join(changed)}. "
             "Use --fresh to move it aside and start over, or another --run-dir."
         )
-    ours = earlier is not None and is_vouched_for(folder, sealed_as(earlier))
+    ours = earlier is not None and is_sealed(folder, sealed_as(earlier))
     if not ours and refuse_if_foreign:
         refuse_foreign(folder)
     if earlier is None:
         _write(folder, now)
     if not ours:
-        vouch(folder, sealed_as(earlier or now))
+        seal_folder(folder, sealed_as(earlier or now))
 
 
 def record_change(folder: Path, now: SealedFile) -> None:
@@ -132,8 +132,8 @@ def prepare_rescored(folder: Path, run_file: RunFile, run: Path, earlier: RunFil
     if (folder / "run.json").exists():
         return
     _write(folder, run_file)
-    if is_vouched_for(run, sealed_as(earlier)):
-        vouch(folder, sealed_as(run_file))
+    if is_sealed(run, sealed_as(earlier)):
+        seal_folder(folder, sealed_as(run_file))
     if (run / KEPT).exists():
         write_whole(folder / KEPT, read_regular(run / KEPT))
 

@@ -1,4 +1,4 @@
-"""A log of Inspect as a run folder: converted once into `.assay/inspect`, then read like any other run.
+"""An Inspect log as a run folder: converted once into `.assay/inspect`, then read like any other run.
 
 The folder's name holds the sha256 of the log: another log is another folder, and the same one is not converted again.
 """
@@ -31,7 +31,7 @@ from assay.runs.folder import prepare_folder
 from assay.runs.inspect_records import record_of
 
 FORMAT = "inspect_log"
-"""The format of a definition that was read out of a log."""
+"""The format of a definition that was read from a log."""
 CONVERTED = Path(".assay") / "inspect"
 CONVERSION = 1
 """Counted up when a log becomes another run than before."""
@@ -44,7 +44,7 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort")
 
 
 def is_log(path: Path) -> bool:
-    """Whether this is a log of Inspect: an `.eval` file, or a `.json` file that begins as its logs do."""
+    """Whether this is an Inspect log: an `.eval` file, or a `.json` file that begins as its logs do."""
     if not path.is_file():
         return False
     if path.suffix.lower() == ".json":
@@ -142,7 +142,7 @@ def _definition(
             for scorer, value, key in means
         ),
         metric=means[0][2] if means else "none",
-        description=f"A log of Inspect {header.eval.packages.get('inspect_ai', '')}".strip(),
+        description=f"An Inspect log, inspect_ai {header.eval.packages.get('inspect_ai', '')}".strip(),
         source=str(path),
     )
 

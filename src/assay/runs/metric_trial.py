@@ -1,4 +1,4 @@
-"""Tries the Python metrics of a run on made-up scores before a model is asked, and refuses what cannot work.
+"""Tries the Python metrics of a run on made-up scores before a model is called, and refuses what cannot work.
 
 The scores are not known yet, so only errors that do not depend on them are refused: code that cannot be loaded, breaks
 before it has looked at any score, uses a name or a module that is not there, reads a value that its scorer never gives,

@@ -42,7 +42,7 @@ ROWS: tuple[Rows, ...] = ("attempts", "tasks")
 
 
 def open_run(folder: Path | str, *, level: float | None = None, by: str | Sequence[str] = ()) -> Run:
-    """A run folder, finished or not, also while it is being written: read, never executed or changed. A log of Inspect
+    """A run folder, finished or not, also while it is being written: read, never executed or changed. An Inspect log
     (`.eval`, `.json`) becomes a run folder first, in `.assay/inspect`.
 
     `level` is the confidence level of the intervals and `by` the metadata keys to slice by; both default to those of

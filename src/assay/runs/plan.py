@@ -156,20 +156,20 @@ def read_tasks(
     config: RunConfig,
     *,
     models: Mapping[str, str] | None = None,
-    measured: Sequence[object] | None = None,
+    evaluated: Sequence[object] | None = None,
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
-    may_ask: bool = True,
+    may_call_models: bool = True,
     lm_eval: LmEvalOptions | None = None,
     registry: str | None = None,
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
-    `models` maps keys of declarative tasks to models, `measured` are the models to measure, `dataset` is the subject of
-    a dataset task; `generative` lets the model write the letter where a task needs likelihoods; `may_ask` is whether
-    models may already be called, to write datasets; `lm_eval` sets up tasks of lm_eval, `registry` is the folder of
-    OpenAI's evals.
+    `models` maps keys of declarative tasks to models, `evaluated` are the evaluated models, `dataset` is the subject of
+    a dataset task; `generative` lets the model write the letter where a task needs likelihoods; `may_call_models` is
+    whether models may already be called, to write datasets; `lm_eval` sets up lm_eval tasks, `registry` is the
+    folder of OpenAI's evals.
     """
     if config.system and any(source.startswith(LM_EVAL) for source in sources):
         lm_eval = _with_system(lm_eval, config.system)
@@ -179,10 +179,10 @@ def read_tasks(
         config=config.task_config,
         trust=config.trust,
         models=dict(models or {}),
-        measured=[name for name in measured or () if isinstance(name, str)],
+        evaluated=[name for name in evaluated or () if isinstance(name, str)],
         dataset=dataset,
         allow_outside=allow_outside,
-        may_ask=may_ask,
+        may_call_models=may_call_models,
         limits=SpendingLimits.of(config),
         lm_eval=lm_eval,
         registry=registry,
@@ -274,7 +274,7 @@ def plan_runs(
 ) -> list[PlannedRun]:
     """One run for each model, by name (twice the same is one) or as an object; without any, for each of the run files.
 
-    What a file does not name is asked of the config's model.
+    Where a file names no model, the config's model is used.
     """
     if not definitions:
         raise UsageError("there is no task to run")
@@ -305,7 +305,7 @@ def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunC
 
 
 def _without_generation(definition: TaskDefinition) -> TaskDefinition:
-    """Samples are written once, however many models are asked about them: the first run has their cost."""
+    """Samples are written once, however many models are evaluated on them: the first run has their cost."""
     kept = {name: value for name, value in definition.metadata.items() if name != GENERATION}
     return msgspec.structs.replace(definition, metadata=kept) if GENERATION in definition.metadata else definition
 

@@ -1,4 +1,4 @@
-"""What a run reports while it runs, and how it is asked to stop."""
+"""What a run reports while it runs, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -167,6 +167,6 @@ class signals:  # noqa: N801 - reads as a statement: with signals(stop, progress
         self._loop.call_soon_threadsafe(self._stop.now if at_once else self._interrupt)
 
     def _interrupt(self) -> None:
-        if not self._stop.asked:
+        if not self._stop.requested:
             self._progress.say("stopping: waiting for the answers in flight; press Ctrl-C again to abandon them")
-        self._stop.ask()
+        self._stop.request()

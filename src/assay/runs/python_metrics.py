@@ -33,8 +33,8 @@ LONGEST_SECONDS = 20.0
 class PythonMetrics:
     """The Python metrics of a run and the journal lines they are computed from.
 
-    The definitions are those of a run folder: without `trust`, the user's word, code that only the folder vouches for
-    is left alone.
+    The definitions are those of a run folder: without `trust`, the user's consent, code that only the folder names
+    is not run.
     """
 
     def __init__(self, definitions: Sequence[TaskDefinition], *, trust: bool = False) -> None:

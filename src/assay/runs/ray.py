@@ -66,7 +66,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
             if done < begin(folder, run_file, done, progress, listeners):
                 budget = Budget(SpendingLimits.of(config), parts.quotes, stop)
                 budget.add_earlier(parts.model.name, [journal.path])
-                if not stop.asked:
+                if not stop.requested:
                     lending = Lending(config, budget.tokens, budget.cost)
                     with signals(stop, progress):
                         await _run_shards(folder, run_file, cluster, options.shard_size, lending, stop, progress)
@@ -75,7 +75,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         progress.end()
     result = await result_of(folder, config, stop)
     left = merge_result(merged, result.leaderboard).remaining
-    if left and not stop.asked:
+    if left and not stop.requested:
         raise UsageError(
             f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
             "Is the run folder on storage that every node sees? Run the same command again to make them."
@@ -159,7 +159,7 @@ class ClusterWorker:
     def run(self, start: int, stop: int, terms: bytes) -> bool:
         """Make the attempts of a shard; whether all of them were made."""
         self._stop = self._budget.stop = Stop()
-        self._stop.asked = self._ending
+        self._stop.requested = self._ending
         self._use(msgspec.json.decode(terms, type=Terms))
         counts = self._runner.run(self._shard(Shard(start, stop)))
         return not counts.interrupted and counts.stopped is None
@@ -177,7 +177,7 @@ class ClusterWorker:
 
     def stop(self) -> None:
         """Start nothing new: the shard at hand ends early."""
-        self._ending = self._stop.asked = True
+        self._ending = self._stop.requested = True
 
     def close(self) -> None:
         """For callers that outlive the worker; a cluster ends the process."""

@@ -43,7 +43,7 @@ class Cluster(NamedTuple):
     """CPUs of each worker, as Ray counts them."""
     gpus: float = 0.0
     """GPUs of each worker; Ray names them in `CUDA_VISIBLE_DEVICES`."""
-    resources: dict[str, float] = {}  # noqa: RUF012 - nobody writes to it
+    resources: dict[str, float] = {}  # noqa: RUF012 - never written to
     """Other things that nodes have by name and each worker needs so much of."""
 
     def needs(self) -> dict[str, float]:
@@ -90,7 +90,7 @@ class ClusterConnection:
             there = has.get(name, 0)
             if there < amount and name != "CPU":
                 self.close()
-                # Ray itself would silently wait for such a node for ever
+                # Ray itself would silently wait forever for such a node
                 raise UsageError(f"--executor ray: a worker needs {amount:g} {name}, and the cluster has {there:g}")
         return max(1, min((int(has.get(name, 0) / amount) for name, amount in needs.items()), default=1))
 
@@ -115,7 +115,7 @@ class ClusterConnection:
                 if run.out_of is not None:
                     stop.end(run.out_of)
                 await asyncio.sleep(0.001)  # lets the signal handlers run
-                if stop.asked and not asked_to_stop:
+                if stop.requested and not asked_to_stop:
                     asked_to_stop = True
                     run.ask_to_stop()
                 on_progress(*run.made())
@@ -126,7 +126,7 @@ class ClusterConnection:
 def remembers_a_cluster_that_is_gone() -> bool:
     """Whether the cluster that Ray would join by itself does not listen any more.
 
-    Ray writes down the last one that was started on this machine, and tries for a quarter of an hour to reach it, also
+    Ray records the last one that was started on this machine, and tries for a quarter of an hour to reach it, also
     when it was killed.
     """
     if "RAY_ADDRESS" in os.environ:

@@ -1,6 +1,6 @@
 """Attempts that went wrong become a task: the samples they were made at, as their task file has them, with the origin.
 
-What a sample is asked and how it is scored stands in the file that the run read; it is copied from there, line by line,
+The prompt of a sample and its scoring are in the file that the run read; it is copied from there, line by line,
 and refused where that file has changed since.
 """
 

@@ -29,10 +29,10 @@ from assay.runs.assemble import assemble_tasks, describe
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_rescored, refuse_rescored
 from assay.runs.progress import Progress, run_blocking, signals
-from assay.scorers.judge import NOT_ASKED
+from assay.scorers.judge import NOT_CALLED
 from assay.scorers.watch import Watch
 from assay.tasks.trust import code_seal, require_trust
-from assay.user.seal import is_vouched_for
+from assay.user.seal import is_sealed
 
 BATCH = 64
 """Answers scored at a time: as many scores as a killed process loses at most."""
@@ -73,7 +73,7 @@ def rescore(
     earlier = read_run_file(run)
     tasks = tuple(definitions) if definitions is not None else earlier.definitions
     seal = code_seal(tasks) if definitions is None else None
-    trust = trust or (seal is not None and is_vouched_for(run, seal))
+    trust = trust or (seal is not None and is_sealed(run, seal))
     require_trust(tasks, trust=trust, out_of_a_run=definitions is None)
     config = msgspec.structs.replace(earlier.config, score_workers=score_workers)
     return run_blocking(
@@ -256,7 +256,7 @@ class _Recorded:
         try:
             return await self._scorer(sample, trace)
         except FailureError as error:
-            if error.failure.kind != NOT_ASKED:
+            if error.failure.kind != NOT_CALLED:
                 raise
             return self._earlier
 

@@ -39,7 +39,7 @@ from assay.runs.shard_files import (
     shard_of,
 )
 from assay.tasks.trust import code_seal
-from assay.user.seal import is_vouched_for
+from assay.user.seal import is_sealed
 
 
 class ShardCounts(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def merge_run(folder: Path, view: View | None = None) -> MergeResult:
     with closing(Journal(folder / "journal.jsonl")) as journal:
         merged = merge_shards(folder, journal)
     seal = code_seal(run_file.definitions)
-    leaderboard = run_blocking(finish(folder, view, trust=seal is not None and is_vouched_for(folder, seal)))
+    leaderboard = run_blocking(finish(folder, view, trust=seal is not None and is_sealed(folder, seal)))
     return merge_result(merged, leaderboard)
 
 
@@ -114,7 +114,7 @@ async def run_range(
     progress: Progress,
     listeners: Listeners | None = None,
 ) -> ShardCounts:
-    """The ordinary runner on the samples of a shard, into a new file beside those of earlier attempts."""
+    """The ordinary runner on the samples of a shard, into a new file next to those of earlier attempts."""
     positions = positions_of(shard, parts.run_file.definitions, parts.config)
     total = sum(map(len, positions.values())) * parts.config.repeat
     earlier = finished_in_shards(folder, shard)
@@ -133,7 +133,7 @@ async def run_range(
     broken = count.failed + count.refused
     return ShardCounts(
         planned=total,
-        finished=len(earlier) + count.made - broken if stop.asked or stop.interrupted else total - broken,
+        finished=len(earlier) + count.made - broken if stop.requested or stop.interrupted else total - broken,
         failed=count.failed,
         refused=count.refused,
         made=count.made,

@@ -107,7 +107,7 @@ def _keys(definition: TaskDefinition) -> tuple[str, str]:
 
 
 def run_file(regressions: YamlRegressions, folder: Path | None = None) -> bytes:
-    """The whole file as it lies in a folder; by default beside the task's file."""
+    """The whole file as it lies in a folder; by default next to the task's file."""
     task = Path(str(regressions.definition.source))
     named = task.name if folder is None else os.path.relpath(task, folder)
     lines = [

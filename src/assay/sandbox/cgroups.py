@@ -3,7 +3,7 @@
 The resource limits of a process come first. They do not count memory that the kernel uses for a process, and root is
 exempt from the limit on tasks; a cgroup has neither gap. We write only into cgroups that we created, with one
 exception: at the root of the hierarchy we enable the two controllers if they are off. Our own process stays in its
-cgroup, so ours are created beside it: a cgroup that contains processes can have no limited children.
+cgroup, so ours are created next to it: a cgroup that contains processes can have no limited children.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def judge(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, w
 
 
 def allowed_imports(program: Program, plan: Plan) -> tuple[str, ...] | None:
-    """What the program may import besides the pure modules, including the imports of the author's prelude, which runs
+    """Modules that the program may import, pure ones apart, including the imports of the author's prelude, which runs
     as part of it."""
     return None if program.imports is None else (*program.imports, *plan.prelude_imports)
 

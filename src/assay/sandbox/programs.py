@@ -41,7 +41,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 Imports = tuple[str, ...] | None
-"""What a program may import besides the pure modules of `inside/imports.py`; None: anything. It stays confined."""
+"""Modules that a program may import, apart from the pure ones of `inside/imports.py`; None: any. It stays confined."""
 
 
 ANY_IMPORT = "any"
@@ -49,7 +49,7 @@ _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def read_imports(value: object) -> Imports:
-    """The `imports` of a task: `any`, or modules besides the pure ones; `ValueError` with a message otherwise."""
+    """The `imports` of a task: `any`, or modules, apart from the pure ones; `ValueError` with a message otherwise."""
     if value == ANY_IMPORT:
         return None
     if not isinstance(value, list | tuple):

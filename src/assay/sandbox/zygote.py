@@ -38,7 +38,7 @@ class SetupError(ZygoteError):
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a child ended, reported by the zygote that waited for it."""
+    """How a child ended, reported by the zygote, its parent."""
 
     status: int
     cpu_seconds: float

@@ -332,7 +332,7 @@ def _metadata(outcome: Outcome) -> dict[str, Any]:
         "tier": outcome.tier,
     }
     if len(outcome.checks) > CHECKS_KEPT:
-        metadata["checks_left_out"] = len(outcome.checks) - CHECKS_KEPT
+        metadata["checks_omitted"] = len(outcome.checks) - CHECKS_KEPT
     if outcome.stderr:
         metadata["stderr"] = outcome.stderr
     return metadata

@@ -18,7 +18,7 @@ _DIGITS = str.maketrans("", "", string.digits)
 
 
 class ExtractedMatch:
-    """`score` is 1.0 when what was read out equals a target, both treated alike by the flags of `extras.compare`."""
+    """`score` is 1.0 when the extracted text equals a target, both treated alike by the flags of `extras.compare`."""
 
     capabilities = Capabilities(only_computes=True)
     """Pure computation: any process may run it."""

@@ -1,6 +1,6 @@
 """`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model labels or grades the answer.
 
-The judge is asked through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
+The judge is called through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
 the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is a failure.
 """
 
@@ -31,12 +31,12 @@ _NO_SCHEMAS = ("unsupported", "bad_request")
 Read = TypeVar("Read")
 
 
-NOT_ASKED = "not_asked"
+NOT_CALLED = "not_called"
 """The failure kind of a judge where no model is called: the verdict that it gave in a run, if any, still stands."""
 
 
 class Hearing(NamedTuple):
-    """What a judge was asked, and what it said."""
+    """The request to a judge, and its answer."""
 
     messages: tuple[Message, ...]
     completion: Completion
@@ -45,7 +45,7 @@ class Hearing(NamedTuple):
 
 
 class Judge:
-    """Renders the two prompts, asks the model, and turns what went wrong into failures of the scorer."""
+    """Renders the two prompts, calls the model, and turns what went wrong into failures of the scorer."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _Absent:
 
     async def generate(self, request: Request) -> Completion:
         raise FailureError(
-            Failure(stage="model", part=self.name, kind=NOT_ASKED, message="models can be called only during a run")
+            Failure(stage="model", part=self.name, kind=NOT_CALLED, message="models can be called only during a run")
         )
 
 
@@ -247,7 +247,7 @@ class Classifier(Judge):
 
 
 class Rating(Judge):
-    """`score`: a judge model gives a number between score_min and score_max, brought to [0, 1]."""
+    """`score`: a judge model gives a number between score_min and score_max, scaled to [0, 1]."""
 
     def __init__(
         self,

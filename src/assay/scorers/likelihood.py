@@ -60,7 +60,7 @@ class ChoiceProbabilityScorer:
 
 
 class LetteredChoiceScorer:
-    """Whether the letter that the model wrote is that of the target; how the letter is read out is logged."""
+    """Whether the letter that the model wrote is that of the target; how the letter is extracted is logged."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Moves scorers that need much CPU to worker processes.
 
 The first scores are computed in this process and timed. A scorer that takes more than a millisecond would delay every
-answer that arrives meanwhile, and would use only one core; from then on batches of samples go to processes that build
+answer that arrives meanwhile, and would use only one core; after that, batches of samples go to processes that build
 the same scorer from its name and options. Scores and failures are the same either way, and a process that dies only
 costs time.
 """
@@ -155,7 +155,7 @@ class ScorePool:
                 self._died(batch, "answered nothing and was killed")
             except OSError as error:
                 self._died(batch, f"cannot be started: {error.strerror}")
-            except Exception as error:  # no caller may wait for ever, whatever went wrong
+            except Exception as error:  # no caller may wait forever, whatever went wrong
                 for waiting in batch:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.scorers.judge import NOT_ASKED
+from assay.scorers.judge import NOT_CALLED
 
 
 class Recorded:
@@ -15,4 +15,4 @@ class Recorded:
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         message = f"the program that wrote the log gave no score `{self.name}`, and only it can"
-        raise FailureError(Failure(stage="scorer", part=self.name, kind=NOT_ASKED, message=message))
+        raise FailureError(Failure(stage="scorer", part=self.name, kind=NOT_CALLED, message=message))

@@ -395,7 +395,7 @@ def _metadata(trace: Trace) -> dict[str, Any]:
 
 
 def _asked_text(trace: Trace) -> str:
-    """What was asked: the prompt, or the messages before the answer as JSON."""
+    """The input: the prompt, or the messages before the answer as JSON."""
     if trace.prompt is not None:
         return trace.prompt
     before = (trace.messages or ())[:-1]

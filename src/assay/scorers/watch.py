@@ -1,7 +1,7 @@
 """The watch over scoring: a scorer's own code runs in the event loop, where nothing else could end it.
 
 A few times a second a signal's handler looks whether the loop's thread is inside the scoring of an attempt. When that
-has blocked the loop for longer than its time limit, or for a second after the run was asked to stop, the handler
+has blocked the loop for longer than its time limit, or for a second after a stop of the run was requested, the handler
 raises `OutOfTimeError` right there, in the scorer's code. Attempts pay nothing for it: no flag is set and no clock is
 read. Code that waits is not watched, it has limits of its own.
 
@@ -108,13 +108,13 @@ class Watch:
         self._seconds += step
         self._ending_seconds += step if stop_requests else 0.0
         if self._ending_seconds >= GRACE_SECONDS or (stop_requests > 1 and self._ending_seconds):
-            return OutOfTimeError("interrupted", "cancelled: the run was asked to stop")
+            return OutOfTimeError("interrupted", "cancelled: the run is stopping")
         if self._seconds >= self._limit:
             return OutOfTimeError("timeout", f"took more than {self._limit:g} s to score (--timeout)")
         return None
 
     def _stop_requests(self) -> int:
-        """How often the watched task was asked to stop."""
+        """How often a stop of the watched task was requested."""
         if self._stop is not None:
             return self._stop.signals
         return 0 if self._task is None else self._task.cancelling()
@@ -131,7 +131,7 @@ class Watch:
 
     def _end_process(self) -> None:
         print(
-            "error: a scorer computes without end and swallows the exception that should stop it (a bare `except:`?), "
+            "error: a scorer never returns and swallows the exception that should stop it (a bare `except:`?), "
             "so the process ends. Nothing finished is lost: rerun the same command to resume.",
             file=sys.stderr,
             flush=True,

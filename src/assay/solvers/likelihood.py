@@ -15,7 +15,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.prompts.row_sample import RowSample
-from assay.solvers.single_turn import AsksOnce
+from assay.solvers.single_turn import SingleRequest
 
 DEFAULT_SEPARATOR = " "
 
@@ -136,7 +136,7 @@ class TextLikelihood:
         return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
 
 
-class LetteredChoice(AsksOnce):
+class LetteredChoice(SingleRequest):
     """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
 
     def __init__(

@@ -83,13 +83,13 @@ def multi_turn_solver(
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
     if not asks(message_builders):
-        raise UsageError(f"multi_turn_solver: {NOT_ASKED}")
+        raise UsageError(f"multi_turn_solver: {NEVER_CALLED}")
     builders = _builders(message_builders, "definition.solver.message_builders", context)
     return MultiTurn(builders, settings_of(generation))
 
 
-NOT_ASKED = (
-    "no builder is `generate`, so the evaluated model would never be asked; "
+NEVER_CALLED = (
+    "no builder is `generate`, so the evaluated model would never be called; "
     "a recorded conversation is read by `pass_through_solver`"
 )
 

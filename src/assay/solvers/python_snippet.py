@@ -19,7 +19,7 @@ from assay.solvers.templated import request_fields
 class PythonSolver:
     """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit.
 
-    It asks the model over its pipe.
+    It calls the model over its pipe.
     """
 
     def __init__(

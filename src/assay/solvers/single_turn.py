@@ -13,7 +13,7 @@ from assay.core.types import Completion, Message, Request, Sample, Trace
 GENERATION = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "extra")
 
 
-class AsksOnce(ABC):
+class SingleRequest(ABC):
     """A solver that makes one request and can show it."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Message, Request, Sample
 from assay.prompts.field_template import FieldTemplate
 from assay.solvers.few_shot_turns import FewShot
-from assay.solvers.single_turn import AsksOnce
+from assay.solvers.single_turn import SingleRequest
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
 
@@ -44,7 +44,7 @@ def settings_of(generation: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in (generation or {}).items()}
 
 
-class ChatInput(AsksOnce):
+class ChatInput(SingleRequest):
     """Messages whose contents are templates."""
 
     def __init__(
@@ -80,7 +80,7 @@ class ChatInput(AsksOnce):
         return Request(messages=messages, **self._settings)
 
 
-class GenericInput(AsksOnce):
+class GenericInput(SingleRequest):
     """One template that renders to the JSON of the model's input."""
 
     def __init__(self, template: str, context: BuildContext, settings: Mapping[str, Any]) -> None:

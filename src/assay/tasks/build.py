@@ -100,7 +100,7 @@ def build_dataset(definition: TaskDefinition, *, own_code: bool = False) -> Data
 
 
 def build_solver(definition: TaskDefinition, model_for: Callable[..., Model] | None = None) -> Solver:
-    """The solver alone, to show what would be asked; the author's Python is not run."""
+    """The solver alone, to show what would be sent; the author's Python is not run."""
     context = BuildContext(task=definition.name, model_for=model_for)
     solver: Solver = _make_part("solver", definition.solver, definition, context)
     return solver

@@ -42,8 +42,8 @@ class ReadingKeywords(TypedDict, total=False):
     trust: bool
     models: Mapping[str, str]
     """The model behind a key."""
-    measured: Sequence[str]
-    """The models that are measured, which may be keys of model files."""
+    evaluated: Sequence[str]
+    """The evaluated models, which may be keys of model files."""
     dataset: str | None
     """The dataset that a dataset task evaluates."""
     allow_outside: bool
@@ -51,7 +51,7 @@ class ReadingKeywords(TypedDict, total=False):
     only_reads: bool
     """Whether tasks are only displayed: no server is called, and models need not exist."""
     models_needed: bool
-    may_ask: bool
+    may_call_models: bool
     """Whether models may already be called, to write datasets."""
     limits: SpendingLimits
     """What they may be paid for it."""

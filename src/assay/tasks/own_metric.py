@@ -30,7 +30,7 @@ def metric_name(metric: str | Metric) -> str:
 
 
 def with_metric(definition: TaskDefinition, metric: str | Metric) -> TaskDefinition:
-    """The task, scored by this metric instead; how an answer is read out of a text stays as the task says."""
+    """The task, scored by this metric instead; how an answer is extracted from a text stays as the task says."""
     name = metric_name(metric)
     if is_likelihood(definition.metric):
         raise UsageError(f"task `{definition.name}` measures likelihoods, so no metric of texts can take its place")

@@ -1,6 +1,6 @@
 """A task rehearsed without a model: every template rendered on real rows, every scorer and rule tried.
 
-A script stands for the measured model and for every other one. The measured model gives each scorer's gold answer, then
+A script stands for the evaluated model and for all others. The evaluated model gives each scorer's gold answer, then
 the empty one; a judge gives one verdict of each kind. What breaks on the way would break a run.
 """
 
@@ -153,13 +153,13 @@ class _Rehearsing:
                 message = "the expected text is empty: so must the answer be"
                 self._add("empty_gold", f"scorers.{key}.ground_truth", sample, message, error=False)
         if any("None" in request.text() for request in self._script.requests):
-            for name in self._columns_asked:
+            for name in self._columns_printed:
                 if (sample.row or {}).get(name, "") is None:
-                    message = f"the column `{name}` is null, and is asked as `None`"
-                    self._add("null_asked", "definition.solver", sample, message, error=False)
+                    message = f"the column `{name}` is null, so the prompt contains the text `None`"
+                    self._add("null_in_prompt", "definition.solver", sample, message, error=False)
 
     @cached_property
-    def _columns_asked(self) -> list[str]:
+    def _columns_printed(self) -> list[str]:
         """The columns that the solver's templates print."""
         columns: dict[str, None] = {}
         for text in _texts_in(self._task.definition.solver.options):
@@ -194,13 +194,13 @@ class _Rehearsing:
             script.answer = msgspec.structs.replace(answer, text=text)
             script.others_say = constant_reply(ending or "a message")
             try:
-                trace = await (self._task.solve or self._task.solver)(sample, script.measured)
+                trace = await (self._task.solve or self._task.solver)(sample, script.evaluated)
             except BaseException as error:
                 failure = failure_of(raise_unless_part_error(error), "solver", solver.use)
                 if solver.use == "multi_turn_solver" and failure.kind in ("max_iterations", "bad_output"):
                     continue  # as the model may have it
                 self._hangs |= {"solver"} if failure.kind == "timeout" else set()
-                self._add_failure("cannot_be_asked", failure, sample, own=self._is_own_fault(failure))
+                self._add_failure("no_request", failure, sample, own=self._is_own_fault(failure))
                 return None
         if trace is None:
             trace = Trace(prediction=answer.text, messages=script.requests[-1].messages if script.requests else None)
@@ -337,7 +337,7 @@ class _Rehearsing:
             every = self._tried == len(self._task.dataset)
             which = "every sample is excluded" if every else f"each of the {self._tried:,} samples tried is excluded"
             field = f"actions.{next(iter(self._left_out.values()))}.filter"
-            self._add("nothing_left", field, None, f"{which}: nothing would be measured", error=every)
+            self._add("nothing_left", field, None, f"{which}: no sample would be scored", error=every)
 
     def judges(self) -> None:
         """That judges of answers are shown the answers."""

@@ -19,14 +19,14 @@ class Script:
 
     def __init__(self) -> None:
         self.answer = SOME_ANSWER
-        """Of the measured model."""
+        """Of the evaluated model."""
         self.others_say: Callable[[Request], str] = lambda _: ""
         """Of judges and simulated users."""
         self.requests: list[Request] = []
         self.other_requests: list[Request] = []
 
     @property
-    def measured(self) -> Model:
+    def evaluated(self) -> Model:
         return _Measured(self)
 
     def model_for(self, spec: str, options: Mapping[str, Any] | None = None, **limits: Any) -> Model:

@@ -51,7 +51,7 @@ class Shots(Struct, frozen=True):
     def refuse_folder(self, path: Path) -> None:
         if self.wants_examples:
             raise UsageError(
-                f"{path}: {self.flags}: the prompts of a task folder are sent as they are written, so there are "
+                f"{path}: {self.flags}: the prompts of a task folder are sent unchanged, so there are "
                 "no few-shot examples to choose from; the frozen spec, YAML tasks and lm-eval: tasks have some"
             )
 

@@ -5,7 +5,7 @@
     def test_my_metric_keeps_the_contract() -> None:
         check_metric(my_metric, cases=[{"prediction": "Paris", "targets": ["paris"], "score": 1.0}])
 
-The built-in parts are held to the same checks. Nothing here needs a test runner.
+The built-in parts pass the same checks. Nothing here needs a test runner.
 """
 
 from assay.testing.aggregate import check_aggregate

@@ -66,7 +66,7 @@ def hold_to(kind: str, part: object, clauses: Sequence[Clause[Subject]], subject
         except Deviation as broken:
             raise BrokenContractError(label, words(clause), broken.problem, broken.given) from broken.__cause__
         except TimeoutError as error:
-            raise BrokenContractError(label, words(clause), f"it waited for {CLAUSE_SECONDS:g} s", None) from error
+            raise BrokenContractError(label, words(clause), f"no result after {CLAUSE_SECONDS:g} s", None) from error
         except Exception as error:
             raise BrokenContractError(label, words(clause), raised(error), None) from error
 

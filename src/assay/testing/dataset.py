@@ -61,8 +61,8 @@ def keeps_two_walks_apart(make: MakeDataset) -> None:
     alone = pictures(iter(dataset))
     first, second = iter(dataset), iter(dataset)
     both = [pair for _ in alone for pair in (next(first, None), next(second, None))]
-    _expect_equal(alone, [picture(sample) for sample in both[::2]], "a walk beside another")
-    _expect_equal(alone, [picture(sample) for sample in both[1::2]], "a walk beside another")
+    _expect_equal(alone, [picture(sample) for sample in both[::2]], "two walks at the same time")
+    _expect_equal(alone, [picture(sample) for sample in both[1::2]], "two walks at the same time")
 
 
 def can_be_left_in_the_middle_of_a_walk(make: MakeDataset) -> None:

@@ -23,7 +23,7 @@ from assay.testing.scripted import ScriptedModel
 
 MakeModel = Callable[[], Any]
 CLOSE_ENOUGH = 1e-4
-"""How far the log-likelihood of a text may depend on what is computed beside it."""
+"""How far the log-likelihood of a text may depend on what is computed at the same time."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def check_model(make: MakeModel, exam: Exam = Exam()) -> None:  # noqa: B008 - f
     """`BrokenContractError` where a model mixes up answers, hides a failure, or cannot be cancelled or closed.
 
     `make` returns a new model, or anything that assay takes for one (a function, an adapter with `generate(prompts)`),
-    or an async context manager that gives one. Every clause has a model of its own.
+    or an async context manager that gives one. Every clause gets a new model.
     """
     hold_to("model", make, CLAUSES, _Examined(make, exam))
 
@@ -108,7 +108,7 @@ async def answers_many_at_once_each_with_its_own(examined: _Examined) -> None:
     async with examined.opened() as model:
         completions = await asyncio.gather(*(model.generate(question(number, 1)) for number in range(40)))
         for number, completion in enumerate(completions):
-            with given(f"request={shown(question(number, 1))}, beside 39 others"):
+            with given(f"request={shown(question(number, 1))}, together with 39 others"):
                 examined.expect_answer(completion, number, 1)
 
 
@@ -131,12 +131,14 @@ async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examine
             return
         requests = [Request(prompt="one two" + " three" * (n % 4), continuation=f" four {n}") for n in range(9)]
         together = await asyncio.gather(*(model.generate(request) for request in requests))
-        for request, beside in zip(requests, together, strict=True):
+        for request, in_batch in zip(requests, together, strict=True):
             with given(f"request={shown(request)}"):
                 alone = (await model.generate(request)).logprob
                 expect(alone is not None and alone < 0, f"the log-likelihood is {alone}")
-                near = alone is not None and beside.logprob is not None and abs(alone - beside.logprob) <= CLOSE_ENOUGH
-                expect(near, f"the log-likelihood is {alone} alone and {beside.logprob} beside others")
+                near = (
+                    alone is not None and in_batch.logprob is not None and abs(alone - in_batch.logprob) <= CLOSE_ENOUGH
+                )
+                expect(near, f"the log-likelihood is {alone} alone and {in_batch.logprob} together with others")
 
 
 async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> None:
@@ -146,10 +148,10 @@ async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> No
             return
         texts = [f"one two {'three ' * (n % 4)}{n}" for n in range(9)]
         together = await asyncio.gather(*(embedding_of(model, text) for text in texts))
-        for text, beside in zip(texts, together, strict=True):
+        for text, in_batch in zip(texts, together, strict=True):
             with given(f"text={shown(text)}"):
-                likeness = cosine(await embedding_of(model, text), beside)
-                expect(likeness >= 1 - CLOSE_ENOUGH, f"alone and beside others, the cosine is {likeness}")
+                likeness = cosine(await embedding_of(model, text), in_batch)
+                expect(likeness >= 1 - CLOSE_ENOUGH, f"alone and together with others, the cosine is {likeness}")
 
 
 async def answers_or_fails_whatever_it_is_asked(examined: _Examined) -> None:
@@ -244,7 +246,7 @@ async def asks_the_model_inside_and_gives_its_answer(wrap: Wrap) -> None:
         with given(f"request={shown(request)}"):
             completion = await wrap(inside).generate(request)
             same(f"to {request.text()}", completion.text, "the answers inside and outside")
-            same(request, inside.asked[-1], "the requests outside and inside")
+            same(request, inside.requests[-1], "the requests outside and inside")
 
 
 async def passes_a_failure_on(wrap: Wrap) -> None:

@@ -28,7 +28,7 @@ def makes_the_same_of_the_same_text(rule: Callable[[str], str]) -> None:
 
 
 def puts_no_word_into_the_text(rule: Callable[[str], str]) -> None:
-    """What is read out of an answer must be in it: a rule that fills in what is missing scores its own words.
+    """What is extracted from an answer must be in it: a rule that fills in what is missing scores its own words.
 
     It may normalise the spelling, as of a number.
     """

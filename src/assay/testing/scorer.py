@@ -115,14 +115,14 @@ async def gives_the_values_that_are_expected(scorer: _Scorer) -> None:
 
 
 async def gives_the_same_score_for_the_same_answer(scorer: _Scorer) -> None:
-    """Whatever was scored before, and alone or beside others."""
+    """Whatever was scored before, and alone or together with others."""
     async with opened(scorer.built()) as score:
         traces = scorer.traces()
         first = [_comparable(await score(scorer.sample, trace)) for trace in traces]
         together = await asyncio.gather(*(score(scorer.sample, trace) for trace in (*reversed(traces), *traces)))
         for trace, before, now in zip((*reversed(traces), *traces), (*reversed(first), *first), together, strict=True):
             with _given(scorer, trace):
-                same(before, _comparable(now), "alone and beside others")
+                same(before, _comparable(now), "alone and together with others")
 
 
 async def leaves_sample_and_trace_as_they_are(scorer: _Scorer) -> None:
@@ -140,16 +140,16 @@ async def fails_where_a_judge_fails(scorer: _Scorer) -> None:
     judge = ScriptedModel(lambda request: FailureError(FAILURE))
     async with opened(scorer.built(judge)) as score:
         for trace in scorer.traces():
-            before = len(judge.asked)
+            before = len(judge.requests)
             with _given(scorer, trace):
                 try:
                     result = await score(scorer.sample, trace)
                 except FailureError as error:
-                    expect(len(judge.asked) > before, f"failed without asking the judge: {error}")
+                    expect(len(judge.requests) > before, f"failed without asking the judge: {error}")
                     same(FAILURE.kind, error.failure.kind, "the kind of the judge's failure and of the scorer's")
                     expect(error.failure.retryable, "the judge's failure can be retried, and the scorer's cannot")
                 else:
-                    expect(len(judge.asked) == before, f"the judge failed, and there is a score: {shown(result)}")
+                    expect(len(judge.requests) == before, f"the judge failed, and there is a score: {shown(result)}")
 
 
 async def gives_a_score_or_a_failure_whatever_was_answered(scorer: _Scorer) -> None:
@@ -180,7 +180,7 @@ async def asks_nobody_and_opens_nothing_if_it_only_computes(scorer: _Scorer) -> 
                 with _given(scorer, trace):
                     one, two = await score(scorer.sample, trace), await other(scorer.sample, trace)
                     same(_comparable(one), _comparable(two), "this scorer and another that was built alike")
-        expect(not judge.asked, "`capabilities.only_computes` is set, and it asked a model")
+        expect(not judge.requests, "`capabilities.only_computes` is set, and it asked a model")
 
 
 async def starts_before_the_first_attempt_or_says_why_not(scorer: _Scorer) -> None:

@@ -16,11 +16,11 @@ class ScriptedModel:
 
     def __init__(self, answers: Sequence[Any] | Callable[[Request], Any]) -> None:
         self._answers = answers
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
 
     async def generate(self, request: Request) -> Completion:
-        at = len(self.asked)
-        self.asked.append(request)
+        at = len(self.requests)
+        self.requests.append(request)
         answer = self._answers(request) if callable(self._answers) else self._answers[at]
         if isinstance(answer, Exception):
             raise answer

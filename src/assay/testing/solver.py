@@ -89,7 +89,7 @@ async def keeps_only_completions_that_the_model_gave(solver: _Solver) -> None:
                 trace = await solve(sample, model)
                 invented = [each for each in trace.completions if each not in model.gave]
                 expect(not invented, f"the trace has {shown(invented)}, which the model did not give")
-                expect(bool(trace.completions) or not model.gave, "the model was asked, and no answer is in the trace")
+                expect(bool(trace.completions) or not model.gave, "the model was called, and no answer is in the trace")
 
 
 async def leaves_the_sample_as_it_is(solver: _Solver) -> None:
@@ -109,7 +109,7 @@ async def asks_the_same_for_the_same_sample(solver: _Solver) -> None:
             model = solver.model()
             with given(f"sample={shown(sample)}"):
                 trace = await solve(sample, model)
-                now = picture((model.asked, trace))
+                now = picture((model.requests, trace))
                 same(first_pictures.setdefault(sample.id, now), now, "two times gave two traces")
 
 
@@ -121,7 +121,7 @@ async def solves_many_at_once_as_one_by_one(solver: _Solver) -> None:
             *(solve(solver.samples[at % len(alone)], model) for at, model in enumerate(models))
         )
         for at, trace in enumerate(together):
-            with given(f"sample={shown(solver.samples[at % len(alone)])} beside {len(together) - 1} others"):
+            with given(f"sample={shown(solver.samples[at % len(alone)])} together with {len(together) - 1} others"):
                 same(picture(alone[at % len(alone)]), picture(trace), "alone and in company")
 
 
@@ -144,7 +144,7 @@ async def passes_a_failure_of_the_model_on_unchanged(solver: _Solver) -> None:
                 except FailureError as error:
                     same(FAILURE, error.failure, "the model's failure and the solver's")
                 else:
-                    expect(not model.asked, f"the model failed, and there is a trace: {shown(trace)}")
+                    expect(not model.requests, f"the model failed, and there is a trace: {shown(trace)}")
 
 
 async def gives_a_trace_or_a_failure_whatever_the_model_says(solver: _Solver) -> None:
@@ -186,7 +186,7 @@ class _Never(_RecordingModel):
     async def generate(self, request: Request) -> Completion:
         self.reached.set()
         await asyncio.Event().wait()
-        raise AssertionError("unreachable: nobody sets the event")
+        raise AssertionError("unreachable: the event is never set")
 
 
 async def declares_that_it_needs_likelihoods_if_it_does(solver: _Solver) -> None:
@@ -194,7 +194,7 @@ async def declares_that_it_needs_likelihoods_if_it_does(solver: _Solver) -> None
     async with opened(solver.built()) as solve:
         model = solver.model()
         await solve(solver.samples[0], model)
-        asks = any(request.continuation is not None for request in model.asked)
+        asks = any(request.continuation is not None for request in model.requests)
         same(
             capabilities_of(solve).needs_continuations, asks, "`capabilities.needs_continuations`, and whether it asks"
         )
@@ -208,7 +208,7 @@ async def shows_the_request_that_it_makes(solver: _Solver) -> None:
             with given(f"sample={shown(sample)}"):
                 preview = solve.request(sample)  # type: ignore[attr-defined]
                 await solve(sample, model)
-                same(preview, model.asked[0] if model.asked else None, "`request(sample)` and what the model was asked")
+                same(preview, model.requests[0] if model.requests else None, "`request(sample)` and the request")
 
 
 async def rehearses_with_traces_that_are_plain_data(solver: _Solver) -> None:

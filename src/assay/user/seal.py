@@ -18,7 +18,7 @@ from assay.user.folder import user_secret
 FOLDER = "seals"
 
 
-def vouch(folder: Path, run: str) -> None:
+def seal_folder(folder: Path, run: str) -> None:
     """Seal the folder of the run that `run` identifies; without a secret, log a warning instead."""
     try:
         place = _place(folder, run)
@@ -32,7 +32,7 @@ def vouch(folder: Path, run: str) -> None:
         raise UsageError(f"{place}: could not write: {error.strerror}") from error
 
 
-def is_vouched_for(folder: Path, run: str) -> bool:
+def is_sealed(folder: Path, run: str) -> bool:
     """Whether this user has sealed the folder."""
     try:
         return _place(folder, run).is_file()

@@ -93,7 +93,7 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
         for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
     }
     chosen = view.rows(Filters(), "order", False, []).tolist()
-    run["left_out"] = max(0, len(chosen) - most_samples)
+    run["omitted"] = max(0, len(chosen) - most_samples)
     _write(data, name, run)
     _write(data, f"{name}-charts", api.charts(params))
     _write(data, f"{name}-marks", api.marks(params))

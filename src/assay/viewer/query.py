@@ -163,7 +163,7 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
         "level": level,
         "headline": all(snapshot.measure(names[code]).headline for code in averaged),
         "tasks": len(averaged),
-        "left_out": [names[code] for code in codes if code not in averaged],
+        "excluded": [names[code] for code in codes if code not in averaged],
     }
     means = [_mean_of_task(snapshot, names[code], rows[tasks == code], level) for code in averaged]
     if not means or any(snapshot.lacks_weights(code, all_rows) for code in averaged):

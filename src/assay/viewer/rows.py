@@ -208,7 +208,7 @@ class Filler:
         return key, failure >= 0
 
     def _score(self, line: IndexLine) -> float:
-        """The number that the task is about; each numeric value also gets a column of its own."""
+        """The number that the task is about; each numeric value also gets its own column."""
         for score in line.scores:
             for name, value in score.values.items():
                 if isinstance(value, str):

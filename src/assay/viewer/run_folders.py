@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 DEPTH = 4
 MOST = 5000
 HIDDEN = re.compile(r"^\.|\.old-\d+$")
-"""Names of folders that are not looked into: hidden ones, and runs that `--fresh` put aside."""
+"""Names of folders that are not looked into: hidden ones, and runs that `--fresh` moved aside."""
 
 
 def find_runs(roots: list[Path], *, awaited: bool = False) -> dict[str, Path]:

@@ -105,12 +105,12 @@ def search_of(name: str, folder: Path) -> dict[str, Any]:
     if summary is None:
         return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET, "so_far": _so_far(folder)}
     records = _records(summary)
-    left_out = len(summary.examples) - len(records)
+    omitted = len(summary.examples) - len(records)
     summary.rejected = summary.rejected[:SHOWN_REJECTED]
     summary.examples, summary.evaluations = [], []
     plain = msgspec.to_builtins(summary)
     chart = _curve(plain["lineage"], plain["rejected"], plain, unit=summary.score_range == "unit")
-    shown = {**plain, "chart": chart, "records": records, "records_left_out": left_out}
+    shown = {**plain, "chart": chart, "records": records, "records_omitted": omitted}
     return {"kind": "search", "name": name, "summary": shown}
 
 
@@ -205,14 +205,14 @@ def _records(summary: SearchSummary) -> list[dict[str, Any]]:
 
 
 def _evaluation(row: _Evaluation) -> dict[str, Any]:
-    beside = {name: _cut(value) for name, value in row.side_info.items() if value != row.output and name != "scores"}
+    side_info = {name: _cut(value) for name, value in row.side_info.items() if value != row.output and name != "scores"}
     return {
         "candidate": row.candidate,
         "repeat": row.repeat,
         "score": row.score,
         "output": _cut(row.output),
         "scores": row.scores,
-        "beside": beside,
+        "side_info": side_info,
         "failure": None if row.failure is None else _cut(str(row.failure.get("message", ""))),
         "seconds": row.seconds,
         "cost": row.cost,

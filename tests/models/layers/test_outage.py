@@ -73,7 +73,7 @@ def run(
 
     async def worker() -> None:
         for prompt in remaining:
-            if stop.asked:
+            if stop.requested:
                 return
             try:
                 found.append(await model.generate(Request(prompt=prompt)))
@@ -99,7 +99,7 @@ def test_an_outage_of_minutes_costs_no_attempt(away: Away, minutes: float) -> No
     found, said, stop = run(server, clock, ["q"] * 2000)
     assert len(found) == 2000
     assert failed(found) == 0
-    assert not stop.asked
+    assert not stop.requested
     assert server.refused <= 40 + minutes * 60 / 7  # one looks now and then, the others wait
     assert "Ctrl-C is safe" in said[0]
     assert "answers again" in said[-1]
@@ -110,7 +110,7 @@ def test_an_hour_of_429_with_a_short_retry_after_costs_no_attempt() -> None:
     clock = Clock()
     server = Server(clock, lambda now: "refusing" if 1 <= now < 3500 else None, after=1.0)
     found, _, stop = run(server, clock, ["q"] * 2000)
-    assert (len(found), failed(found), stop.asked) == (2000, 0, False)
+    assert (len(found), failed(found), stop.requested) == (2000, 0, False)
 
 
 def test_a_moment_of_refusals_is_not_worth_a_word() -> None:
@@ -250,7 +250,7 @@ def test_a_run_that_is_to_end_does_not_wait_for_the_server() -> None:
     model = WaitsOutOutages(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
 
     async def go() -> None:
-        model.bind(stop, lambda sentence: stop.ask())  # Ctrl-C as soon as the outage is reported
+        model.bind(stop, lambda sentence: stop.request())  # Ctrl-C as soon as the outage is reported
         patient = Retrying(model, sleep=clock.sleep)
         await model.generate(Request(prompt="first"))
         clock.now = 1.0
@@ -275,7 +275,7 @@ def test_a_server_that_never_listened_ends_the_run_before_every_sample_has_faile
 def test_a_server_that_begins_to_listen_late_is_not_given_up_early() -> None:
     clock = Clock()
     found, _, stop = run(Server(clock, lambda now: "unreachable" if now < 5 else None), clock, ["q"] * 200)
-    assert (len(found), stop.asked) == (200, False)
+    assert (len(found), stop.requested) == (200, False)
 
 
 @pytest.mark.parametrize("since", [0.0, 1.0])
@@ -292,4 +292,4 @@ def test_one_request_that_is_shut_out_ends_nothing() -> None:
     clock = Clock()
     turns = iter(range(10_000))
     found, _, stop = run(Server(clock, lambda now: "closed" if next(turns) % 10 == 0 else None), clock, ["q"] * 400)
-    assert (len(found), stop.asked) == (400, False)
+    assert (len(found), stop.requested) == (400, False)

@@ -15,4 +15,4 @@ def test_what_a_request_says_comes_first() -> None:
     settled = WithSettings(model, {"temperature": 0.0, "stop": ["END"]})
     asyncio.run(settled.generate(Request(prompt="x")))
     asyncio.run(settled.generate(Request(prompt="x", temperature=1.0)))
-    assert [(each.temperature, each.stop) for each in model.asked] == [(0.0, ("END",)), (1.0, ("END",))]
+    assert [(each.temperature, each.stop) for each in model.requests] == [(0.0, ("END",)), (1.0, ("END",))]

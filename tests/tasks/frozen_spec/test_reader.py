@@ -254,8 +254,8 @@ def test_bad_records_stop_a_run_and_are_all_named() -> None:
 
 def test_bad_records_are_left_out_and_counted_when_that_is_allowed(tmp_path: Path) -> None:
     path = write(tmp_path, b"{", record(), mcq(task_id="m1"), mcq(task_id="m2", targets=["x"]), record(), b"\xff")
-    left_out = {task.name: task.left_out for task in read_spec_file(path, allow_bad=True)}
-    assert left_out == {"arithmetic": 3, "mcq": 1}
+    skipped_records = {task.name: task.skipped_records for task in read_spec_file(path, allow_bad=True)}
+    assert skipped_records == {"arithmetic": 3, "mcq": 1}
     assert [sample.id for sample in SpecFileDataset(path, "mcq")] == ["m1"]
 
 

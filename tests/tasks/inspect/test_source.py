@@ -79,7 +79,7 @@ def test_a_run_folder_vouches_for_no_python_of_inspect() -> None:
 
 
 def test_flags_of_other_tasks_are_refused(own: str) -> None:
-    with pytest.raises(UsageError, match="--chat-template: only for tasks of lm_eval"):
+    with pytest.raises(UsageError, match="--chat-template: only for lm_eval tasks"):
         load_tasks([f"{own}sums"], lm_eval=LmEvalOptions(chat_template=True, data={"test": "rows.jsonl"}))
     with pytest.raises(UsageError, match=r"--num-fewshot 2: .*has few-shot examples of its own"):
         load_tasks([f"{own}sums"], lm_eval=LmEvalOptions(num_fewshot=2))
@@ -111,7 +111,7 @@ def test_what_it_asks_is_what_inspect_would_ask(own: str) -> None:
         ("with_own_parts", r"the solver `own_solver`; the solver `self_critique`; the scorer `own_scorer`"),
         ("with_files", "a sandbox for its samples"),
         ("with_schema", "the generation setting `num_choices` is not supported"),
-        ("sum", r"has no task of Inspect called `sum`. Did you mean `inspect:own.py@sums`"),
+        ("sum", r"has no Inspect task called `sum`. Did you mean `inspect:own.py@sums`"),
         ("of_the_hub", "its documents are on the hub, which cannot be reached"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.tasks.library.problem import BridgeError
-from assay.tasks.library.tables import files_for
+from assay.tasks.library.tables import files_for, missing_split
 
 
 def test_a_folder_holds_the_splits_of_many_tasks(tmp_path: Path) -> None:
@@ -28,3 +28,10 @@ def test_a_task_without_documents_in_the_folder_is_named(tmp_path: Path) -> None
     (tmp_path / "boolq").mkdir()
     with pytest.raises(BridgeError, match=r"holds no documents \(.jsonl"):
         files_for("boolq", {"": str(tmp_path)})
+
+
+def test_a_split_without_a_file_is_named_with_the_flag() -> None:
+    one = str(missing_split("arc", "train", ["test"], {"test": "a.jsonl"}))
+    assert one == "task `arc` reads the split `train`, and --data has only test; add --data train=FILE"
+    many = str(missing_split("arc", "train", ["test"], {"": "documents"}))
+    assert many.endswith("--data has only test; add documents/arc/train.jsonl")

@@ -6,6 +6,7 @@ import os
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.tasks.lm_eval.own_task import write_own_tasks
 
@@ -41,8 +42,10 @@ def test_without_the_package_a_sentence_says_what_to_install() -> None:
 
 
 def test_flags_for_lm_eval_go_with_its_tasks_only() -> None:
-    with pytest.raises(UsageError, match="--chat-template: only for tasks of lm_eval"):
+    with pytest.raises(UsageError, match="--chat-template: only for lm_eval tasks"):
         load_tasks(["starter"], lm_eval=LmEvalOptions(chat_template=True, num_fewshot=0))
+    with pytest.raises(UsageError, match="--data is also for inspect: and openai-evals: tasks"):
+        load_tasks(["starter"], lm_eval=LmEvalOptions(data={"test": "rows.jsonl"}))
 
 
 def test_a_run_folder_vouches_for_no_python_of_lm_eval() -> None:
@@ -133,3 +136,10 @@ def test_the_same_documents_have_the_same_hash_and_others_another(own: LmEvalOpt
     test = tmp_path / "tasks" / "test.jsonl"
     test.write_text(test.read_text().replace("odd", "even"))
     assert read_lm_eval("lm-eval:own_choice", own)[0].dataset.sha256 != first.sha256
+
+
+@needs_lm_eval
+def test_a_split_without_a_file_is_named_with_its_flag(own: LmEvalOptions, tmp_path: Path) -> None:
+    options = msgspec.structs.replace(own, data={"validation": str(tmp_path / "tasks" / "test.jsonl")})
+    with pytest.raises(UsageError, match=r"reads the split `\w+`, and --data has only validation; add --data \w+=FILE"):
+        read_lm_eval("lm-eval:own_choice", options)

@@ -81,7 +81,7 @@ test("a p-value below what can be told is said to be below", () => {
 });
 
 test("a copy that is cut says so, and a whole one says nothing", () => {
-  assert.equal(copyNote({ summary: { rows: 5 }, left_out: 0 }), null);
+  assert.equal(copyNote({ summary: { rows: 5 }, omitted: 0 }), null);
   assert.equal(copyNote({ summary: { rows: 5 } }), null);
-  assert.match(copyNote({ summary: { rows: 50000 }, left_out: 30000 }) || "", /the first 20,000 of 50,000 samples/);
+  assert.match(copyNote({ summary: { rows: 50000 }, omitted: 30000 }) || "", /the first 20,000 of 50,000 samples/);
 });

@@ -1,1 +1,1 @@
-"""One file per kind of model: how each is asked."""
+"""One file per kind of model: how each is called."""

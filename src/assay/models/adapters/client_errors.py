@@ -16,7 +16,7 @@ _LONGEST_CHAIN = 8
 
 
 class Trouble(NamedTuple):
-    """What kind of failure an exception is, whether a retry may help, and whether the server is away."""
+    """What kind of failure an exception is, whether a retry may help, and whether the server is unavailable."""
 
     kind: str
     retryable: bool

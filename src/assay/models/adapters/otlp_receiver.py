@@ -57,7 +57,7 @@ class SpanReceiver:
         redact: Sequence[str] = (),
         required: bool = True,
     ) -> None:
-        """`required`: scores depend on the spans, so that they are waited for, and a port in use is a failure."""
+        """`required`: scores depend on the spans, so the run waits for them, and a port in use is a failure."""
         self._part = part
         self._address = (host, port)
         self._formats = tuple(formats)

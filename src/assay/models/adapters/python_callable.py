@@ -78,7 +78,7 @@ def _native(thing: Model, options: Mapping[str, Any]) -> Model:
 
 class NativeModel(Wrapper):
     """A user's own model: if it has no settings, its source is part of them, and network errors of its client become
-    failures that can be waited out."""
+    failures that end with the outage."""
 
     _settings: Mapping[str, Any] | None = None
     """The settings of a model that declares none."""
@@ -402,7 +402,7 @@ _SPELLED: dict[str, Any] = {
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is asked
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is inspected
 
 
 def _is_native(thing: Any) -> bool:

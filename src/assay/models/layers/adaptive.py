@@ -131,7 +131,7 @@ class Adaptive(Wrapper):
         if slow:
             self._first_trouble_seen = True
             self._set_width(self.width * 4 // 5)
-            self._quickest = quickest * 1.05  # so that one quick window does not set the standard for ever
+            self._quickest = quickest * 1.05  # so that one quick window does not set the standard permanently
         else:
             self._quickest = quickest
             if self._was_full:

@@ -1,6 +1,6 @@
 """Waits out a server outage: all requests wait except one, which probes whether the server is back.
 
-A server is away if it answered before and now either does not listen, or rejects every request (429, 502, 503, 504,
+A server is unavailable if it answered before and now does not listen, or rejects every request (429, 502, 503, 504,
 529) with no answer in between. Waiting for it uses up no retries. A failure that only one request meets is left to
 `Retrying`.
 
@@ -94,7 +94,7 @@ class WaitsOutOutages(Wrapper):
         return None if since is None else f"{self.name}: no answer for {self._clock() - since:.0f} s"
 
     async def _wait_for_turn(self) -> bool:
-        """Return at once while the server is there. While it is away, one call at a time returns, after a wait, to
+        """Return at once while the server is available. During an outage, one call at a time returns, after a wait, to
         probe it: return whether this is that call."""
         while self._away_since is not None and not self._given_up:
             if not self._probing:
@@ -116,11 +116,11 @@ class WaitsOutOutages(Wrapper):
         until = self._clock() + seconds
         while (left := until - self._clock()) > 0:
             await self._sleep(min(left, NAP_SECONDS))
-            if self._stop.asked:
+            if self._stop.requested:
                 self._stop.now()  # nothing that could be lost is in flight
 
     def _is_outage(self, error: FailureError, call: int, *, probing: bool) -> bool:
-        """Whether the failure means that the server is away, so that the request is to wait and be sent again."""
+        """Whether the failure means an outage, so that the request is to wait and be sent again."""
         if error.away is None or self._given_up:
             return False
         if error.away == "closed" or (error.away == "unreachable" and not self._answered):

@@ -88,7 +88,7 @@ class _Allowance:
         if self._per_minute is None:
             return 0.0
         self._refill(self._per_minute)
-        # a request larger than the whole bucket waits for a full one, not for ever
+        # a request larger than the whole bucket waits for a full one, not forever
         short = min(amount, self._per_minute) - self._left
         return short * 60 / self._per_minute if short > 1e-9 else 0.0
 

@@ -225,7 +225,7 @@ def _counts(
         "refused": _refused(table),
         "truncated": table.truncated,
         "nothing_extracted": table.nothing_extracted,
-        "left_out": definition.left_out,
+        "skipped_records": definition.skipped_records,
         "failures": dict(sorted([*table.failure_kinds.items(), *((kind, 1) for kind in broken)])),
         "failure_examples": dict(sorted([*table.failure_example.items(), *broken.items()])),
         "outcomes": dict(sorted(table.outcomes.items())),
@@ -244,7 +244,7 @@ def _refused(table: TaskTable) -> str | None:
 
 
 def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
-    """Tokens and money, of the measured model, of those that judged, and of those that wrote the samples."""
+    """Tokens and money, of the evaluated model, of those that judged, and of those that wrote the samples."""
     judges = judge_rows(with_generation(table.judges, [definition]), prices)
     return {
         "cached": table.spent.cached,

@@ -144,7 +144,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Why no attempt of this task could be made here; such a task is excluded from the overall score."""
     truncated: int = 0
     nothing_extracted: int = 0
-    left_out: int = 0
+    skipped_records: int = 0
     """Bad records of the task file, skipped with `--allow-bad-tasks`."""
     cached: int = 0
     tokens_in: int = 0

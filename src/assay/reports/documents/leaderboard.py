@@ -79,7 +79,7 @@ OPTIONAL = (
     "remaining",
     "truncated",
     "nothing_extracted",
-    "left_out",
+    "skipped_records",
 )
 
 
@@ -132,8 +132,8 @@ def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> l
             sentences.append(f"{row.task}: the score is over {row.scored:,}: {without}")
         if row.weak_passes:
             sentences.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
-        if row.left_out:
-            sentences.append(f"{row.task}: {row.left_out} bad records of the task file were left out")
+        if row.skipped_records:
+            sentences.append(f"{row.task}: {row.skipped_records} bad records of the task file were skipped")
         if row.score is None and row.reason and not _is_explained(row):
             sentences.append(f"{row.task}: no score: {row.reason}")
         sentences.extend(weak_sentences(row.task, row.slices, board.level))

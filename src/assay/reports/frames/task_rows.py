@@ -35,7 +35,7 @@ _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
     *fields("float", "coverage"),
     *fields("int", "correct", nullable=True),
     *fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
-    *fields("int", "truncated", "nothing_extracted", "left_out"),
+    *fields("int", "truncated", "nothing_extracted", "skipped_records"),
     *fields("int", "weak_passes", nullable=True),
     *fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
     (Column("cost", "float", nullable=True), lambda run, board, row: amount(row.cost)),
@@ -49,7 +49,7 @@ _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
 
 
 def tasks_table(runs: Sequence[RunSource], columns: Sequence[str] | None = None) -> Table:
-    """The tasks of all the runs; aggregates and repetitions (`pass@k`) have columns of their own, with intervals."""
+    """The tasks of all the runs; aggregates and repetitions (`pass@k`) have their own columns, with intervals."""
     every = list(_COLUMNS)
     for of in ("aggregates", "repetitions"):
         for name in dict.fromkeys(

@@ -45,7 +45,7 @@ def attempts_words(count: int) -> str:
 def _hidden(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool) -> list[str]:
     """Sentences on what could hide a drop."""
     sentences = [
-        f"attempts of {task} failed, and its measure has no bounds; {RETRY}"
+        f"attempts of {task} failed ({RETRY}) and its measure has no bounds"
         for task in ends.unbounded
         if gate.looks_at(task)
     ]

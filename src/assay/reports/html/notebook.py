@@ -1,6 +1,6 @@
 """What a notebook shows of a leaderboard, a comparison or a sample: parts of our pages, with their style.
 
-A notebook puts this into a page of its own, so the style sheet is held to our part of it, and nothing here is a script.
+A notebook puts this into its own page, so the style sheet applies only to our part of it, and nothing here is a script.
 """
 
 from __future__ import annotations

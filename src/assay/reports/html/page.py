@@ -185,7 +185,7 @@ def _block(text: str | None, longest: int, class_: str | None = None) -> Html:
 
 
 def titled_text(title: str, text: str | None) -> Html:
-    """One of several texts beside each other, to be compared to the letter; a short one takes less room."""
+    """One of several texts side by side, to be compared to the letter; a short one takes less room."""
     return _titled(title, text, text_block(text))
 
 

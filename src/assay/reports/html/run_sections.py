@@ -239,4 +239,6 @@ def answer_card(example: PerExample, media: Child = None) -> Html:
 def _expected(example: PerExample) -> Html:
     if example.expected:
         return titled_text("Expected", example.expected)
-    return tag("div", tag("h4", "Expected"), tag("span", "nothing was written down", class_="none"), class_="short")
+    return tag(
+        "div", tag("h4", "Expected"), tag("span", "no expected answer was recorded", class_="none"), class_="short"
+    )

@@ -9,7 +9,7 @@ _EXPORT = re.compile(r"^export (async function|function|const|class) (\w+)", re.
 
 
 def bundle(modules: dict[str, str], entry: str) -> str:
-    """Every module as a function of its own, in the order they need each other, the entry last."""
+    """Every module as a separate function, in the order they need each other, the entry last."""
     made: dict[str, str] = {}
     _add(modules, entry, made)
     return '"use strict";\nconst modules = {};\n' + "\n".join(made.values())

@@ -78,7 +78,7 @@ _NOT_PORTABLE = re.compile(r"[^\w./ -]", re.ASCII)
 
 
 def artifacts_of(result: RunResult) -> Iterator[Path]:
-    """The files worth keeping beside the numbers, those that are there: an interrupted run may have none."""
+    """The files worth keeping with the numbers, those that are there: an interrupted run may have none."""
     paths = (result.folder / name for name in ("leaderboard.json", "report.md"))
     return (path for path in paths if path.is_file())
 

@@ -174,19 +174,19 @@ def compile_source(source: str) -> types.CodeType:
     return compile(source, PROGRAM, "exec", dont_inherit=True)
 
 
-def new_module(name: str, besides: list[str] | None) -> dict[str, Any]:
+def new_module(name: str, extra_imports: list[str] | None) -> dict[str, Any]:
     """The namespace of a registered module: dataclasses, enum and typing look up a class's module by name.
 
-    Its code may import pure modules and those in `besides`; anything if that is None.
+    Its code may import pure modules and those in `extra_imports`; anything if that is None.
     """
     module = types.ModuleType(name)
     sys.modules[name] = module
     namespace: dict[str, Any] = module.__dict__
-    namespace["__builtins__"] = __builtins__ if besides is None else imports.restricted_builtins(besides)
+    namespace["__builtins__"] = __builtins__ if extra_imports is None else imports.restricted_builtins(extra_imports)
     return namespace
 
 
-def run_script(source: str, besides: list[str] | None) -> None:
+def run_script(source: str, extra_imports: list[str] | None) -> None:
     """Run the source as a program to its end, with its threads and exit handlers, and exit with its status."""
     status = 0
     try:
@@ -195,7 +195,7 @@ def run_script(source: str, besides: list[str] | None) -> None:
         frames.send({"id": "script", "syntax": describe(error)})
         os._exit(1)
     try:
-        exec(code, new_module("__main__", besides))  # noqa: S102 -- this is what the process is for
+        exec(code, new_module("__main__", extra_imports))  # noqa: S102 -- this is what the process is for
     except SystemExit as leaving:
         status = exit_status(leaving)
     except BaseException as error:

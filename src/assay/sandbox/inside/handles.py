@@ -23,7 +23,7 @@ class CandidateError(Exception):
 
 
 class CannotTravelError(Exception):
-    """The test passes the candidate something that is not plain data, such as a function of its own."""
+    """The test passes the candidate something that is not plain data, such as a function that the test defines."""
 
 
 class KindOfHandle(type):
@@ -212,7 +212,7 @@ CLASSES: dict[type, values.Tree] = {}
 """Those classes, and the handles of the candidate's classes they stand for."""
 
 CLOSED: list[str] = []
-"""Why the candidate must not be asked now; empty while it may be."""
+"""Why the candidate must not be called now; empty while it may be."""
 
 
 def note_size(handle: Handle, size: int, used_up: bool = False) -> None:

@@ -63,7 +63,7 @@ def warnings_about_others(given: Iterable[str], definitions: Iterable[TaskDefini
 def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | None]:
     """The message of each YAML task that lacks a parameter; None for one that has it.
 
-    A task of Inspect has them all: its function takes the parameters, or fails.
+    An Inspect task has them all: its function takes the parameters, or fails.
     """
     texts = [each.metadata.get("warnings", ()) for each in definitions if each.format in ("declarative", "inspect")]
     return [next((text for text in warnings if no_parameter(name) in text), None) for warnings in texts]

@@ -131,7 +131,7 @@ def task_definition(
 
 
 def _described(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> dict[str, object]:
-    """What reports show of the task and its scorers besides numbers."""
+    """What reports show of the task and its scorers other than numbers."""
     described: dict[str, object] = {"display_name": task.display_name}
     if isinstance(definition, BenchmarkTask):
         described["scorers"] = {

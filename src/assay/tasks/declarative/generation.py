@@ -183,7 +183,7 @@ async def _generate(
         failed: list[tuple[int, _StepError]] = []
 
         async def work() -> None:
-            while not (failed or stop.asked):  # rows under way are finished and kept: a model was paid for them
+            while not (failed or stop.requested):  # rows under way are finished and kept: a model was paid for them
                 if (index := next(missing, None)) is None:
                     return
                 row: Row | None = None

@@ -183,7 +183,7 @@ class Library:
             return "generated", {**options, "path": str(path)}
         if self.reading.only_reads:
             return "generated", options
-        if asks_models(recipe) and not (self.reading.models_needed and self.reading.may_ask):
+        if asks_models(recipe) and not (self.reading.models_needed and self.reading.may_call_models):
             return self._stand_ins(name, recipe)
         for step in recipe.steps:
             if isinstance(step, ModelStep) and step.model_key not in self.reading.models:

@@ -52,7 +52,7 @@ def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
     how = replace(how, models_needed=how.models_needed and not how.only_reads)
     if how.trust or (is_of_this_project(path) and not how.allow_outside):
         return _read_tasks(path, variables(), how)
-    # read first without resolving variables or calling a server: the user has not been asked yet
+    # read first without resolving variables or calling a server: the user has not agreed to that yet
     loaded = _read_tasks(path, None, replace(how, only_reads=True))
     definitions = [task.definition for task in loaded]
     asks = any(each.metadata.get("variables") or is_elsewhere(each.dataset) for each in definitions)
@@ -71,7 +71,7 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
 
 def _with_measured(loaded: LoadedTask, library: Library) -> LoadedTask:
     """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    specs = {name: spec for name in library.reading.measured if (spec := library.file_of_model(name)) is not None}
+    specs = {name: spec for name in library.reading.evaluated if (spec := library.file_of_model(name)) is not None}
     if not specs:
         return loaded
     models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
@@ -150,7 +150,8 @@ def _holds_rows(path: Path) -> bool:
     if path.suffix != ".jsonl":
         return path.suffix in DATA_ENDINGS
     with open_regular(path) as file:
-        first = file.readline(1 << 16)
+        lines = iter(lambda: file.readline(1 << 16), b"")
+        first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
     return b'"prompt"' not in first and b'"task_id"' not in first
 
 

@@ -19,8 +19,8 @@ class ReadingOptions:
     trust: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
     """The models behind keys, named on the command line: no file chose those."""
-    measured: Sequence[str] = ()
-    """The models that are measured, which may be keys of model files."""
+    evaluated: Sequence[str] = ()
+    """The evaluated models, which may be keys of model files."""
     dataset: str | None = None
     """The dataset that a dataset task evaluates."""
     replaces_dataset: bool = True
@@ -30,7 +30,7 @@ class ReadingOptions:
     """False where no model is going to be called: a model key without a model is then not an error."""
     only_reads: bool = False
     """No server is called either, so a dataset of the hub has no size."""
-    may_ask: bool = True
+    may_call_models: bool = True
     """Whether models may be called to write datasets."""
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     """What they may be paid for it."""

@@ -84,7 +84,7 @@ class ActionEntry(Struct, frozen=True, kw_only=True):
 
 
 class Trials(Struct, frozen=True, kw_only=True):
-    """How often each sample is asked."""
+    """How often each sample is attempted."""
 
     num_trials: int
 

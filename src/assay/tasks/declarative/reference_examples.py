@@ -87,7 +87,7 @@ _ONE_LINE = {
     ("message builder", "generate"): "terminate_if: {includes: DONE}",
     ("message builder", "load_trace"): "trace_column: trace",
 }
-"""The fields besides the one that chooses the type."""
+"""The fields other than the one that chooses the type."""
 _BLOCKS = {
     ("task", "task"): """\
 key: capitals

@@ -1,7 +1,7 @@
 """YAML files as plain data with the location of every value.
 
 Reads YAML 1.2 core scalars (`no` is a text, `010` is ten), refuses duplicate keys, and resolves what declarative
-files may contain besides plain values: merge keys, `!include` (the text of a file), `$ref` (the content of another
+files may contain other than plain values: merge keys, `!include` (the text of a file), `$ref` (the content of another
 YAML file) and `$VAR` (a variable of the environment). A file is untrusted until proven otherwise: its
 size, its depth and what its aliases expand to are bounded, and it reads nothing outside its project unless allowed.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Plain = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
     """What YAML can say."""
 else:
-    Plain = Any  # a record may hold one, and msgspec recurses without end on a type that holds itself
+    Plain = Any  # a record may hold one, and msgspec recurses forever on a type that holds itself
 
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))\Z")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)

@@ -239,17 +239,17 @@ class _Validated:
         self.suite: dict[str, _Category] = {}
         self.errors: list[SpecError] = []
         """The first of them; `bad` is how many there are."""
-        left_out: Counter[str | None] = Counter()
+        skipped_records: Counter[str | None] = Counter()
         for line, outcome in _walk(path):
             if isinstance(outcome, TaskSpec):
                 self.suite.setdefault(outcome.category, _Category()).add(line, outcome)
             else:
-                left_out[_field_of(line, "category")] += 1
+                skipped_records[_field_of(line, "category")] += 1
                 self.errors += [outcome] if len(self.errors) < _SHOWN_ERRORS else []
-        self.bad = left_out.total()
-        for category, count in left_out.items() if self.suite else ():
+        self.bad = skipped_records.total()
+        for category, count in skipped_records.items() if self.suite else ():
             # a line of no category we have counts for the first one
-            self.suite.get(category or "", next(iter(self.suite.values()))).left_out += count
+            self.suite.get(category or "", next(iter(self.suite.values()))).skipped_records += count
 
 
 def _validated(path: Path) -> _Validated:
@@ -274,7 +274,7 @@ class _Category:
         self._lost = LostWords()
         self.offsets = array("Q")
         """Where in the file each record begins: eight bytes of a sample are kept, and the file has the rest."""
-        self.left_out = 0
+        self.skipped_records = 0
         self._examples: set[int] = set()
         """How many few-shot examples records have."""
 
@@ -305,7 +305,7 @@ class _Category:
             metric="+".join(sorted({metric for metric, _ in self._pairs})),
             category=category,
             source=str(path),
-            left_out=self.left_out,
+            skipped_records=self.skipped_records,
             metadata={"warnings": warnings} if warnings else {},
         )
 

@@ -8,5 +8,5 @@ LIBRARY = TaskLibrary(
     "inspect_ai",
     worker="assay.tasks.inspect.worker",
     folder="inspect",
-    missing="tasks of Inspect need its package: pip install 'assay-eval[inspect-ai]'",
+    missing="Inspect tasks need its package: pip install 'assay-eval[inspect-ai]'",
 )

@@ -30,7 +30,7 @@ class InspectScorer:
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if not self._own_code:
-            raise self._queue.failure("untrusted", "tasks of Inspect are Python; run with --trust to allow it")
+            raise self._queue.failure("untrusted", "Inspect tasks are Python; run with --trust to allow it")
         verdicts: list[Completion] = []
         result = await self._scored(sample, trace, verdicts)
         while "asks" in result:
@@ -87,7 +87,7 @@ def inspect_scorer(
     model: Mapping[str, Any] | None = None,
     context: BuildContext = NO_CONTEXT,
 ) -> InspectScorer:
-    """The score of a task of Inspect, by its own scorer; `scorer` is its index among those of the task.
+    """The score of an Inspect task, by its own scorer; `scorer` is its index among those of the task.
 
     `library` is how the task is set up, `code` the Python that runs, `model_key` the grader, for scorers that call one.
     """

@@ -48,7 +48,7 @@ def _order(source: str, arguments: Mapping[str, Any], data: Mapping[str, str]) -
             raise UsageError(f"{file}: no such file")
         order = {"name": name, "file": file}
     if not order["name"]:
-        raise UsageError(f"name a task of Inspect: `{INSPECT}PACKAGE/TASK`; `assay list inspect` lists them")
+        raise UsageError(f"name an Inspect task: `{INSPECT}PACKAGE/TASK`; `assay list inspect` lists them")
     if arguments:
         order["arguments"] = {name: str(value) for name, value in arguments.items()}
     return order | ({"data": dict(data)} if data else {})
@@ -109,7 +109,7 @@ def _grading(looked_at: TaskDefinition, models: Mapping[str, str]) -> dict[str, 
     """The grader must be named: Inspect itself would default to the evaluated model."""
     if GRADER in models:
         return {"typed_models": list(models)}
-    return {"no_grader": f"task `{looked_at.name}`: its scorer asks a model: name it with --model-for {GRADER}=MODEL"}
+    return {"no_grader": f"task `{looked_at.name}`: its scorer calls a model: name it with --model-for {GRADER}=MODEL"}
 
 
 def inspect_names(search: str = "") -> dict[str, str]:

@@ -26,6 +26,12 @@ def files_for(task: str, data: dict[str, str]) -> dict[str, Path]:
     return files
 
 
+def missing_split(task: str, split: str, given: list[str], data: dict[str, str]) -> BridgeError:
+    """The error of a task that reads a split for which there is no file."""
+    add = f"add {data['']}/{task}/{split}.jsonl" if "" in data else f"add --data {split}=FILE"
+    return BridgeError(f"task `{task}` reads the split `{split}`, and --data has only {', '.join(given)}; {add}")
+
+
 def on_disk(split: str, path: Path, folder: Path) -> Any:
     """The rows on disk, as `datasets` keeps those of the hub, so that it caches what a task maps them to.
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.tasks.library.names import LM_EVAL
+from assay.tasks.library.names import INSPECT, LM_EVAL, OPENAI_EVALS
 from assay.tasks.lm_eval.library import LIBRARY
 from assay.tasks.project import is_of_this_project
 from assay.tasks.shots import Shots
@@ -34,12 +34,13 @@ class LmEvalOptions(Struct, frozen=True, kw_only=True):
     data: dict[str, str] = field(default_factory=dict)
 
     def refuse_without(self, *, takes_data: bool) -> None:
-        """`UsageError` for flags of lm_eval where no task is from lm_eval; some others take `--data` too."""
+        """`UsageError` for flags of lm_eval where no task is from lm_eval; some other tasks take `--data` too."""
         values = {"chat_template": self.chat_template, "include_path": self.include_path}
         of_both = {} if takes_data else {"data": self.data}
         given = [f"--{name.replace('_', '-')}" for name, value in {**values, **of_both}.items() if is_given(value)]
         if given:
-            raise UsageError(f"{', '.join(given)}: only for tasks of lm_eval, such as `{LM_EVAL}piqa`")
+            others = f"; --data is also for {INSPECT} and {OPENAI_EVALS} tasks" if "--data" in given else ""
+            raise UsageError(f"{', '.join(given)}: only for lm_eval tasks, such as `{LM_EVAL}piqa`{others}")
 
     def shots(self) -> Shots:
         """The settings that tasks of other formats take too."""

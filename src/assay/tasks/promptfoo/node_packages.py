@@ -1,4 +1,4 @@
-"""Where an npm package is installed: above the configuration, or beside promptfoo itself."""
+"""Where an npm package is installed: above the configuration, or next to promptfoo itself."""
 
 from __future__ import annotations
 

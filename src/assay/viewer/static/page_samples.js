@@ -271,7 +271,7 @@ function there(each, other) {
 
 function summaryLine(page, run) {
   const { summary } = page;
-  const total = run.summary.rows - (run.left_out || 0);
+  const total = run.summary.rows - (run.omitted || 0);
   const notes = copyNote(run) ? [copyNote(run)] : [];
   if (page.search && page.search.reach < 1)
     notes.push(`search reaches ${percent(page.search.reach)} of the run so far`);

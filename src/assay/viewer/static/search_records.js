@@ -38,8 +38,8 @@ export function searchRecords(summary, open, onopen) {
         shown = value;
         draw();
       }),
-      summary.records_left_out
-        ? el("span.quiet", `${plural(summary.records_left_out, "more record")} in summary.json`)
+      summary.records_omitted
+        ? el("span.quiet", `${plural(summary.records_omitted, "more record")} in summary.json`)
         : null,
     ),
     box,
@@ -67,7 +67,7 @@ function rows(summary, each, isOpen, onopen) {
   const gained = change(each);
   const tone = !gained ? "quiet" : gained > 0 ? "good" : "bad";
   const of = evaluationsOf(each, summary.best_number)[0];
-  const led = of && (of.failure || of.output || Object.values(of.beside)[0]);
+  const led = of && (of.failure || of.output || Object.values(of.side_info)[0]);
   const line = el(
     "tr",
     el("td", toggle),
@@ -133,6 +133,6 @@ function evaluation(row) {
     row.failure ? el("p.bad", "failed: ", row.failure) : null,
     row.output === null ? null : field("output", prose(row.output)),
     row.scores === null ? null : field("sub-scores", data(row.scores)),
-    Object.entries(row.beside).map(([name, value]) => field(name, data(value))),
+    Object.entries(row.side_info).map(([name, value]) => field(name, data(value))),
   );
 }

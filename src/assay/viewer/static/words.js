@@ -90,7 +90,7 @@ export function interval(/** @type {Interval} */ ends, digits = 3) {
   return `${number(ends.low, digits)} – ${number(ends.high, digits)}`;
 }
 
-/** @typedef {{ tasks: number, headline: boolean, left_out: string[] }} Mean */
+/** @typedef {{ tasks: number, headline: boolean, excluded: string[] }} Mean */
 
 // What a mean over samples is the mean of: the leaderboard's score, or another value, which is then named.
 export function meanOf(/** @type {Mean} */ score) {
@@ -100,7 +100,7 @@ export function meanOf(/** @type {Mean} */ score) {
 
 export function meanNote(/** @type {Mean | null} */ score) {
   if (!score) return null;
-  if (score.left_out.length) return `without ${score.left_out.join(", ")}: no part of the overall score`;
+  if (score.excluded.length) return `without ${score.excluded.join(", ")}: no part of the overall score`;
   return score.headline
     ? null
     : "the mean of the samples' numbers; the task's score on the leaderboard is another measure";
@@ -139,9 +139,9 @@ function amount(/** @type {number | null} */ value, /** @type {string} */ curren
 }
 
 // An exported copy may hold only the first samples of a run: noted wherever they are counted or listed.
-export function copyNote(/** @type {{ left_out?: number, summary: { rows: number } }} */ run) {
-  if (!run.left_out) return null;
-  const [held, all] = [run.summary.rows - run.left_out, run.summary.rows];
+export function copyNote(/** @type {{ omitted?: number, summary: { rows: number } }} */ run) {
+  if (!run.omitted) return null;
+  const [held, all] = [run.summary.rows - run.omitted, run.summary.rows];
   return (
     `This copy holds the first ${count(held)} of ${count(all)} samples. ` +
     "Leaderboard, slices and comparisons are over all of them; assay view shows the rest."

@@ -108,7 +108,7 @@ _SOURCES = {
         task=text("Which of the run's tasks; may be left out when it has one.", None),
     ),
     "traces": _source(
-        "Recorded conversations: a log of Inspect, spans of OpenTelemetry, or chats in JSON lines.",
+        "Recorded conversations: an Inspect log, spans of OpenTelemetry, or chats in JSON lines.",
         file_path=text(".eval, .json or .jsonl, relative to the file that defines the dataset.", min_length=1),
         format=Field(Text(words=TRACE_FORMATS), None, "What wrote the file, where it does not show."),
         operations=Field(

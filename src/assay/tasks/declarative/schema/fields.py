@@ -60,7 +60,7 @@ def kind(doc: str, rule: Rule | None = None, /, *together: Fields, **own: Field)
 
 
 def kinds(called: str, table: Mapping[str, Kind], **common: Field) -> dict[str, ObjectOf]:
-    """The mappings of a table: each has its word in `type`, the common fields and its own."""
+    """The mappings of a table: each has its name in `type`, the common fields and its own."""
     return {
         name: mapping(an(called.format(name)), doc, rule, *together, type=word(name), **common, **own)
         for name, (doc, rule, together, own) in table.items()

@@ -27,7 +27,7 @@ _OPERATORS: tuple[tuple[tuple[str, ...], str, str, dict[str, Field]], ...] = (
         {},
     ),
 )
-"""Operators with the same fields: what they do, what `op` decides, and the fields besides the expression."""
+"""Operators with the same fields: what they do, what `op` decides, and the fields other than the expression."""
 
 
 def _filter(names: tuple[str, ...] | None) -> Tagged:

@@ -43,7 +43,7 @@ _TARGETS = {
 _COMPARED = {
     "value": VALUE,
     "post_process": Field(
-        Text(words=tuple(CATALOG["post_process"])), "none", "What is read out of the answer before it is compared."
+        Text(words=tuple(CATALOG["post_process"])), "none", "What is extracted from the answer before it is compared."
     ),
 }
 _ONE_TARGET = exactly_one(*_TARGETS)
@@ -139,7 +139,7 @@ def _extracted_match_rule(result: Fields, where: FieldPath, report: Report) -> N
 
 
 _EXTRACTED_MATCH = kind(
-    "Equality after an answer is read out by named steps.",
+    "Equality after an answer is extracted by named steps.",
     _extracted_match_rule,
     _ONE_TARGET,
     **_TARGETS,
@@ -177,7 +177,7 @@ _CODE_EXEC = kind(
     solution=template("Template of a program that passes, which `assay check` tries.", default=None),
     value=VALUE,
     post_process=Field(
-        Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is read out of the answer."
+        Text(words=tuple(CATALOG["post_process"])), "extract_code_block", "What is extracted from the answer."
     ),
     cpu_seconds=Field(Number(above=0), None, "Seconds of CPU for one program."),
     memory_mb=Field(Number(whole=True, least=64), None, "Memory for one program."),

@@ -50,7 +50,7 @@ TASK_SPECIFICATION = mapping(
     key=Field(USER_KEY, None, "The task's name in this run; that of the task when absent."),
     task_key=Field(REFERENCED_KEY, doc="Which task of the file."),
     task_config=Field(MapOf(Anything()), {}, "Values of its parameters."),
-    model_key=Field(REFERENCED_KEY, None, "The model that is measured."),
+    model_key=Field(REFERENCED_KEY, None, "The evaluated model."),
     dataset_key=Field(REFERENCED_KEY, None, "The dataset that is evaluated, of a task that names none."),
     num_samples=_COUNT,
     subsampling=_SUBSAMPLING,

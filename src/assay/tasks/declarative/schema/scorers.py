@@ -203,7 +203,7 @@ _SCORERS = {
         use_structured_outputs=_STRUCTURED,
     ),
     "model_as_a_judge_scorer": kind(
-        "A judge gives a number, brought to [0, 1].",
+        "A judge gives a number, scaled to [0, 1].",
         _score_range,
         model_key=_MODEL_KEY,
         system_prompt=template("The judge's instructions.", ANSWER, JUDGE_SYSTEM_PROMPT),

@@ -1,8 +1,8 @@
-"""Solvers: how the model is asked."""
+"""Solvers: how the model is called."""
 
 from __future__ import annotations
 
-from assay.solvers.multi_turn import NOT_ASKED, asks
+from assay.solvers.multi_turn import NEVER_CALLED, asks
 from assay.tasks.declarative.schema.fields import (
     GENERATION,
     REFERENCED_KEY,
@@ -78,7 +78,7 @@ _BUILDERS = {
         model_key=Field(REFERENCED_KEY, doc="The key of the other model."),
         extra_input_messages=Field(
             ListOf(Later(lambda: MESSAGE_BUILDER.choices["chat_message"]), least=1),
-            doc="What it is asked after the conversation.",
+            doc="Its prompt after the conversation.",
         ),
         output_role=Field(Text(words=_ROLES), None, "The role of its answer; `assistant` when absent."),
         include_conversation=Field(Boolean(), True, "Whether it sees the conversation so far."),
@@ -94,7 +94,7 @@ _BUILDERS = {
     ),
     "load_trace": kind(
         "Puts a recorded trace into the conversation.",
-        trace_column=text("The column that holds it.", min_length=1),
+        trace_column=text("The column that contains it.", min_length=1),
     ),
 }
 MESSAGE_BUILDER: Tagged = Tagged("message builder", kinds("{} builder", _BUILDERS))
@@ -117,12 +117,12 @@ def _few_shot_input(result: Fields, where: FieldPath, report: Report) -> None:
 
 def _asks_model(result: Fields, where: FieldPath, report: Report) -> None:
     if isinstance(result["message_builders"], list) and not asks(mappings(result["message_builders"])):
-        report.wrong((*where, "message_builders"), NOT_ASKED)
+        report.wrong((*where, "message_builders"), NEVER_CALLED)
 
 
 _FEW_SHOT = mapping(
     "few-shot examples",
-    "Rows that are asked and answered before the question.",
+    "Rows that are sent, with their answers, before the question.",
     _few_shot_rule,
     FEW_SHOT,
     dataset=Field(
@@ -160,7 +160,7 @@ _SOLVERS = {
                 _few_shot_input,
                 FEW_SHOT_INPUT,
                 message_format=_FORMAT,
-                input_builder=Field(INPUT_BUILDER, doc="What is asked."),
+                input_builder=Field(INPUT_BUILDER, doc="The input of the model."),
                 few_shot=Field(_FEW_SHOT, None, "Few-shot examples before the last message."),
                 generation=GENERATION,
                 postprocessor=_POSTPROCESSOR,

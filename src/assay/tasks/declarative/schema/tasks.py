@@ -184,12 +184,12 @@ def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
 TRIALS = Field(
     mapping(
         "trials",
-        "How often each sample is asked; the leaderboard then holds pass@k, pass^k and how consistent the answers are.",
+        "How often each sample is attempted; the leaderboard then has pass@k, pass^k and the consistency of answers.",
         num_trials=Field(Number(whole=True, least=2), doc="Attempts at each sample."),
         score_aggregators=Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
     ),
     None,
-    "How often each sample is asked.",
+    "How often each sample is attempted.",
 )
 BENCHMARK = mapping(
     "a benchmark_task definition",
@@ -223,7 +223,7 @@ BENCHMARK = mapping(
         None,
         "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
     ),
-    solver=Field(SOLVER, None, "How the model is asked; a task about datasets has none."),
+    solver=Field(SOLVER, None, "How the model is called; a task about datasets has none."),
     scorers=Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
     actions=Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
     trials=TRIALS,
@@ -252,6 +252,6 @@ TASK = mapping(
     tasks=Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
     evaluated_entity_type=Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
     config_spec=Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-    definition=Field(DEFINITION, doc="What is asked, and how it is scored.", configured=True),
+    definition=Field(DEFINITION, doc="The input of the model, and how answers are scored.", configured=True),
     tags=TAGS,
 )

@@ -117,7 +117,7 @@ def _package_task(order: dict[str, Any]) -> tuple[TaskFunction, Path | None]:
         known = ", ".join(_packages()) or "none"
         raise BridgeError(
             f"`inspect:{order['name']}`: name a task as PACKAGE/TASK or FILE.py@TASK. "
-            f"Installed packages with tasks of Inspect: {known}"
+            f"Installed packages with Inspect tasks: {known}"
         )
     return _chosen(name, tasks_of_package(package), f"the package {package}", f"inspect:{package}/"), folder
 
@@ -133,9 +133,9 @@ def _chosen(name: str, tasks: list[TaskFunction], where: str, prefix: str) -> Ta
             return task
     near = get_close_matches(name, [task.name for task in tasks], n=3)
     meant = f"Did you mean {' or '.join(f'`{prefix}{each}`' for each in near)}?" if near else ""
-    raise BridgeError(f"{where} has no task of Inspect called `{name}`. {meant}".strip())
+    raise BridgeError(f"{where} has no Inspect task called `{name}`. {meant}".strip())
 
 
 def _refuse_without_inspect() -> None:
     if importlib.util.find_spec("inspect_ai") is None:
-        raise BridgeError("tasks of Inspect need its package: pip install 'assay-eval[inspect-ai]'")
+        raise BridgeError("Inspect tasks need its package: pip install 'assay-eval[inspect-ai]'")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.tasks.library.tables import files_for, on_disk
+from assay.tasks.library.tables import files_for, missing_split, on_disk
 
 
 @contextlib.contextmanager
@@ -19,6 +19,10 @@ def local_documents(data: dict[str, str], wanted: str, folder: Path) -> Iterator
     from lm_eval.api.task import ConfigurableTask, Task
 
     import datasets
+
+    class Splits(datasets.DatasetDict):  # type: ignore[misc] # datasets has no types
+        def __missing__(self, split: str) -> Any:
+            raise missing_split(asking[0], split, list(self), data)
 
     asking: list[str] = [""]
     real = (datasets.load_dataset, ConfigurableTask.download, Task.download)
@@ -32,7 +36,7 @@ def local_documents(data: dict[str, str], wanted: str, folder: Path) -> Iterator
 
     def load_dataset(path: Any = None, name: Any = None, split: Any = None, **_: Any) -> Any:
         files = files_for(asking[0], data)
-        whole = datasets.DatasetDict({each: on_disk(each, file, folder) for each, file in files.items()})
+        whole = Splits({each: on_disk(each, file, folder) for each, file in files.items()})
         return whole if split is None else whole[split]
 
     datasets.load_dataset = load_dataset
