@@ -93,6 +93,13 @@ class Recipe(Struct, frozen=True, kw_only=True):
     """Whether the number of few-shot examples can be chosen."""
 
 
+def one_task(
+    name: str, rows: Callable[[Sources, RecipeSettings], Iterator[Row]]
+) -> Callable[[Sources, RecipeSettings], Iterator[tuple[str, Iterator[Row]]]]:
+    """`make` of a benchmark that is a single task."""
+    return lambda sources, settings: iter([(name, rows(sources, settings))])
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """A file that a recipe read."""
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.recipes.choices import letter_at
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "winogrande", _rows(sources, settings)
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -50,7 +46,7 @@ RECIPE = Recipe(
     reference="Sakaguchi et al. 2020, WinoGrande: An Adversarial Winograd Schema Challenge at Scale",
     variants={"likelihood": "how likely the rest of the sentence is after each option; the likelier option is taken"},
     default_shots=5,
-    make=_make,
+    make=one_task("winogrande", _rows),
     sha256={"winogrande_1.1.zip": "3619ab104d8be2977b25c90ff420cb42d491707dcc75362a1e5d22bc082b7318"},
     downloads=(
         PublishedFile(
