@@ -31,10 +31,8 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.variant == "zero-shot" or settings.shots == 0:
-        return ""
-    train = sources.find("train.jsonl", "train-first-200.jsonl") or ""
-    shown = sources.lines(train)[: settings.shots]
+    shots = 0 if settings.variant == "zero-shot" else settings.shots
+    shown = sources.examples(shots, "train.jsonl", "train-first-200.jsonl")
     return "".join(f"Question: {each['question']}\nAnswer: {each['answer']}\n\n" for each in shown)
 
 

@@ -28,9 +28,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.shots == 0:
-        return ""
-    shown = sources.lines(sources.find("hellaswag_train.jsonl") or "")[: settings.shots]
+    shown = sources.examples(settings.shots, "hellaswag_train.jsonl")
     return "".join(f"{_context(each)} {_clean(each['endings'][each['label']])}\n\n" for each in shown)
 
 

@@ -157,6 +157,10 @@ class Sources:
         """The records of a JSON Lines file."""
         return [json.loads(line) for line in self.read(name).splitlines() if line.strip()]
 
+    def examples(self, shots: int, *names: str) -> list[Any]:
+        """The first records of a training file, which is needed only where few-shot examples are shown."""
+        return self.lines(self.find(*names) or "")[:shots] if shots else []
+
     def records(self, name: str) -> list[Any]:
         """The records of a JSON, JSON Lines or Parquet file."""
         if name.endswith(".parquet"):

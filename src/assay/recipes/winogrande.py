@@ -31,9 +31,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.shots == 0:
-        return ""
-    shown = sources.lines(sources.find("train_xl.jsonl") or "")[: settings.shots]
+    shown = sources.examples(settings.shots, "train_xl.jsonl")
     filled = [each["sentence"].replace("_", each[f"option{each['answer']}"], 1) for each in shown]
     return "".join(f"{sentence}\n\n" for sentence in filled)
 
