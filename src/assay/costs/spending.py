@@ -208,11 +208,8 @@ def _used_in_words(row: Spent) -> str:
 
 def no_price(models: Sequence[str]) -> str:
     """Why the cost of these models is unknown, and what to do about it."""
-    return f"no price is known for {few([f'`{model}`' for model in models])}; add {_it(models)} to prices.yaml"
-
-
-def _it(models: Sequence[str]) -> str:
-    return "it" if len(models) == 1 else "them"
+    pronoun = "it" if len(models) == 1 else "them"
+    return f"no price is known for {few([f'`{model}`' for model in models])}; add {pronoun} to prices.yaml"
 
 
 def reasons_together(reasons: Iterable[str]) -> list[str]:
