@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from assay.core.config import RunConfig
+from assay.reports.diff.columns import read_side
+from assay.reports.standings.build import Standings, standings_of
+from assay.reports.view import View
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 
@@ -72,3 +75,9 @@ def run_into(folder: Path, tasks: Path, model: object, **changes: Any) -> Path:
     config = RunConfig(**{"concurrency": 8, "batch_size": 1 if isinstance(model, Broken) else 64, **changes})
     run_evaluation(load_tasks([str(tasks)]), config, model=model, folder=folder)
     return folder
+
+
+def build_standings(sources: Sequence[Path | str], view: View | None = None, **how: Any) -> Standings:
+    """Run folders and leaderboard files, read and ranked."""
+    view = view or View()
+    return standings_of([read_side(source, view) for source in sources], view, **how)

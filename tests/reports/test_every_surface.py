@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from tests.reports.every_kind import KINDS, LEVEL, REPEATED, write_run
+from tests.reports.runs import build_standings
 
 from assay.cli.main import main
 from assay.core.errors import FailureError, UsageError
@@ -36,7 +37,6 @@ from assay.reports.gates.drops import check_drop
 from assay.reports.gates.expression import parse_gates
 from assay.reports.html.report_page import report_page
 from assay.reports.measure import measure_of
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View, common_view, view_of
 from assay.runs.opened import Rows, table_of_runs
 from assay.viewer.api import Api, Params

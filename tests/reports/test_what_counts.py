@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.reports.runs import build_standings
 from tests.reports.yaml_runs import EQUALS, Runs, only, python_scorer, run_task, write_task
 
 from assay.core.errors import UsageError
@@ -16,7 +17,6 @@ from assay.reports.board.types import write_leaderboard_file
 from assay.reports.diff.build import diff
 from assay.reports.diff.ends import diff_ends
 from assay.reports.marks import Mark, append_mark, marks_agreement
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View
 from assay.runs.exit_status import exit_status_of
 from assay.viewer.builders import Builders

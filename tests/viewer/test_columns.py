@@ -96,4 +96,3 @@ def test_packed_texts_match_as_texts_do(texts: list[str], parts: list[str]) -> N
     packed = PackedTexts.of(texts)
     assert packed.like(parts).tolist() == [is_like(text, parts) for text in texts]
     assert packed.equal("ab").tolist() == [text == "ab" for text in texts]
-    assert [packed.text(row) for row in range(len(packed))] == texts

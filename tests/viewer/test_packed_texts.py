@@ -12,9 +12,11 @@ TEXTS = st.lists(st.text(alphabet="ab€", max_size=6), max_size=8)
 
 
 @given(TEXTS, TEXTS)
-def test_every_text_is_read_as_it_was_packed_also_behind_others(first: list[str], others: list[str]) -> None:
-    packed = PackedTexts.of(first).followed_by(PackedTexts.of(others))
-    assert [packed.text(row) for row in range(len(packed))] == [*first, *others]
+def test_every_text_is_kept_as_it_was_packed_also_behind_others(first: list[str], others: list[str]) -> None:
+    packed = PackedTexts.joined([PackedTexts.of(first), PackedTexts.of(others)])
+    texts = [*first, *others]
+    assert all(packed.equal(text).tolist() == [text == each for each in texts] for text in texts)
+    assert len(packed) == len(texts)
     assert len(packed.first(len(first))) == len(first)
 
 

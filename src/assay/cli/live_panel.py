@@ -28,7 +28,7 @@ from assay.models.pool import RequestState
 from assay.reports.document import Span
 from assay.reports.terminal import Row, flat, sentence_lines, without_end_spaces
 from assay.reports.text_width import cut, width_of
-from assay.reports.view import GROUP, View
+from assay.reports.view import View
 from assay.wording import count_of
 
 TICK_SECONDS = 0.25
@@ -79,7 +79,7 @@ class LivePanel(ProgressLine):
     def plan(self, run: RunFile, journal: Path | None = None) -> None:
         self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
         self._model, self._prices_file = run.model["name"], run.config.prices
-        self._view = View(level=run.config.level, group_by=run.config.group_by or GROUP)
+        self._view = View.of(run.config)
         self._journal = journal
 
     def watch(self, state: Callable[[], RequestState | None]) -> None:

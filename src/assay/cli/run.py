@@ -82,16 +82,17 @@ def run(options: argparse.Namespace) -> int:
 
 def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
+    from assay.reports.diff.columns import read_side
     from assay.reports.documents.prompt_pairs import prompt_pairs_document
     from assay.reports.documents.standings import standings_document
-    from assay.reports.standings.build import build_standings
+    from assay.reports.standings.build import standings_of
     from assay.reports.standings.prompts import compare_prompts
     from assay.reports.view import view_of_results
 
     view = view_of_results(runs)
     pairs = compare_prompts(runs, view)
     try:
-        standings = build_standings(runs, view)
+        standings = standings_of([read_side(run, view) for run in runs], view)
     except UsageError as error:
         print(f"no common leaderboard: {error}", file=sys.stderr)
         standings = None

@@ -18,7 +18,7 @@ from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request, Usage
 from assay.core.usage import about_tokens, note
-from assay.costs.prices import Price, Quote, Quotes, find_prices
+from assay.costs.prices import Price, Quotes, find_prices
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 
 
@@ -84,11 +84,8 @@ class Budget:
             judge.spend_from(self)
         return Budgeted(model, self)
 
-    def quote(self, model: str) -> Quote | None:
-        return self._quotes.get(model)
-
     def price(self, model: str) -> Price | None:
-        quote = self.quote(model)
+        quote = self._quotes.get(model)
         return quote.price if quote is not None else None
 
     def add_earlier(self, model: str, journals: Iterable[Path], generation: Iterable[Usage] = ()) -> None:
@@ -184,8 +181,9 @@ class CountedAsJudge(Wrapper):
 def keep_to_budget(models: Iterable[CountedAsJudge], limits: SpendingLimits, stop: Stop, used: Iterable[Usage]) -> None:
     """Let models outside a run spend no more than this in all, less what they have used already."""
     models = list(models)
-    budget = Budget(limits, prices_for([model.name for model in models], limits), stop)
-    budget.already(*used_by(used, {model.name: budget.quote(model.name) for model in models}))
+    quotes = prices_for([model.name for model in models], limits)
+    budget = Budget(limits, quotes, stop)
+    budget.already(*used_by(used, quotes))
     for model in models:
         model.spend_from(budget)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,12 +62,6 @@ class Counted(Protocol):
     def cached(self) -> bool: ...
 
 
-SUMS = (
-    *("answers", "tokens_in", "tokens_out", "paid_in", "paid_out", "paid_from_server_cache"),
-    *("cached", "unknown", "guessed_in", "guessed_out"),
-)
-
-
 @dataclass(slots=True)
 class Spending:
     """Sums over completions."""
@@ -107,7 +101,7 @@ class Spending:
             self.paid_from_server_cache += each.tokens_cached or 0
 
     def add_usage(self, usage: Usage) -> None:
-        for name in SUMS:
+        for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(usage, name))
 
 
@@ -116,7 +110,7 @@ def summed(usages: Iterable[Usage]) -> list[Usage]:
     sums: dict[str, Spending] = {}
     for usage in usages:
         sums.setdefault(usage.model, Spending()).add_usage(usage)
-    return [Usage(model=model, **{name: getattr(spent, name) for name in SUMS}) for model, spent in sums.items()]
+    return [Usage(model=model, **asdict(spent)) for model, spent in sums.items()]
 
 
 GENERATION = "generation"
@@ -214,11 +208,8 @@ def _used_in_words(row: Spent) -> str:
 
 def no_price(models: Sequence[str]) -> str:
     """Why the cost of these models is unknown, and what to do about it."""
-    return f"no price is known for {few([f'`{model}`' for model in models])}; add {_it(models)} to prices.yaml"
-
-
-def _it(models: Sequence[str]) -> str:
-    return "it" if len(models) == 1 else "them"
+    pronoun = "it" if len(models) == 1 else "them"
+    return f"no price is known for {few([f'`{model}`' for model in models])}; add {pronoun} to prices.yaml"
 
 
 def reasons_together(reasons: Iterable[str]) -> list[str]:

@@ -10,7 +10,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,7 +113,7 @@ class CommandEvaluator:
         if self._batches is not None:
             return await self._batches.evaluate(payload)
         answer = await self._ask(payload, self._timeout_seconds, payload.get("task_model"))
-        with _seen_beside(answer.stderr):
+        with _with_stderr(answer.stderr):
             evaluation = read_answer(answer.stdout, self.score_range, self.name, "stdout")
         if self.kept is not None:
             evaluation.side_info.pop("_id", None)
@@ -154,7 +155,7 @@ class CommandEvaluator:
         """A result for each payload; what is wrong with all of them is raised."""
         count = len(payloads)
         answer = await self._ask(build_batch(payloads), self._timeout_seconds * count, payloads[0].get("task_model"))
-        with _seen_beside(answer.stderr):
+        with _with_stderr(answer.stderr):
             return read_batch(answer.stdout, count, self.score_range, self.name, "stdout")
 
     async def _ask(self, payload: Mapping[str, Any], timeout_seconds: float, task_model: str | None) -> _Answer:
@@ -254,18 +255,14 @@ command_evaluator = CommandEvaluator
 """What the protocol calls it."""
 
 
-class _seen_beside:  # noqa: N801 - reads as a statement: with _seen_beside(stderr)
-    """Adds what was written to stderr to whatever is wrong with the answer."""
-
-    def __init__(self, stderr: bytes) -> None:
-        self._stderr = stderr
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, EvaluatorError):
-            text = self._stderr.decode("utf-8", "backslashreplace").strip()
-            error.side_info = {**_seen(text), **error.side_info}
+@contextmanager
+def _with_stderr(stderr: bytes) -> Iterator[None]:
+    """Add what was written to stderr to whatever is wrong with the answer."""
+    try:
+        yield
+    except EvaluatorError as error:
+        error.side_info = {**_seen(stderr.decode("utf-8", "backslashreplace").strip()), **error.side_info}
+        raise
 
 
 def _seen(stderr: str) -> dict[str, Any]:

@@ -37,31 +37,15 @@ def probability_of(items: Sequence[Item], right: Iterable[int]) -> float:
     return min(1.0, sum(shares[place] for place in set(right)) / sum(shares))
 
 
-def _raw(item: Item) -> float:
-    return float(item["logprob"])
-
-
-def _per_character(item: Item) -> float:
-    return float(item["logprob"]) / max(1, len(_scored(item)))
-
-
-def _per_byte(item: Item) -> float:
-    return float(item["logprob"]) / max(1, len(_scored(item).encode("utf-8", "surrogatepass")))
-
-
 def _scored(item: Item) -> str:
     return str(item.get("text", item["choice"]))
 
 
-def _unconditional(item: Item) -> float:
-    return float(item["logprob"]) - float(item["unconditional_logprob"])
-
-
 NORMALIZATIONS: dict[str, Callable[[Item], float]] = {
-    "raw": _raw,
-    "per_character": _per_character,
-    "per_byte": _per_byte,
-    "unconditional": _unconditional,
+    "raw": lambda item: float(item["logprob"]),
+    "per_character": lambda item: float(item["logprob"]) / max(1, len(_scored(item))),
+    "per_byte": lambda item: float(item["logprob"]) / max(1, len(_scored(item).encode("utf-8", "surrogatepass"))),
+    "unconditional": lambda item: float(item["logprob"]) - float(item["unconditional_logprob"]),
 }
 
 

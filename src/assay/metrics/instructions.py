@@ -30,13 +30,8 @@ def follows(text: str, instruction: Mapping[str, Any]) -> bool:
     return bool(text.strip()) and CHECKS[str(instruction["id"])](text, **options)
 
 
-def follows_loosely(text: str, instruction: Mapping[str, Any]) -> bool:
-    """Whether the text does so without its first line, its last line, both or neither, with or without asterisks."""
-    return any(follows(variant, instruction) for variant in loose_variants(text))
-
-
 def loose_variants(text: str) -> list[str]:
-    """The distinct variants, the text itself first."""
+    """The text itself, and without its first line, its last line or both, each with and without asterisks."""
     first, last = text.find("\n") + 1 or len(text), max(text.rfind("\n"), 0)
     cut = [text, *(part.strip() for part in (text[first:], text[:last], text[first:last]))]
     return list(dict.fromkeys([*cut, *(variant.replace("*", "") for variant in cut)]))

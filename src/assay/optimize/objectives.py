@@ -10,6 +10,7 @@ from assay.core.errors import UsageError
 from assay.evaluators.payload import why_not_a_number
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
+from assay.stats.pareto import pareto_front as undominated
 
 SCORE = "score"
 LOWER_IS_BETTER = ("length", "seconds", "tokens", "cost")
@@ -63,12 +64,15 @@ def pareto_front(
     if len(names) < 2:
         return None
     means = {number: _means(texts, outcomes, names) for number, (texts, outcomes) in kept.items()}
-    complete = {number: each for number, each in means.items() if len(each) == len(names)}
+    first_with: dict[tuple[float, ...], int] = {}
+    for number, each in means.items():
+        if len(each) == len(names):
+            first_with.setdefault(_upwards(each), number)
     return ParetoFront(
         objectives=names,
         lower_is_better=[name for name in names if name in LOWER_IS_BETTER],
         means={str(number): each for number, each in means.items()},
-        numbers=[number for number in complete if not _is_beaten(number, complete)],
+        numbers=[list(first_with.values())[place] for place in undominated(list(first_with))],
         chosen_by=chosen_by,
     )
 
@@ -98,15 +102,5 @@ def _known(outcome: ScoreOrFailure, texts: Texts) -> dict[str, float]:
     return {**always, **cost, **sub_scores(outcome)}
 
 
-def _is_beaten(number: int, means: Mapping[int, Mapping[str, float]]) -> bool:
-    mine = _upwards(means[number])
-    for other, theirs in means.items():
-        values = _upwards(theirs)
-        as_good = all(values[name] >= mine[name] for name in mine)
-        if other != number and as_good and (values != mine or other < number):
-            return True
-    return False
-
-
-def _upwards(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: -value if name in LOWER_IS_BETTER else value for name, value in values.items()}
+def _upwards(values: Mapping[str, float]) -> tuple[float, ...]:
+    return tuple(-value if name in LOWER_IS_BETTER else value for name, value in values.items())

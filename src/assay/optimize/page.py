@@ -9,19 +9,12 @@ from typing import Any
 import msgspec
 
 from assay.costs.spending import money
-from assay.optimize.results import (
-    EvaluationRow,
-    ExampleOutcomes,
-    KeptCandidate,
-    Result,
-    counts,
-    in_both,
-    proposals_in_words,
-)
+from assay.optimize.results import KeptCandidate, Result, counts, in_both, proposals_in_words
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import figures
 from assay.reports.html import page as html
 from assay.reports.html.element import Child, Html, filled, raw, tag
+from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
 
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50

@@ -20,6 +20,7 @@ from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
 from assay.optimize.sets import SearchSets, SetExample
+from assay.reports.search_rows import EvaluationRow, ExampleOutcomes, SetScore
 from assay.stats.paired import PairedComparison, compare
 
 SCHEMA = "assay.optimize.v2"
@@ -37,14 +38,6 @@ STOPPED = {
     "interrupted": "it was interrupted",
     "spent": "the budget of money or tokens was used up; rerun with a larger one to resume",
 }
-
-
-class SetScore(Struct, frozen=True, kw_only=True):
-    """One text on one set; failures are excluded from the mean."""
-
-    mean: float | None
-    scored: int
-    failed: int
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -83,38 +76,6 @@ class KeptCandidate(Struct, frozen=True, kw_only=True):
     """When it has several."""
     merged_with: int | None = None
     """The candidate whose components it has in addition to those of its parent, when it is a merge."""
-
-
-class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One evaluation: of which candidate, on what, and everything that came of it."""
-
-    candidate: int
-    part: str
-    index: int
-    repeat: int = 1
-    score: float | None = None
-    output: str | None = None
-    """What the candidate led to, where the evaluator says so."""
-    scores: Any = None
-    """Sub-scores as the evaluator gave them."""
-    side_info: dict[str, Any] = {}
-    failure: Failure | None = None
-    seconds: float = 0.0
-    cost: float | None = None
-    """Of the models that were called, where prices are known."""
-    reused: bool = False
-
-
-class ExampleOutcomes(Struct, frozen=True, kw_only=True):
-    """One example under the seed and under the best text; `evaluations` has the rest of what was seen."""
-
-    part: str
-    index: int
-    record: dict[str, Any] | None
-    seed: float | None
-    best: float | None
-    seed_failure: str | None
-    best_failure: str | None
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -32,19 +32,10 @@ from assay.optimize.in_the_loop import InTheLoop, run_by_turns
 from assay.optimize.journal import FILE, ONE, SearchEntry, SearchJournal, Texts, candidate_of
 from assay.optimize.objectives import pareto_front
 from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFunction
-from assay.optimize.results import (
-    SCHEMA,
-    STOPPED,
-    EvaluationRow,
-    ExampleOutcomes,
-    Result,
-    comparison,
-    lineage,
-    overall_verdict,
-    problem_of,
-)
+from assay.optimize.results import SCHEMA, STOPPED, Result, comparison, lineage, overall_verdict, problem_of
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
+from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals

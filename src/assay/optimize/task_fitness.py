@@ -40,7 +40,8 @@ class TaskFitness:
         self._parts = parts = Parts(config)
         parts.build(definitions)
         for task in parts.tasks:
-            _refuse_unusable(task)
+            if task.unusable is not None:
+                raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
         self._settings = given_settings(config.settings())
         places = {"": prompt_at} if isinstance(prompt_at, str) else prompt_at
         self._places = {name: place.split(".") for name, place in (places or {}).items()}
@@ -140,11 +141,6 @@ class TaskFitness:
         if component not in candidate.components:
             raise failed(self.name, "bad_candidate", f"the candidate has no component `{component}`")
         return candidate.components[component]
-
-
-def _refuse_unusable(task: Task) -> None:
-    if task.unusable is not None:
-        raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
 
 
 def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:

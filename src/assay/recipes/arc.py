@@ -33,9 +33,7 @@ def _rows(sources: Sources, settings: RecipeSettings, test: str, word: str) -> I
 
 
 def _examples(sources: Sources, settings: RecipeSettings, word: str) -> str:
-    if settings.shots == 0:
-        return ""
-    shown = sources.lines(sources.examples_file(f"ARC-{word}-Train.jsonl"))[: settings.shots]
+    shown = sources.examples(settings.shots, f"ARC-{word}-Train.jsonl")
     return "".join(f"{_question(each)} {each['question']['choices'][_right(each)]['text']}\n\n" for each in shown)
 
 

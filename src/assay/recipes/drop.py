@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 CHAT = (
     "Read the passage and answer the question about it. End with a line that holds `Answer: ` and the answer alone: a "
     "number, a date, or words of the passage; several spans with commas between them."
 )
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "drop", _rows(sources, settings)
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -112,7 +108,7 @@ RECIPE = Recipe(
         "lm-eval": "passage and question alone, up to the first full stop, as lm-evaluation-harness asks",
     },
     default_shots=3,
-    make=_make,
+    make=one_task("drop", _rows),
     sha256={"drop_dataset.zip": "39d2278a29fd729de301b111a45f434c24834f40df8f4ff116d864589e3249d6"},
     downloads=(
         PublishedFile(

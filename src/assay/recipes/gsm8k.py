@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 INSTRUCTION = "Solve the problem step by step. End with a line that holds `#### ` and the final number alone."
 
 CONTINUED = {"generation": {"stop": ["\nQuestion:"], "max_tokens": 1024}}
 """Without these a base model would continue to the end of its context."""
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "gsm8k", _rows(sources, settings)
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -35,10 +31,8 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.variant == "zero-shot" or settings.shots == 0:
-        return ""
-    train = sources.examples_file("train.jsonl", "train-first-200.jsonl")
-    shown = sources.lines(train)[: settings.shots]
+    shots = 0 if settings.variant == "zero-shot" else settings.shots
+    shown = sources.examples(shots, "train.jsonl", "train-first-200.jsonl")
     return "".join(f"Question: {each['question']}\nAnswer: {each['answer']}\n\n" for each in shown)
 
 
@@ -53,7 +47,7 @@ RECIPE = Recipe(
         "zero-shot": "an instruction to work step by step and end with ####",
     },
     default_shots=8,
-    make=_make,
+    make=one_task("gsm8k", _rows),
     sha256={
         "test.jsonl": "3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14",
         "train-first-200.jsonl": "03a8e89683ff5335dd79e1d8468ede692f263b4de113e59025833eeadc0f05a9",

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.recipes.choices import letter_at
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 _BRACKETED = re.compile(r"\[[^\]\n]{0,100}\]")
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "hellaswag", _rows(sources, settings)
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -32,9 +28,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.shots == 0:
-        return ""
-    shown = sources.lines(sources.examples_file("hellaswag_train.jsonl"))[: settings.shots]
+    shown = sources.examples(settings.shots, "hellaswag_train.jsonl")
     return "".join(f"{_context(each)} {_clean(each['endings'][each['label']])}\n\n" for each in shown)
 
 
@@ -56,7 +50,7 @@ RECIPE = Recipe(
     reference="Zellers et al. 2019, HellaSwag: Can a Machine Really Finish Your Sentence?",
     variants={"likelihood": "the ending with the highest log-likelihood per character, as the field reports it"},
     default_shots=10,
-    make=_make,
+    make=one_task("hellaswag", _rows),
     sha256={
         "hellaswag_val.jsonl": "0aa3b88843990f3f10a97b9575c94d7b71fb2205240ba04ae4884d9e9c992588",
         "hellaswag_train.jsonl": "dae5e69249868cb9fe4e23ff925c60b66169564cfb7072d793cd7356a2b69f8d",

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 INSTRUCTION = "Complete the following Python function. Answer with the whole function in one code block.\n\n"
 
 CONTINUED = {"generation": {"stop": ["\nclass", "\ndef", "\n#", "\nprint"], "max_tokens": 1024}}
 """As published, without the fifth stop (`\\nif`): the largest server takes four, and the rest is cut off afterwards."""
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "humaneval", _rows(sources, settings)
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -51,7 +47,7 @@ RECIPE = Recipe(
         "chat": "an instruction around the prompt, for chat models; code is taken from the first code block",
     },
     default_shots=0,
-    make=_make,
+    make=one_task("humaneval", _rows),
     sha256={"HumanEval.jsonl.gz": "b796127e635a67f93fb35c04f4cb03cf06f38c8072ee7cee8833d7bee06979ef"},
     downloads=(
         PublishedFile(

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "ifeval", _rows(sources)
-
-
-def _rows(sources: Sources) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("input_data.jsonl") or ""
     for record in sources.lines(name):
         pairs = zip(record["instruction_id_list"], record["kwargs"], strict=True)
@@ -40,7 +36,7 @@ RECIPE = Recipe(
         "chat": "the prompt alone; the score is the share of prompts whose instructions are all followed (strict)"
     },
     default_shots=0,
-    make=_make,
+    make=one_task("ifeval", _rows),
     sha256={"input_data.jsonl": "67ffeee0fcb87c317c5b08a2de85557b4a7e96ada6178aa645b4954fe4b53d49"},
     downloads=(
         PublishedFile(

@@ -7,11 +7,7 @@ from typing import Any
 
 from assay.metrics.mathematics import extract_math_answer
 from assay.recipes.aime import INSTRUCTION
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "math-500", _rows(sources, settings)
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -56,7 +52,7 @@ RECIPE = Recipe(
         "complete": "`Problem: …` and `Answer:`, for models that continue a text; ends at the next `Problem:`",
     },
     default_shots=0,
-    make=_make,
+    make=one_task("math-500", _rows),
     sha256={"test.jsonl": "35dc41080a3680858b27fa7e0533d2d547825316fc5dafe5d316f4ccc5a06132"},
     downloads=(
         PublishedFile(

@@ -28,7 +28,8 @@ def _rows(sources: Sources, settings: RecipeSettings, category: str, records: li
     )
     if settings.shots:
         shown = [each for each in sources.records(_find(sources, "validation")) if each["category"] == category]
-        before += "".join(f"{_question(each)} {_worked(each)}\n\n" for each in shown[: settings.shots])
+        worked = [(each, str(each["cot_content"]).removeprefix("A: ")) for each in shown[: settings.shots]]
+        before += "".join(f"{_question(each)} {reasoning}\n\n" for each, reasoning in worked)
     for record in records:
         yield {
             "id": f"mmlu-pro-{record['question_id']}",
@@ -49,10 +50,6 @@ def _find(sources: Sources, split: str) -> str:
 def _question(record: dict[str, Any]) -> str:
     options = [option for option in record["options"] if option != "N/A"]
     return f"Question:\n{record['question']}\nOptions:\n{lettered(options)}\nAnswer:"
-
-
-def _worked(record: dict[str, Any]) -> str:
-    return str(record["cot_content"]).removeprefix("A: ")
 
 
 RECIPE = Recipe(

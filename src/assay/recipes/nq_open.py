@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "nq-open", _rows(sources, settings)
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -42,7 +38,7 @@ RECIPE = Recipe(
         "few-shot": "Q and A:; the first line is compared after lowercasing and dropping articles and punctuation"
     },
     default_shots=5,
-    make=_make,
+    make=one_task("nq-open", _rows),
     sha256={"NQ-open.dev.jsonl": "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616"},
     downloads=(
         PublishedFile(

@@ -93,6 +93,13 @@ class Recipe(Struct, frozen=True, kw_only=True):
     """Whether the number of few-shot examples can be chosen."""
 
 
+def one_task(
+    name: str, rows: Callable[[Sources, RecipeSettings], Iterator[Row]]
+) -> Callable[[Sources, RecipeSettings], Iterator[tuple[str, Iterator[Row]]]]:
+    """`make` of a benchmark that is a single task."""
+    return lambda sources, settings: iter([(name, rows(sources, settings))])
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """A file that a recipe read."""
 
@@ -159,6 +166,10 @@ class Sources:
     def lines(self, name: str) -> list[Any]:
         """The records of a JSON Lines file."""
         return [json.loads(line) for line in self.read(name).splitlines() if line.strip()]
+
+    def examples(self, shots: int, *names: str) -> list[Any]:
+        """The first records of a training file, which is needed only where few-shot examples are shown."""
+        return self.lines(self.examples_file(*names))[:shots] if shots else []
 
     def records(self, name: str) -> list[Any]:
         """The records of a JSON, JSON Lines or Parquet file."""

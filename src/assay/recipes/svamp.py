@@ -6,14 +6,10 @@ import json
 from collections.abc import Iterator
 
 from assay.metrics.extraction import plain_number
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "svamp", _rows(sources)
-
-
-def _rows(sources: Sources) -> Iterator[Row]:
+def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
     name = sources.find("SVAMP.json") or ""
     for record in json.loads(sources.read(name)):
         body = record["Body"].rstrip()
@@ -37,7 +33,7 @@ RECIPE = Recipe(
     reference="Patel et al. 2021, Are NLP Models really able to Solve Simple Math Word Problems?",
     variants={"zero-shot": "Q: body and question, A:; the final number of the answer is compared"},
     default_shots=0,
-    make=_make,
+    make=one_task("svamp", _rows),
     sha256={"SVAMP.json": "5be77703a6d891ae476d7c082787ad361392aa02453b132516cdd5f4e7934e3e"},
     downloads=(
         PublishedFile("SVAMP.json", "https://raw.githubusercontent.com/arkilpatel/SVAMP/main/SVAMP.json", 339_970),

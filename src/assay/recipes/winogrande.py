@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.recipes.choices import letter_at
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
-
-
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
-    yield "winogrande", _rows(sources, settings)
+from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources, one_task
 
 
 def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
@@ -35,9 +31,7 @@ def _rows(sources: Sources, settings: RecipeSettings) -> Iterator[Row]:
 
 
 def _examples(sources: Sources, settings: RecipeSettings) -> str:
-    if settings.shots == 0:
-        return ""
-    shown = sources.lines(sources.examples_file("train_xl.jsonl"))[: settings.shots]
+    shown = sources.examples(settings.shots, "train_xl.jsonl")
     filled = [each["sentence"].replace("_", each[f"option{each['answer']}"], 1) for each in shown]
     return "".join(f"{sentence}\n\n" for sentence in filled)
 
@@ -50,7 +44,7 @@ RECIPE = Recipe(
     reference="Sakaguchi et al. 2020, WinoGrande: An Adversarial Winograd Schema Challenge at Scale",
     variants={"likelihood": "how likely the rest of the sentence is after each option; the likelier option is taken"},
     default_shots=5,
-    make=_make,
+    make=one_task("winogrande", _rows),
     sha256={"winogrande_1.1.zip": "3619ab104d8be2977b25c90ff420cb42d491707dcc75362a1e5d22bc082b7318"},
     downloads=(
         PublishedFile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,19 +30,18 @@ class View(Struct, frozen=True, kw_only=True):
     prices: Prices | None = None
     """None: the prices of the folder where the command runs."""
 
+    @classmethod
+    def of(cls, config: RunConfig, **others: Any) -> View:
+        """The reporting settings of a run."""
+        return cls(level=config.level, group_by=config.group_by or GROUP, by=config.by, **others)
+
 
 def view_of(config: RunConfig, folder: Path) -> View:
     """The view that the run in this folder was started with."""
     named = Path(config.prices) if config.prices else None
     if named is not None and not named.exists() and (folder / KEPT).exists():
         named = None  # moved, deleted or relative to another folder; the run kept a copy
-    return View(
-        level=config.level,
-        group_by=config.group_by or GROUP,
-        by=config.by,
-        per_example=config.include_per_example,
-        prices=find_prices(named, run=folder),
-    )
+    return View.of(config, per_example=config.include_per_example, prices=find_prices(named, run=folder))
 
 
 def common_view(configs: Sequence[RunConfig]) -> View:

@@ -22,7 +22,8 @@ def commit_here(folder: Path | None = None) -> str:
     try:
         here = (folder or Path.cwd()).resolve()
         git = next((each / ".git" for each in (here, *here.parents) if (each / ".git").exists()), None)
-        return "" if git is None else _head(*_folders(git))
+        commit = "" if git is None else _head(*_folders(git))
+        return commit if COMMIT.fullmatch(commit) else ""
     except (OSError, ValueError, RuntimeError):
         return ""
 
@@ -67,16 +68,14 @@ def _folders(git: Path) -> tuple[Path, Path]:
 def _head(own: Path, shared: Path) -> str:
     head = _text(own / "HEAD").strip()
     if not head.startswith("ref:"):
-        return head if COMMIT.fullmatch(head) else ""
+        return head
     name = head.removeprefix("ref:").strip()
     for place in (own / name, shared / name):
         if place.is_file():
-            commit = _text(place).strip()
-            return commit if COMMIT.fullmatch(commit) else ""
+            return _text(place).strip()
     packed = shared / "packed-refs"
     lines = packed.read_text(encoding="utf-8", errors="replace").splitlines() if packed.is_file() else []
-    commit = next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
-    return commit if COMMIT.fullmatch(commit) else ""
+    return next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
 
 
 def _text(path: Path) -> str:

@@ -18,7 +18,7 @@ from assay.reports.gates.check import check_gates
 from assay.reports.gates.expression import parse_gates
 from assay.reports.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
 from assay.reports.gates.result import GateResult, broken_gates
-from assay.reports.view import GROUP, View
+from assay.reports.view import View
 from assay.wording import hint
 
 
@@ -43,12 +43,7 @@ class Gates:
     ) -> None:
         tasks = {each.name: numbers_of_definition(each, config.repeat) for each in definitions}
         self.gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
-        self._view = View(
-            level=config.level,
-            group_by=config.group_by or GROUP,
-            by=config.by,
-            prices=find_prices(Path(config.prices)) if config.prices else None,
-        )
+        self._view = View.of(config, prices=find_prices(Path(config.prices)) if config.prices else None)
         self._source = baseline
         self._baseline = read_leaderboard(baseline, self._view) if baseline is not None else None
         if self.gates:

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.intervals import Floats, Interval, check_level, no_interval, rows_by_cluster, too_few
-from assay.stats.quantiles import normal_cdf, normal_quantile, student_t_quantile
-
-BootstrapKind = Literal["expanded", "percentile", "bca"]
-"""How draws become bounds. The plain percentile interval is too narrow for few samples, as if a normal quantile were
-used where Student's t belongs; `expanded` moves the percentiles outwards to match (Hesterberg 2015, section 3.3).
-`bca` corrects for bias and skewness instead (Efron 1987)."""
-_METHODS = {"expanded": "bootstrap", "percentile": "bootstrap-percentile", "bca": "bootstrap-bca"}
+from assay.stats.quantiles import normal_cdf, student_t_quantile
 
 SumStatistic = Callable[[Floats], Floats]
 """Sums of rows, one resample per row (R × k) -> the statistic of each (R); NaN where it is undefined."""
@@ -40,7 +34,6 @@ def bootstrap_sums(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-    kind: BootstrapKind = "expanded",
 ) -> Interval:
     """Interval of a statistic of column sums: `statistic(rows.sum(0))`, with the samples (or clusters) resampled.
 
@@ -48,7 +41,9 @@ def bootstrap_sums(
     that needs a statistic that does not change when all sums are scaled alike, as no ratio does. `counts` says how
     often each row occurs, for rows that are distinct already; it excludes groups.
     """
-    method = method_name(kind, resamples, seed)
+    if resamples < 2:
+        raise ValueError(f"a bootstrap needs at least 2 resamples, got {resamples}")
+    method = f"bootstrap|n={resamples}|seed={seed}"
     check_level(level)
     matrix = np.asarray(rows, dtype=np.float64)
     if matrix.ndim != 2:
@@ -59,12 +54,8 @@ def bootstrap_sums(
     if n < 2:
         return too_few(method, level, n, "sample")
     draws = statistic(resampled_sums(distinct, counts, resamples, np.random.default_rng(seed)))
-    total = counts @ distinct
-    estimate = float(statistic(total[None, :])[0])
-    tails = expanded_tails(level, n) if kind == "expanded" else (0.5 - level / 2.0, 0.5 + level / 2.0)
-    if kind == "bca":
-        tails = _bca_tails(draws, estimate, tails, _jackknife_acceleration(distinct, counts, total, statistic))
-    return interval_of_draws(draws, estimate, tails, level=level, method=method)
+    estimate = float(statistic((counts @ distinct)[None, :])[0])
+    return interval_of_draws(draws, estimate, expanded_tails(level, n), level=level, method=method)
 
 
 def resampled_sums(distinct: Floats, counts: NDArray[np.intp], resamples: int, random: np.random.Generator) -> Floats:
@@ -96,13 +87,6 @@ def interval_of_draws(
     )
 
 
-def method_name(kind: BootstrapKind, resamples: int, seed: int) -> str:
-    """The method as written in a signature: `bootstrap|n=1000|seed=0`."""
-    if resamples < 2:
-        raise ValueError(f"a bootstrap needs at least 2 resamples, got {resamples}")
-    return f"{_METHODS[kind]}|n={resamples}|seed={seed}"
-
-
 def divide(numerator: Floats, denominator: Floats) -> Floats:
     """Elementwise ratio, NaN where the denominator is 0: a resample in which the statistic is undefined."""
     ratio = np.full(numerator.shape, np.nan)
@@ -111,7 +95,10 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def expanded_tails(level: float, n: int) -> tuple[float, float]:
-    """Percentiles moved outwards by what resamples of few units lack."""
+    """Percentiles moved outwards by what resamples of few units lack (Hesterberg 2015, section 3.3).
+
+    The plain ones are too narrow for few samples, as if a normal quantile were used where Student's t belongs.
+    """
     low = normal_cdf(math.sqrt(n / (n - 1)) * student_t_quantile(0.5 - level / 2.0, n - 1))
     return low, 1.0 - low
 
@@ -162,31 +149,3 @@ def _poisson_table() -> np.ndarray[Any, np.dtype[np.float32]]:
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(12)], dtype=np.float64)
     edges = np.rint(np.cumsum(mass) * 65_536).astype(np.int64)
     return np.searchsorted(edges, np.arange(65_536), side="right").astype(np.float32)
-
-
-def _jackknife_acceleration(
-    distinct: Floats, counts: NDArray[np.intp], total: Floats, statistic: SumStatistic
-) -> float:
-    per_chunk = max(1, _CHUNK_CELLS // max(1, distinct.shape[1]))
-    parts = [statistic(total - distinct[i : i + per_chunk]) for i in range(0, len(distinct), per_chunk)]
-    left_out = np.concatenate(parts)
-    known = np.isfinite(left_out)
-    left_out, weights = left_out[known], counts[known]
-    centred = np.average(left_out, weights=weights) - left_out
-    spread = float(weights @ centred**2)
-    return 0.0 if spread == 0.0 else float(weights @ centred**3) / (6.0 * spread**1.5)
-
-
-def _bca_tails(draws: Floats, estimate: float, tails: tuple[float, float], acceleration: float) -> tuple[float, float]:
-    """The percentiles that correct for bias and skewness (Efron 1987)."""
-    draws = draws[np.isfinite(draws)]
-    below = (np.count_nonzero(draws < estimate) + 0.5 * np.count_nonzero(draws == estimate)) / max(1, len(draws))
-    # an estimate outside all draws has an infinite bias correction; half a draw keeps it finite
-    margin = 0.5 / max(1, len(draws))
-    bias = normal_quantile(min(max(below, margin), 1.0 - margin))
-    low, high = (_bca_tail(normal_quantile(tail), bias, acceleration) for tail in tails)
-    return low, high
-
-
-def _bca_tail(z: float, bias: float, acceleration: float) -> float:
-    return normal_cdf(bias + (bias + z) / (1.0 - acceleration * (bias + z)))

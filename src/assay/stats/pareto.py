@@ -1,18 +1,17 @@
-"""The Pareto front: the options that no other beats on both cost and value."""
+"""The Pareto front: the options that no other beats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the (cost, value) points that none dominates, from the cheapest on.
+def pareto_front(points: Sequence[tuple[float, ...]]) -> list[int]:
+    """Indices of the points that none dominates, where more is better in every coordinate.
 
-    A point is dominated by one that costs no more and is worth no less, and is better in one of the two; equal points
-    stand together.
+    A point is dominated by one that is no less in any coordinate and more in one; equal points stand together.
     """
-    front: list[int] = []
-    for index in sorted(range(len(points)), key=lambda index: (points[index][0], -points[index][1])):
-        if not front or points[index][1] > points[front[-1]][1] or points[index] == points[front[-1]]:
-            front.append(index)
-    return front
+
+    def dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+        return one != other and all(more >= less for more, less in zip(one, other, strict=True))
+
+    return [place for place, point in enumerate(points) if not any(dominates(each, point) for each in points)]

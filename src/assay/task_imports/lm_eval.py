@@ -125,22 +125,16 @@ def _read(path: Path, depth: int = 0) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise UsageError(f"{path}: is not a task: a mapping of fields is expected")
     config = {str(name): value for name, value in config.items()}
-    if isinstance(include := config.pop("include", None), str):
-        if depth == MAX_INCLUDES:
-            raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
-        return {**_read(inside(path, path.parent / include), depth + 1), **config}
-    if include is not None:
-        return {**_included(path, shaped(include, list[str], f"{path}: include"), depth), **config}
-    return config
-
-
-def _included(path: Path, names: list[str], depth: int) -> dict[str, Any]:
-    """The fields of several files; the last file that sets a field wins."""
+    if (include := config.pop("include", None)) is None:
+        return config
+    names = [include] if isinstance(include, str) else shaped(include, list[str], f"{path}: include")
     # counted as if each included the next, so that files that include each other twice are soon refused
     depth += len(names)
     if depth > MAX_INCLUDES:
         raise UsageError(f"{path}: more than {MAX_INCLUDES} files include each other; does one include itself?")
-    return dict(pair for name in names for pair in _read(inside(path, path.parent / name), depth).items())
+    # the last file that sets a field wins
+    included = dict(pair for name in names for pair in _read(inside(path, path.parent / name), depth).items())
+    return {**included, **config}
 
 
 def _choice_rows(fields: Fields, prompts: Prompts, documents: Documents, imported: Imported) -> list[Row]:

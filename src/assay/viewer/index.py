@@ -165,7 +165,7 @@ class _Writer:
                 "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", (name, self._first, len(data), data.tobytes())
             )
         for name, texts in self._filler.packed_texts().items():
-            whole = self._earlier_texts(name).followed_by(texts)
+            whole = PackedTexts.joined([self._earlier_texts(name), texts])
             self._connection.execute(
                 "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)",
                 (name, self._first, whole.lengths.tobytes(), whole.data.tobytes()),

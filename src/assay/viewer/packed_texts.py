@@ -39,18 +39,11 @@ class PackedTexts:
     def joined(cls, parts: Sequence[PackedTexts]) -> PackedTexts:
         return cls(np.concatenate([part.lengths for part in parts]), np.concatenate([part.data for part in parts]))
 
-    def followed_by(self, other: PackedTexts) -> PackedTexts:
-        return PackedTexts.joined([self, other])
-
     def first(self, rows: int) -> PackedTexts:
         return PackedTexts(self.lengths[:rows], self.data)
 
     def __len__(self) -> int:
         return len(self.lengths)
-
-    def text(self, row: int) -> str:
-        start = int(self._begins()[row])
-        return self.data[start : start + int(self.lengths[row])].tobytes().decode()
 
     def equal(self, text: str) -> Mask:
         wanted = text.encode(errors="replace")

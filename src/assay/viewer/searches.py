@@ -14,6 +14,7 @@ from assay.core.regular_file import read_regular
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import plain_figure
 from assay.reports.conversation import ends_kept
+from assay.reports.search_rows import EvaluationRow, ExampleOutcomes, SetScore
 
 SHOWN_RECORDS = 500
 MOST_BYTES = 512 << 20
@@ -24,15 +25,9 @@ NOT_YET = "no summary yet: the search is running, or was interrupted; the same c
 SHOWN_REJECTED = 200
 
 
-class _SetScore(Struct):
-    mean: float | None = None
-    scored: int = 0
-    failed: int = 0
-
-
 class _Comparison(Struct):
-    seed: _SetScore
-    best: _SetScore
+    seed: SetScore
+    best: SetScore
     verdict: str = ""
     difference: float | None = None
     low: float | None = None
@@ -48,31 +43,6 @@ class _Candidate(Struct):
     failed: int = 0
     text: str = ""
     diff: list[str] = []
-
-
-class _Example(Struct):
-    part: str
-    index: int
-    record: Any = None
-    seed: float | None = None
-    best: float | None = None
-    seed_failure: str | None = None
-    best_failure: str | None = None
-
-
-class _Evaluation(Struct):
-    candidate: int
-    part: str
-    index: int
-    repeat: int = 1
-    score: float | None = None
-    output: str | None = None
-    scores: Any = None
-    side_info: dict[str, Any] = {}
-    failure: dict[str, Any] | None = None
-    seconds: float = 0.0
-    cost: float | None = None
-    reused: bool = False
 
 
 class SearchSummary(Struct):
@@ -96,8 +66,8 @@ class SearchSummary(Struct):
     rejected: list[dict[str, Any]] = []
     score_range: str = "unit"
     front: dict[str, Any] | None = None
-    examples: list[_Example] = []
-    evaluations: list[_Evaluation] = []
+    examples: list[ExampleOutcomes] = []
+    evaluations: list[EvaluationRow] = []
 
 
 def search_of(name: str, folder: Path) -> dict[str, Any]:
@@ -187,7 +157,7 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
 
 def _records(summary: SearchSummary) -> list[dict[str, Any]]:
     """Every record that seed and best were scored on, with each evaluation that any candidate had there."""
-    seen: dict[tuple[str, int], list[_Evaluation]] = {}
+    seen: dict[tuple[str, int], list[EvaluationRow]] = {}
     for row in summary.evaluations:
         seen.setdefault((row.part, row.index), []).append(row)
     return [
@@ -204,7 +174,7 @@ def _records(summary: SearchSummary) -> list[dict[str, Any]]:
     ]
 
 
-def _evaluation(row: _Evaluation) -> dict[str, Any]:
+def _evaluation(row: EvaluationRow) -> dict[str, Any]:
     side_info = {name: _cut(value) for name, value in row.side_info.items() if value != row.output and name != "scores"}
     return {
         "candidate": row.candidate,
@@ -213,7 +183,7 @@ def _evaluation(row: _Evaluation) -> dict[str, Any]:
         "output": _cut(row.output),
         "scores": row.scores,
         "side_info": side_info,
-        "failure": None if row.failure is None else _cut(str(row.failure.get("message", ""))),
+        "failure": None if row.failure is None else _cut(row.failure.message),
         "seconds": row.seconds,
         "cost": row.cost,
         "reused": row.reused,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import run_into, write_sums
+from tests.reports.runs import build_standings, run_into, write_sums
 
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
@@ -15,7 +15,6 @@ from assay.reports.board.types import write_leaderboard_file
 from assay.reports.diff.build import diff
 from assay.reports.html.report_page import report_page
 from assay.reports.marks import Mark, append_mark, marks_agreement
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View
 from assay.viewer.builders import Builders
 from assay.viewer.comparing import compare_runs

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.reports.board.scripted_boards import BROKEN, board_of, write_run
+from tests.reports.runs import build_standings
 
 from assay.core.types import Score
 from assay.reports.board.types import Leaderboard, read_leaderboard_file, write_leaderboard_file
@@ -21,7 +22,6 @@ from assay.reports.gates.step_summary import run_summary
 from assay.reports.html.report_page import report_page as html_page
 from assay.reports.html.standings_page import standings_page
 from assay.reports.markdown import markdown
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View
 
 

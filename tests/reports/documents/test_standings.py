@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Adder, run_into, write_sums
+from tests.reports.runs import Adder, build_standings, run_into, write_sums
 
 from assay.reports.documents.standings import standings_document
 from assay.reports.markdown import markdown
-from assay.reports.standings.build import build_standings
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.reports.runs import Adder, Broken, build_standings, run_into, write_sums
 
 from assay.core.errors import UsageError
 from assay.reports.board.build import build_leaderboard
@@ -15,7 +15,6 @@ from assay.reports.board.types import write_leaderboard_file
 from assay.reports.documents.standings import standings_csv, standings_document
 from assay.reports.html.standings_page import standings_page
 from assay.reports.markdown import markdown
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View
 
 

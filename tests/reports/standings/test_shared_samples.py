@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Adder, run_into, write_sums
+from tests.reports.runs import Adder, build_standings, run_into, write_sums
 
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import write_leaderboard_file
-from assay.reports.standings.build import build_standings
 from assay.reports.view import View
 
 

@@ -59,8 +59,8 @@ class _Failure(Struct):
     message: str = ""
 
 
-class AttemptLine(Struct, gc=False):
-    """A journal line as far as tables need it; the rest is skipped by the decoder."""
+class ScoredLine(Struct, gc=False):
+    """A journal line as far as its scores; the rest is skipped by the decoder."""
 
     key: str
     task: str
@@ -68,10 +68,15 @@ class AttemptLine(Struct, gc=False):
     index: Place
     attempt: Place = 1
     metadata: dict[str, Any] = {}
-    trace: TraceLine | None = None
     scores: tuple[Score, ...] = ()
     failures: list[_Failure] = []
     excluded: list[str] = []
+
+
+class AttemptLine(ScoredLine, gc=False):
+    """A journal line as far as tables need it."""
+
+    trace: TraceLine | None = None
     seconds: float = 0.0
     usage: list[Usage] = []
 

@@ -35,7 +35,7 @@ def _chart(
     colours: Mapping[str, int],
 ) -> Chart:
     points = [(of(row) or 0.0, row.overall or 0.0) for row in rows]
-    front = pareto_front(points)
+    front = sorted(pareto_front([(-x, y) for x, y in points]), key=points.__getitem__)
     amounts = [x for x, _ in points]
     log = min(amounts) > 0.0 and max(amounts) / min(amounts) > 8.0
     low, high = padded(amounts, log=log, room=0.1)

@@ -16,17 +16,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
 from assay.core.run_file import RunFile, read_run_file
-from assay.core.types import Record, Score
+from assay.core.types import Record
 from assay.costs.prices import Prices, Quote, find_prices
 from assay.costs.spending import Spending, add_attempt, cost_of, judge_rows, total_cost
 from assay.reports.board.build import build_leaderboard
-from assay.reports.board.journal_table import Place
+from assay.reports.board.journal_table import Place, ScoredLine
 from assay.reports.board.types import Leaderboard
 from assay.reports.frames.attempt import Attempt
 from assay.reports.frames.columns import Seen
@@ -49,24 +48,6 @@ class _WholeLine(Record, frozen=True, kw_only=True):
 
     index: Place
     attempt: Place = 1
-
-
-class _Failure(Struct, gc=False):
-    kind: str
-
-
-class _Line(Struct, gc=False):
-    """As much of a line as the walk needs; the decoder skips the rest."""
-
-    key: str
-    task: str
-    sample_id: str
-    index: Place
-    attempt: Place = 1
-    metadata: dict[str, Any] = {}
-    scores: tuple[Score, ...] = ()
-    failures: list[_Failure] = []
-    excluded: list[str] = []
 
 
 @dataclass(slots=True)
@@ -137,7 +118,7 @@ class RunSource:
         """Walk the journal; `only` selects attempts."""
         walk = _Walk(self.measures)
         if only is None:
-            for place, line in counting_lines(self.journal, _Line):
+            for place, line in counting_lines(self.journal, ScoredLine):
                 walk.add(place, line, is_picked=self.picked is None or place in self.picked)
         else:
             for place, record in counting_lines(self.journal, _WholeLine):
@@ -241,7 +222,7 @@ class _Walk:
     def __post_init__(self) -> None:
         self.codes = {name: code for code, name in enumerate(self.measures)}
 
-    def add(self, place: int, line: _Line | _WholeLine, *, is_picked: bool = True) -> None:
+    def add(self, place: int, line: ScoredLine | _WholeLine, *, is_picked: bool = True) -> None:
         code = self.codes.get(line.task)
         if code is None:
             return  # a task that the run file does not list, as on no leaderboard
@@ -258,7 +239,7 @@ class _Walk:
         if is_picked:
             self._see(line)
 
-    def _see(self, line: _Line | _WholeLine) -> None:
+    def _see(self, line: ScoredLine | _WholeLine) -> None:
         for score in line.scores:
             for name, value in score.values.items():
                 if (score.name, name) in self.values or len(self.values) <= MOST_VALUES:

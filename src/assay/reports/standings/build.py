@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +22,7 @@ from assay.reports.board.overall import (
     overall_score,
 )
 from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
-from assay.reports.diff.columns import Side, read_side
+from assay.reports.diff.columns import Side
 from assay.reports.standings.pairs import ModelPair
 from assay.reports.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
@@ -116,27 +115,6 @@ class Standings(Struct, frozen=True, kw_only=True):
     """Every two models on the samples that all share; empty where samples cannot be paired."""
 
 
-def build_standings(
-    sources: Sequence[Path | str],
-    view: View | None = None,
-    *,
-    normalisation: Normalisation = "z",
-    chance: Mapping[str, float] | None = None,
-    allow_unequal: bool = False,
-) -> Standings:
-    """Rank runs and leaderboard files. `UsageError` when they were not scored on the same samples with the same
-    targets, unless that is allowed: then every number is over the samples they share.
-    """
-    view = view or View()
-    return standings_of(
-        [read_side(source, view) for source in sources],
-        view,
-        normalisation=normalisation,
-        chance=chance,
-        allow_unequal=allow_unequal,
-    )
-
-
 def standings_of(
     sides: Sequence[Side],
     view: View,
@@ -145,7 +123,9 @@ def standings_of(
     chance: Mapping[str, float] | None = None,
     allow_unequal: bool = False,
 ) -> Standings:
-    """The same, of results that have been read."""
+    """Rank runs and leaderboard files. `UsageError` when they were not scored on the same samples with the same
+    targets, unless that is allowed: then every number is over the samples they share.
+    """
     labels = side_labels(sides)
     unequal = unequal_tasks(sides, labels)
     if unequal and not allow_unequal:
