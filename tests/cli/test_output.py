@@ -119,6 +119,43 @@ def test_a_sentence_is_broken_at_words_on_a_terminal_and_one_line_elsewhere(
     assert capsys.readouterr().err == "three short words\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "a task.yaml", "--model", "nobody", "--run-dir", "x"],
+        ["run", "t.jsonl", "--max-tokens", "many words that are not a number at all, not even a small one by any name"],
+        ["leaderboard", *(f"runs/number-{n}-of-many" for n in range(1, 9))],
+    ],
+)
+def test_an_error_is_broken_at_words_on_a_terminal_and_one_line_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def fails() -> None:
+        with suppress(SystemExit):
+            assert main(arguments) == 2
+
+    with terminal(monkeypatch, 40) as shown:
+        fails()
+    fails()
+    piped = capsys.readouterr().err
+    assert max(map(len, piped.splitlines())) > 40
+    assert shown[0].split() == piped.split()
+    assert max(map(len, shown[0].splitlines())) <= 40
+
+
+def test_a_word_longer_than_a_line_is_left_to_the_terminal_and_an_indented_line_stays_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = "/".join(["folder"] * 10)
+    with terminal(monkeypatch, 30) as shown:
+        print(f"error in {path}: no such file\n  which is a sentence that is too long for it", file=sys.stderr)
+    lines = shown[0].splitlines()
+    assert lines[:3] == ["error in", f"{path}:", "no such file"]
+    assert lines[3:] == ["  which is a sentence that is", "  too long for it"]
+
+
 def test_a_terminal_that_lacks_our_characters_gets_markdown() -> None:
     class Ascii(io.StringIO):
         encoding = "ascii"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.reports.text_width import cut, line_breaks, width_of
+from assay.reports.text_width import broken_at_words, cut, line_breaks, width_of
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,10 @@ def test_a_line_ends_between_words_where_it_can() -> None:
 
 def test_a_character_wider_than_the_line_stands_alone() -> None:
     assert line_breaks("算数", 1) == [(0, 1), (1, 2)]
+
+
+def test_lines_are_broken_at_words_of_any_width_and_words_never() -> None:
+    assert broken_at_words("short enough", 12) == "short enough"
+    assert broken_at_words("  two  three four", 9) == "  two\n  three\n  four"
+    assert broken_at_words("猫が いる 家", 6) == "猫が\nいる\n家"
+    assert broken_at_words("a/long/path", 4) == "a/long/path"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import json
 import os
@@ -11,11 +12,17 @@ import subprocess
 import threading
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.models.adapters.test_tool_turns import VENDORS as STRICT
+from tests.models.adapters.test_tool_turns import answered
+from tests.models.adapters.vendors import with_keys
 from tests.viewer.demo_runs import run_file
 
 from assay.core.config import RunConfig
+from assay.core.types import Message, Request
+from assay.solvers.single_turn import reply
 from assay.viewer.repeat import as_curl, run_only
 from assay.viewer.samples import request_of
 
@@ -71,6 +78,48 @@ def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str)
         assert (path, headers["x-api-key"]) == ("/v1/messages", "a-key")
         assert body["messages"] == [said]
         assert body["stop_sequences"] == ["\n"]
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
+@pytest.mark.parametrize("vendor", ["anthropic", "gemini", "openai"])
+def test_curl_sends_images_and_tool_calls_in_the_format_of_each_server(
+    vendor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_keys(monkeypatch)
+    serve, adapter = STRICT[vendor]
+
+    async def converse() -> tuple[list[dict[str, Any]], str]:
+        async with serve() as (address, bodies):
+            model = adapter("m", base_url=address)
+            messages = [Message(role="user", content=[{"type": "text", "text": "What is the weather?"}, IMAGE])]
+            try:
+                for _ in range(3):
+                    answer = await model.generate(Request(messages=tuple(messages), max_tokens=9))
+                    messages += [reply(answer), *answered(answer)]
+            finally:
+                await model.aclose()
+            run = replace(RUN, model={"name": "m", **model.settings}, config=RunConfig(max_tokens=9))
+            asked = request_of(run, {"trace": {"messages": msgspec.to_builtins(messages), "prediction": "Sunny."}})
+            command = as_curl(run, asked)
+            assert command is not None
+            shell = await asyncio.create_subprocess_exec("sh", "-c", command, stdout=-1, stderr=-1)
+            printed, _ = await shell.communicate()
+            return bodies, printed.decode()
+
+    bodies, printed = asyncio.run(converse())
+    assert "Sunny everywhere." in printed
+    assert bodies[-1] == bodies[-2]
+
+
+def test_what_the_adapter_cannot_send_has_no_command() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    asked = {"messages": [{"role": "user", "content": [sound]}]}
+    assert as_curl(replace(RUN, model={**CLAUDE, "base_url": "http://localhost"}), asked) is None
+    calls = {"messages": [{"role": "assistant", "tool_calls": [{"id": "no function"}]}]}
+    assert as_curl(replace(RUN, model={**CLAUDE, "base_url": "http://localhost"}), calls) is None
 
 
 def test_the_key_is_a_variable_whatever_the_run_file_says() -> None:

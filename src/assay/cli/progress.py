@@ -9,10 +9,11 @@ import time
 from collections.abc import Sequence
 from typing import TextIO
 
-from assay.cli.output import can_lay_out
+from assay.cli.output import can_lay_out, width_of_stream
 from assay.cli.streams import clear_line
 from assay.core.types import Record, TaskDefinition
 from assay.reports.measure import Measure, measure_of
+from assay.reports.text_width import cut
 from assay.runs.progress import Progress
 
 TERMINAL_SECONDS = 0.25
@@ -94,7 +95,7 @@ class ProgressLine(Progress):
         """One line that the next one is written over on a terminal; elsewhere lines follow each other."""
         if self._terminal:
             clear_line(self._stream)
-            self._stream.write(bar + line)
+            self._stream.write(cut(bar + line, width_of_stream(self._stream) - 1))  # only one line can be cleared
         else:
             self._stream.write(line + "\n")
         self._stream.flush()

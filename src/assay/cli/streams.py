@@ -20,6 +20,8 @@ from assay.printable import escape, printable
 if TYPE_CHECKING:
     from assay.reports.document import Span
 
+NARROWEST = 20
+"""Columns that every terminal has: a shorter text fits."""
 CLEAR_LINE = "\r\x1b[K"
 STYLES = {"strong": "1", "key": "1", "good": "32", "bad": "31", "quiet": "2"}
 """Weight and colour as terminals know them (SGR); other styles look like plain text."""
@@ -141,6 +143,20 @@ class _Talk(_Results):
         self._drawn: list[int] = []
         """How wide the lines are that are drawn right above the cursor."""
         self._lock = threading.RLock()
+
+    def write(self, text: str) -> int:
+        """Text, whose lines are broken at words on a terminal."""
+        self.write_sequences(self._fitted(printable(text)))
+        return len(text)
+
+    def _fitted(self, text: str) -> str:
+        if len(text) < NARROWEST or not self._stream.isatty():
+            return text
+        from assay.cli.output import width_of_stream
+        from assay.reports.text_width import broken_at_words
+
+        width = width_of_stream(self._stream)
+        return "\n".join(broken_at_words(line, width) for line in text.split("\n"))
 
     def write_sequences(self, text: str) -> None:
         """Write the text unchanged, in place of what was drawn: only for text that this file has made safe."""

@@ -36,6 +36,21 @@ def line_breaks(text: str, width: int) -> list[tuple[int, int]]:
             return lines
 
 
+def broken_at_words(line: str, width: int) -> str:
+    """The line as several of at most this many columns, indented alike; a longer word keeps a line of its own."""
+    if width_of(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    lines = [indent]
+    for word in line[len(indent) :].split(" "):
+        longer = lines[-1] + word if lines[-1] == indent else f"{lines[-1]} {word}"
+        if width_of(longer) <= width or lines[-1] == indent:
+            lines[-1] = longer
+        else:
+            lines.append(indent + word)
+    return "\n".join(each.rstrip(" ") for each in lines)
+
+
 def _end_within(text: str, start: int, width: int) -> int:
     """The end of the longest part from `start` that fits, including combining marks."""
     used = 0

@@ -31,6 +31,7 @@ from assay.runs.folder import prepare_rescored, refuse_rescored
 from assay.runs.progress import Progress, run_blocking, signals
 from assay.scorers.judge import NOT_CALLED
 from assay.scorers.watch import Watch
+from assay.tasks.media_files import media_files_of
 from assay.tasks.trust import code_seal, require_trust
 from assay.user.seal import is_sealed
 
@@ -215,12 +216,13 @@ def _asks_the_same(work: Work, record: Record) -> bool:
         return sample.row is not None or trace.prompt is None or trace.prompt == sample.prompt
     try:
         request = solver.request(sample)
-    except FailureError:
+        asked = media_files_of(work.task.definition).messages(request.messages, keep_names=True)
+    except (FailureError, UsageError):  # a question that cannot be made, or an image that is no longer there
         return False
     messages = trace.messages[:-1] if trace.messages else None
     if trace.prompt is None and request.prompt is not None:  # to a chat model a prompt is what the user says
         return messages == (Message(role="user", content=request.prompt),)
-    return (request.prompt, request.messages) == (trace.prompt, messages)
+    return (request.prompt, asked) == (trace.prompt, messages)
 
 
 class _Verdicts:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,7 +20,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparabl
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
-from assay.tasks.media_files import MediaFiles
+from assay.tasks.media_files import media_files_of
 from assay.tasks.trust import require_trust
 
 POSTPROCESS = "postprocess_snippet"
@@ -70,7 +69,7 @@ def build_task(
         definition=definition,
         dataset=dataset,
         solver=solver,
-        solve=MediaFiles(Path(definition.source or "task")).around(solver),
+        solve=media_files_of(definition).around(solver),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
         unusable=unusable,

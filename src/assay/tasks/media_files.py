@@ -20,7 +20,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper
 from assay.core.regular_file import irregular, read_regular
 from assay.core.seams import Model, Solver
-from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.core.types import Completion, Failure, Message, Request, Sample, TaskDefinition, Trace
 from assay.tasks.project import is_hidden, root_of
 
 MAX_FILE_BYTES = 5 << 20
@@ -153,6 +153,10 @@ class ReadsMedia(Wrapper):
         if messages is not request.messages:
             request = msgspec.structs.replace(request, messages=messages)
         return await self.model.generate(request)
+
+
+def media_files_of(definition: TaskDefinition) -> MediaFiles:
+    return MediaFiles(Path(definition.source or "task"))
 
 
 def file_of(part: Any) -> str | None:

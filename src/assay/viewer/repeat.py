@@ -11,12 +11,12 @@ import msgspec
 
 from assay.core.run_file import RunFile
 from assay.core.types import Request
+from assay.models.adapters.anthropic import API_VERSION, DEFAULT_MAX_TOKENS, anthropic_body, anthropic_url
 from assay.models.adapters.gemini import gemini_body, gemini_url
-from assay.models.adapters.reasoning import thinking_budget
+from assay.models.adapters.openai import openai_body, openai_url
 
 LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
 """Flags of the whole run that mean nothing, or another thing, for one sample of it."""
-ANTHROPIC_VERSION = "2023-06-01"
 
 
 def run_only(run: RunFile, sample: str) -> str | None:
@@ -43,28 +43,40 @@ def _without(command: Sequence[str], flags: Sequence[str]) -> list[str]:
 
 
 def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
-    """The request as a command for a shell; None for models that are not HTTP services, or use their own protocol."""
-    model = run.model
-    address, name, adapter = model.get("base_url"), model.get("model"), str(model.get("adapter", ""))
-    if not isinstance(address, str) or not isinstance(name, str) or not address.startswith(("http://", "https://")):
+    """The request as a command for a shell, with the body that the adapter sends.
+
+    None for models that are not HTTP services, that use their own protocol, or that cannot take the request.
+    """
+    address, sent = run.model.get("base_url"), _as_request(request)
+    if sent is None or not isinstance(address, str) or not address.startswith(("http://", "https://")):
         return None
+    try:
+        parts = _sent(run, address, sent)
+    except (LookupError, TypeError, ValueError):  # a journal may hold anything
+        return None
+    return None if parts is None else _curl(*parts)
+
+
+def _sent(run: RunFile, address: str, request: Request) -> tuple[str, list[str], dict[str, Any]] | None:
+    """Address, headers and body, as the model's adapter makes them."""
+    model, extra, name = run.model, _extra(run.model), str(run.model["model"])
+    adapter = str(model.get("adapter", ""))
     key = _key_variable(run, adapter)
     if adapter == "anthropic":
-        headers = [f"x-api-key: ${key}", f"anthropic-version: {ANTHROPIC_VERSION}"]
-        path, body = "/v1/messages", _anthropic_body(request, name, model)
-        address = address.removesuffix("/v1")
-    elif adapter == "gemini":
-        sent = _as_request(request)
-        if sent is None:
-            return None
-        return _curl(gemini_url(address, name), [f"x-goog-api-key: ${key}"], gemini_body(sent, _extra(model), name))
-    elif "mode" in model:
-        headers = [f"Authorization: Bearer ${key}"]
-        path = "/chat/completions" if model["mode"] == "chat" else "/completions"
-        body = _openai_body(request, name, model)
-    else:
+        body = anthropic_body(request, extra, name, int(model.get("max_tokens") or DEFAULT_MAX_TOKENS))
+        return anthropic_url(address), _anthropic_headers(model, key), body
+    if adapter == "gemini":
+        return gemini_url(address, name), [f"x-goog-api-key: ${key}"], gemini_body(request, extra, name)
+    if "mode" not in model:
         return None
-    return _curl(address.rstrip("/") + path, headers, body)
+    mode, limit = str(model["mode"]), str(model.get("max_tokens_field") or "max_tokens")
+    return openai_url(address, mode), [f"Authorization: Bearer ${key}"], openai_body(request, extra, name, mode, limit)
+
+
+def _anthropic_headers(model: Mapping[str, Any], key: str) -> list[str]:
+    headers = [f"x-api-key: ${key}", f"anthropic-version: {API_VERSION}"]
+    beta = model.get("beta")
+    return headers + ([f"anthropic-beta: {beta}"] if isinstance(beta, str) and re.fullmatch(r"[\w.,-]+", beta) else [])
 
 
 def _as_request(request: Mapping[str, Any]) -> Request | None:
@@ -81,42 +93,6 @@ def _key_variable(run: RunFile, adapter: str) -> str:
     if isinstance(named, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", named):
         return named
     return re.sub(r"[^A-Z0-9]", "_", (adapter or "openai").upper()) + "_API_KEY"
-
-
-def _openai_body(request: Mapping[str, Any], name: str, model: Mapping[str, Any]) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": name}
-    if model["mode"] == "chat":
-        body["messages"] = _messages(request)
-    else:
-        body["prompt"] = request.get("prompt") or "\n\n".join(str(each.get("content")) for each in _messages(request))
-    if "max_tokens" in request:
-        body[str(model.get("max_tokens_field") or "max_tokens")] = request["max_tokens"]
-    body |= {
-        key: request[key] for key in ("temperature", "top_p", "stop", "seed", "reasoning_effort") if key in request
-    }
-    return {**body, **_extra(model)}
-
-
-def _anthropic_body(request: Mapping[str, Any], name: str, model: Mapping[str, Any]) -> dict[str, Any]:
-    messages = _messages(request)
-    system = "\n\n".join(str(each.get("content")) for each in messages if each.get("role") == "system")
-    body: dict[str, Any] = {"model": name, "max_tokens": request.get("max_tokens") or model.get("max_tokens") or 4096}
-    body |= {"system": system} if system else {}
-    body["messages"] = [each for each in messages if each.get("role") != "system"]
-    body |= {key: request[key] for key in ("temperature", "top_p") if key in request}
-    if budget := thinking_budget(str(request.get("reasoning_effort", "none"))):
-        body["thinking"] = {"type": "enabled", "budget_tokens": budget}
-        body["max_tokens"] += budget
-    if "stop" in request:
-        body["stop_sequences"] = request["stop"]
-    return {**body, **_extra(model)}
-
-
-def _messages(request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    given = request.get("messages")
-    if isinstance(given, list) and given:
-        return [each for each in given if isinstance(each, dict)]
-    return [{"role": "user", "content": str(request.get("prompt") or "")}]
 
 
 def _extra(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,8 +38,14 @@ class Server:
 
     name = "server"
 
-    def __init__(self, clock: Clock, away: Callable[[float], Away | None], after: float | None = None) -> None:
-        self._clock, self._away, self._after = clock, away, after
+    def __init__(
+        self,
+        clock: Clock,
+        away: Callable[[float], Away | None],
+        after: float | None = None,
+        kind: str = "server_error",
+    ) -> None:
+        self._clock, self._away, self._after, self._kind = clock, away, after, kind
         self.asked = self.refused = 0
 
     async def generate(self, request: Request) -> Completion:
@@ -48,7 +54,7 @@ class Server:
         away = "refusing" if request.prompt == "poison" else self._away(self._clock.now)
         if away is not None:
             self.refused += 1
-            kind = "connection" if away == "unreachable" else "rate_limit"
+            kind = "connection" if away == "unreachable" else self._kind
             failure = Failure(stage="model", kind=kind, message="no answer", retryable=True)
             raise FailureError(failure, self._after, away)
         return Completion(text="ok")
@@ -111,6 +117,56 @@ def test_an_hour_of_429_with_a_short_retry_after_costs_no_attempt() -> None:
     server = Server(clock, lambda now: "refusing" if 1 <= now < 3500 else None, after=1.0)
     found, _, stop = run(server, clock, ["q"] * 2000)
     assert (len(found), failed(found), stop.requested) == (2000, 0, False)
+
+
+def refusing_three_seconds_of_four(now: float) -> Away | None:
+    return "refusing" if 1 <= now < 600 and now % 4 < 3 else None
+
+
+def test_rate_limiting_is_reported_as_such_and_seldom() -> None:
+    clock = Clock()
+    server = Server(clock, refusing_three_seconds_of_four, after=1.0, kind="rate_limit")
+    found, said, _ = run(server, clock, ["q"] * 200_000)
+    assert clock.now > 600
+    assert failed(found) == 0
+    assert 1 <= len(said) <= 3
+    assert all(sentence.startswith("server: rate limited") for sentence in said)
+
+
+def test_a_server_that_comes_and_goes_is_reported_once_a_minute_at_most() -> None:
+    clock = Clock()
+    _, said, _ = run(Server(clock, refusing_three_seconds_of_four, after=1.0), clock, ["q"] * 200_000)
+    assert 2 <= len(said) <= 20
+    assert ["back" in sentence for sentence in said] == [True, False] * (len(said) // 2)
+
+
+def test_a_display_says_rate_limited_while_it_waits() -> None:
+    clock = Clock()
+    waiting = WaitsOutOutages(
+        Server(clock, lambda now: "refusing" if now < 5 else None, after=1.0, kind="rate_limit"),
+        patience_seconds=60.0,
+        clock=clock,
+        sleep=clock.sleep,
+    )
+    shown: list[str | None] = []
+
+    async def steps() -> None:
+        calls = [asyncio.ensure_future(_until_answered(waiting)) for _ in range(8)]
+        while not all(call.done() for call in calls):
+            await asyncio.sleep(0)
+            shown.append(waiting.away)
+
+    asyncio.run(steps())
+    assert "server: rate limited for 2 s" in shown
+    assert shown[-1] is None
+
+
+async def _until_answered(model: WaitsOutOutages) -> Completion:
+    while True:
+        try:
+            return await model.generate(Request(prompt="q"))
+        except FailureError:
+            await asyncio.sleep(0)
 
 
 def test_a_moment_of_refusals_is_not_worth_a_word() -> None:

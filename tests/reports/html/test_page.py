@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.reports.browser import Page, in_browser, keep_picture, needs_chromium
+from tests.reports.every_kind import KINDS, write_run
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import ANSWER, SHOTS
 
@@ -48,22 +51,36 @@ BROKEN = """(() => {
 """Intervals whose ends stand on different lines."""
 
 
-def four_models(folder: Path) -> Path:
+def demo(folder: Path, model: str, skill: float) -> Path:
+    return make_demo(folder, model=model, skill=skill)
+
+
+def seven_repeated_tasks(folder: Path, model: str, skill: float) -> Path:
+    return write_run(folder, model, skill, tuple(KINDS)[:7], repeat=3)
+
+
+def four_models(folder: Path, make: Callable[[Path, str, float], Path]) -> Path:
     """The report of four models with eight few-shot examples before each question, and pages of Markdown as answers."""
     runs = []
-    for name, skill in (("small", 0.5), ("medium", 0.7), ("large", 0.9), ("tiny-distilled-8b", 0.3)):
-        runs.append(make_demo(folder / name, model=name, skill=skill))
+    for name, skill in (("small", 0.5), ("medium", 0.7), ("large-model-with-a-long-name", 0.9), ("distilled-8b", 0.3)):
+        runs.append(make(folder / name, name, skill))
         journal = runs[-1] / "journal.jsonl"
         shots, answer = json.dumps(SHOTS * 3)[1:-1], json.dumps(ANSWER * 2)[1:-1]
         text = journal.read_text().replace('"Compute ', f'"{shots}Compute ')
+        text = text.replace('"question ', f'"{shots}Question ')
         journal.write_text(text.replace('"prediction":"', f'"prediction":"{answer}'))
     assert main(["report", *map(str, runs), "--output", str(folder / "four.html")]) == 0
     return folder / "four.html"
 
 
 @needs_chromium
-def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(tmp_path: Path) -> None:
-    path = four_models(tmp_path)
+@pytest.mark.parametrize(
+    ("make", "question"), [(demo, "Answer with the number alone."), (seven_repeated_tasks, "Question 1")]
+)
+def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(
+    tmp_path: Path, make: Callable[[Path, str, float], Path], question: str
+) -> None:
+    path = four_models(tmp_path, make)
 
     async def steps(page: Page) -> None:
         await page.screen(width=718, dark=True, media="print")
@@ -73,8 +90,8 @@ def test_four_models_fit_on_six_sheets_with_questions_and_whole_intervals(tmp_pa
         assert await page.evaluate(BROKEN) == []
         assert await page.evaluate("document.documentElement.scrollWidth") <= 718
         shown = await page.evaluate("document.body.innerText")
-        assert "Answer with the number alone." in shown
-        assert "What is 2 + 2" not in shown
+        assert question in shown
+        assert make is not demo or "What is 2 + 2" not in shown
         assert await page.evaluate("document.querySelectorAll('#wrong .rendering math').length") > 10
         assert 2 < len(re.findall(rb"/Type\s*/Page\b", await page.printed())) <= 6
         await keep_picture(page, "paper.html")

@@ -24,7 +24,13 @@ from assay.models.adapters.chat_messages import (
     with_vendor_state,
 )
 from assay.models.adapters.content_parts import Media, read_part, text_of_content
-from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of
+from assay.models.adapters.http_model import (
+    HttpModel,
+    UnsupportedRequestError,
+    checked_base_url,
+    endpoint,
+    kind_of,
+)
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 
@@ -41,10 +47,6 @@ FINISH_REASONS = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
 }
-
-
-class UnsupportedPartError(ValueError):
-    """A content part that the API does not support."""
 
 
 class AnthropicModel(HttpModel):
@@ -78,7 +80,7 @@ class AnthropicModel(HttpModel):
         self._max_tokens = max_tokens
         self._extra = dict(extra or {})
         self._beta = beta
-        self._url = endpoint(self._base_url.removesuffix("/v1"), "/v1/messages")
+        self._url = anthropic_url(self._base_url)
         self._headers["anthropic-version"] = API_VERSION
         if beta:
             self._headers["anthropic-beta"] = beta
@@ -109,29 +111,9 @@ class AnthropicModel(HttpModel):
 
     def _body(self, request: Request) -> dict[str, Any]:
         self._refuse_unsupported(request)
-        system, messages = _split_system(request.messages or (Message(role="user", content=request.prompt or ""),))
-        body: dict[str, Any] = {
-            "model": self._model,
-            "max_tokens": self._max_tokens if request.max_tokens is None else request.max_tokens,
-            "messages": self._messages(messages),
-        }
-        optional = {
-            "system": system,
-            "temperature": request.temperature,
-            "top_p": request.top_p,
-            "stop_sequences": request.stop or None,
-            "tools": [_tool(tool) for tool in request.tools] if request.tools else None,
-        }
-        body |= {name: value for name, value in optional.items() if value is not None}
-        if request.reasoning_effort is not None and (budget := thinking_budget(request.reasoning_effort)):
-            body["thinking"] = {"type": "enabled", "budget_tokens": budget}
-            body["max_tokens"] += budget  # the API counts thinking too; the request's limit is for the answer
-        return {**body, **self._extra, **(request.extra or {})}
-
-    def _messages(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         try:
-            return [_message(group) for group in with_tool_results_together(messages)]
-        except UnsupportedPartError as error:
+            return anthropic_body(request, self._extra, self._model, self._max_tokens)
+        except UnsupportedRequestError as error:
             raise self._failed("unsupported", str(error)) from error
 
     def _refuse_unsupported(self, request: Request) -> None:
@@ -174,6 +156,32 @@ class AnthropicModel(HttpModel):
         if "billing_error" in codes or status == 402:
             return "auth", False
         return kind_of(status, codes)
+
+
+def anthropic_url(base_url: str) -> str:
+    return endpoint(base_url.removesuffix("/v1"), "/v1/messages")
+
+
+def anthropic_body(request: Request, extra: Mapping[str, Any], model: str, max_tokens: int) -> dict[str, Any]:
+    """The request in the API's format; `max_tokens` is for a request without a limit."""
+    system, messages = _split_system(request.messages or (Message(role="user", content=request.prompt or ""),))
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": max_tokens if request.max_tokens is None else request.max_tokens,
+        "messages": [_message(group) for group in with_tool_results_together(messages)],
+    }
+    optional = {
+        "system": system,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "stop_sequences": request.stop or None,
+        "tools": [_tool(tool) for tool in request.tools] if request.tools else None,
+    }
+    body |= {name: value for name, value in optional.items() if value is not None}
+    if request.reasoning_effort is not None and (budget := thinking_budget(request.reasoning_effort)):
+        body["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        body["max_tokens"] += budget  # the API counts thinking too; the request's limit is for the answer
+    return {**body, **extra, **(request.extra or {})}
 
 
 class _Block(Struct, frozen=True):
@@ -272,7 +280,7 @@ def _block_of(part: Any) -> Any:
     if content is None:
         return part  # already in the API's format
     if content.kind == "audio":
-        raise UnsupportedPartError("the Messages API takes no audio")
+        raise UnsupportedRequestError("the Messages API takes no audio")
     return {"type": "image", "source": _source(content)}
 
 

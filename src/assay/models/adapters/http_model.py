@@ -30,6 +30,10 @@ from assay.wording import HALF_A_CHARACTER
 Reply = TypeVar("Reply")
 
 
+class UnsupportedRequestError(ValueError):
+    """A request that the API cannot express."""
+
+
 class HttpModel:
     """One model on one server. The key is named by its environment variable, and only sent in a header."""
 

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.types import Completion, Request
+from assay.core.types import Completion, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
-from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint
+from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url, endpoint
 from assay.models.adapters.options import one_of
 from assay.models.adapters.providers import NO_KEY, named_server
 from assay.models.likelihood.echo import EchoError, EchoScore, continuation_score, tokens_of, window_score
@@ -90,7 +90,7 @@ class OpenAIModel(HttpModel):
             raise UsageError(f"extra must be a mapping of parameter names to values, got {extra!r}")
         self._extra = dict(extra or {})
         self._keep_raw = keep_raw
-        self._url = endpoint(self._base_url, "/chat/completions" if mode == "chat" else "/completions")
+        self._url = openai_url(self._base_url, self._mode)
         if self._key:
             bearer = api_key_header.lower() == "authorization"
             self._headers[api_key_header] = f"Bearer {self._key}" if bearer else self._key
@@ -231,50 +231,10 @@ class OpenAIModel(HttpModel):
     # -- what is sent ------------------------------------------------------------------------------------------
 
     def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._model}
-        if self._mode == "chat":
-            self._add_chat(body, request)
-        else:
-            self._add_text(body, request)
-        if request.max_tokens is not None and request.continuation is None:
-            body[self._max_tokens_field] = request.max_tokens
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.top_p is not None:
-            body["top_p"] = request.top_p
-        if request.stop:
-            body["stop"] = request.stop
-        if request.seed is not None:
-            body["seed"] = request.seed
-        if request.reasoning_effort is not None:
-            body["reasoning_effort"] = request.reasoning_effort
-        if request.response_format is not None:
-            body["response_format"] = request.response_format
-        body.update(self._extra)
-        if request.extra:
-            body.update(request.extra)
-        return body
-
-    def _add_chat(self, body: dict[str, Any], request: Request) -> None:
-        if request.messages is not None:
-            body["messages"] = [message_body(message) for message in request.messages]
-        else:
-            body["messages"] = [{"role": "user", "content": request.prompt or ""}]
-        if request.logprobs is not None:
-            body["logprobs"] = True
-            if request.logprobs:
-                body["top_logprobs"] = request.logprobs
-        if request.tools:
-            body["tools"] = request.tools
-
-    def _add_text(self, body: dict[str, Any], request: Request) -> None:
-        if request.tools:
-            raise self._failed("unsupported", "a text endpoint takes no tools; use mode=chat")
-        if any(not isinstance(message.content, str) for message in request.messages or ()):
-            raise self._failed("unsupported", "a text endpoint takes only text; the request has other content")
-        body["prompt"] = request.text()
-        if request.logprobs is not None:
-            body["logprobs"] = request.logprobs
+        try:
+            return openai_body(request, self._extra, self._model, self._mode, self._max_tokens_field)
+        except UnsupportedRequestError as error:
+            raise self._failed("unsupported", str(error)) from error
 
     # -- what came back ----------------------------------------------------------------------------------------
 
@@ -368,6 +328,54 @@ class OpenAIModel(HttpModel):
     def _usual_max_tokens_field(self) -> MaxTokensField:
         # the official chat endpoint rejects `max_tokens` for its newer models; most other servers know only that
         return "max_completion_tokens" if self._official and self._mode == "chat" else "max_tokens"
+
+
+def openai_url(base_url: str, mode: str) -> str:
+    return endpoint(base_url, "/chat/completions" if mode == "chat" else "/completions")
+
+
+def openai_body(
+    request: Request, extra: Mapping[str, Any], model: str, mode: str, max_tokens_field: str
+) -> dict[str, Any]:
+    """The request in the protocol's format, for either endpoint."""
+    body: dict[str, Any] = {"model": model, **(_chat_fields(request) if mode == "chat" else _text_fields(request))}
+    if request.max_tokens is not None and request.continuation is None:
+        body[max_tokens_field] = request.max_tokens
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.top_p is not None:
+        body["top_p"] = request.top_p
+    if request.stop:
+        body["stop"] = request.stop
+    if request.seed is not None:
+        body["seed"] = request.seed
+    if request.reasoning_effort is not None:
+        body["reasoning_effort"] = request.reasoning_effort
+    if request.response_format is not None:
+        body["response_format"] = request.response_format
+    return {**body, **extra, **(request.extra or {})}
+
+
+def _chat_fields(request: Request) -> dict[str, Any]:
+    messages = request.messages
+    if messages is None:
+        messages = (Message(role="user", content=request.prompt or ""),)
+    fields: dict[str, Any] = {"messages": [message_body(message) for message in messages]}
+    if request.logprobs is not None:
+        fields["logprobs"] = True
+        if request.logprobs:
+            fields["top_logprobs"] = request.logprobs
+    if request.tools:
+        fields["tools"] = request.tools
+    return fields
+
+
+def _text_fields(request: Request) -> dict[str, Any]:
+    if request.tools:
+        raise UnsupportedRequestError("a text endpoint takes no tools; use mode=chat")
+    if any(not isinstance(message.content, str) for message in request.messages or ()):
+        raise UnsupportedRequestError("a text endpoint takes only text; the request has other content")
+    return {"prompt": request.text()} | ({} if request.logprobs is None else {"logprobs": request.logprobs})
 
 
 make = OpenAIModel

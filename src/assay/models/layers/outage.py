@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import inf
 from time import monotonic
 
 from assay.core.errors import FailureError
@@ -33,6 +34,10 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 NAP_SECONDS = 1.0
 """How often a waiting request checks whether the run is to stop."""
 REPORT_SECONDS = 30.0
+AGAIN_SECONDS = 60.0
+"""How long after one report the next outage may be reported: a server may come and go."""
+RATE_LIMIT_REPORT_SECONDS = 300.0
+"""Rate limiting is no outage, and displays show it while requests wait."""
 WORTH_REPORTING_SECONDS = 2.0
 """A server that is only overloaded is back sooner."""
 
@@ -56,7 +61,11 @@ class WaitsOutOutages(Wrapper):
         self._hopeless_since = 0.0
         self._callers: set[int] = set()
         self._away_since: float | None = None
+        self._rate_limited = False
+        """Whether the server is away only because it limits the rate."""
         self._reported_at: float | None = None
+        """When the present outage was last reported; None before it was."""
+        self._last_report = self._last_rate_limit_report = -inf
         self._wait_seconds = FIRST_WAIT_SECONDS
         self._probing = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -91,7 +100,11 @@ class WaitsOutOutages(Wrapper):
     def away(self) -> str | None:
         """A message that the server does not answer, and for how long; None while it does."""
         since = self._away_since
-        return None if since is None else f"{self.name}: no answer for {self._clock() - since:.0f} s"
+        return None if since is None else f"{self.name}: {self._state} for {self._clock() - since:.0f} s"
+
+    @property
+    def _state(self) -> str:
+        return "rate limited" if self._rate_limited else "no answer"
 
     async def _wait_for_turn(self) -> bool:
         """Return at once while the server is available. During an outage, one call at a time returns, after a wait, to
@@ -140,7 +153,11 @@ class WaitsOutOutages(Wrapper):
             self._wait_seconds = max(error.retry_after_seconds, 0.1)
         elif probing:  # the others were sent before the outage was known
             self._wait_seconds = min(self._wait_seconds * 2, LONGEST_WAIT_SECONDS)
-        self._report(error, now, now - self._away_since)
+        self._rate_limited = error.failure.kind == "rate_limit"
+        if self._rate_limited:
+            self._report_rate_limit(error, now, now - self._away_since)
+        else:
+            self._report(error, now, now - self._away_since)
         return True
 
     def _end_if_hopeless(self, error: FailureError) -> None:
@@ -157,21 +174,32 @@ class WaitsOutOutages(Wrapper):
 
     def _report(self, error: FailureError, now: float, away_seconds: float) -> None:
         if self._reported_at is None:
-            if away_seconds + self._wait_seconds < WORTH_REPORTING_SECONDS:
+            if away_seconds + self._wait_seconds < WORTH_REPORTING_SECONDS or now - self._last_report < AGAIN_SECONDS:
                 return
             self._say(f"{error}; waiting until it is back (Ctrl-C is safe: nothing finished is lost)")
         elif now - self._reported_at < REPORT_SECONDS:
             return
         else:
             self._say(f"{self.name}: no answer for {away_seconds:.0f} s, still waiting")
-        self._reported_at = now
+        self._reported_at = self._last_report = now
+
+    def _report_rate_limit(self, error: FailureError, now: float, away_seconds: float) -> None:
+        if (
+            away_seconds + self._wait_seconds < WORTH_REPORTING_SECONDS
+            or now - self._last_rate_limit_report < RATE_LIMIT_REPORT_SECONDS
+        ):
+            return
+        self._last_rate_limit_report = now
+        self._say(f"{self.name}: rate limited, requests wait as the server asks: {error.failure.message}")
 
     def _back(self) -> None:
         self._in_a_row = self._hopeless_in_a_row = 0
         self._callers.clear()
         if self._away_since is not None:
+            now = self._clock()
             if self._reported_at is not None:
-                self._say(f"{self.name}: answers again after {self._clock() - self._away_since:.0f} s")
+                self._say(f"{self.name}: answers again after {now - self._away_since:.0f} s")
+                self._last_report = now
             self._away_since = None
             self._wait_seconds = FIRST_WAIT_SECONDS
             self._wake_all()

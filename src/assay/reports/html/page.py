@@ -29,6 +29,8 @@ QUESTION = 500
 # even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our scripts
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WITH_SCRIPTS = "script-src {}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
+INTERVAL = re.compile(r"([-+−]?\d[\d.,]* (?:–|to) [-+−]?\d[\d.]*)")
+"""Two numbers that are never on two lines; the group keeps them when a text is split."""
 _WRITTEN = re.compile(r'<pre class="written">([^<]*)</pre>')
 
 
@@ -142,10 +144,16 @@ def _cell(cell: Cell) -> Child:
     if cell.shorter:
         number = cell.shorter[-1]
         below = cell.text.removeprefix(number).strip()
-        return (
-            [number, " ", tag("span", below.removeprefix("(").replace(")", "", 1), class_="soft")] if below else number
-        )
+        return [number, " ", _below(below.removeprefix("(").replace(")", "", 1))] if below else number
     return tag("b", cell.text) if cell.style == "strong" else cell.text
+
+
+def _below(text: str) -> Html:
+    """An interval, or several with words between them, which may be broken on paper while the intervals are not."""
+    if INTERVAL.fullmatch(text) or not INTERVAL.search(text):
+        return tag("span", text, class_="soft")
+    parts = [tag("span", part, class_="whole") if INTERVAL.fullmatch(part) else part for part in INTERVAL.split(text)]
+    return tag("span", parts, class_="soft long")
 
 
 def listed(sentences: Sequence[Child]) -> Html:

@@ -26,7 +26,7 @@ export function rendered(text) {
   return h("div", { class: "markdown", dir: "auto" }, nodesOf(parser().parse(text, {})));
 }
 
-// A preview of a few lines: the text without the marks of its Markdown. Maths keeps its own, and so does what is no prose.
+// A preview of a few lines: the text without the marks of its Markdown. Maths keeps its marks, and so do JSON and code.
 export function withoutMarks(text) {
   if (!isRendered() || !window.markdownit || text.length > LONGEST || !MARKDOWN.test(text)) return text;
   if (jsonIn(text) !== undefined || (PYTHON.test(text) && !text.includes("```"))) return text;

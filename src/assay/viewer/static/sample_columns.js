@@ -48,8 +48,8 @@ export function shownValue(value) {
   return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
 }
 
-// Prose as a reader wants it in a line or six. What was read and what was expected are never shown so: they are compared
-// character by character.
+// Prose as a reader wants it in a line or six. What was read and what was expected are never shown so: readers compare
+// them character by character.
 export const readable = (text) => oneLineOf(withoutMarks(String(text ?? "")));
 
 // The fence that every question about code begins with is useless in a single line.
