@@ -106,3 +106,20 @@ def test_redacted_attributes_are_hidden_wherever_they_are_repeated() -> None:
         "statusMessage": "ok",
         "attributes": {"API_Key": "[REDACTED]", "in": [{"token": "[REDACTED]", "b": 2}]},
     }
+
+
+def test_half_a_character_is_replaced() -> None:
+    """A program that cuts a text in the middle of an emoji sends half of it, which no journal can hold."""
+    ((_, span),) = spans_in(
+        request(name="\ud83d", attributes=[{"key": "k", "value": {"stringValue": "a\ud83d"}}]), "json"
+    )
+    assert (span["name"], span["attributes"]["k"]) == ("\ufffd", "a\ufffd")
+
+
+def test_deep_attributes_are_refused() -> None:
+    value: dict[str, object] = {"stringValue": "x"}
+    for _ in range(16):
+        value = {"arrayValue": {"values": [value]}}
+    assert spans_in(request(attributes=[{"key": "k", "value": value}]), "json")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        spans_in(request(attributes=[{"key": "k", "value": {"arrayValue": {"values": [value]}}}]), "json")
