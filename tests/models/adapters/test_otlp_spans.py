@@ -123,3 +123,8 @@ def test_deep_attributes_are_refused() -> None:
     assert spans_in(request(attributes=[{"key": "k", "value": value}]), "json")
     with pytest.raises(ValueError, match="nested too deeply"):
         spans_in(request(attributes=[{"key": "k", "value": {"arrayValue": {"values": [value]}}}]), "json")
+
+
+def test_a_request_of_very_many_empty_messages_is_refused_before_they_fill_the_memory() -> None:
+    with pytest.raises(ValueError, match="more than 500,000 messages"):
+        spans_in(b"\x0a\x00" * 600_000, "protobuf")

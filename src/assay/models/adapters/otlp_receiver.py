@@ -152,6 +152,7 @@ class _Server(ThreadingHTTPServer):
     """The server of one port, with the traces that are open."""
 
     daemon_threads = True
+    request_queue_size = 128  # beyond it, a connection is made only after a second
     allow_reuse_address = True
 
     def __init__(self, address: tuple[str, int], formats: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from assay.spans import Span
@@ -18,13 +19,15 @@ from assay.strict_json import decode_mended
 _KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _MILLION = 1_000_000
 _MOST_NESTED = 16
+_MOST_MESSAGES = 500_000
+"""An empty message takes two bytes of a request, and a hundred times as much in memory."""
 REDACTED = "[REDACTED]"
 
 
 def spans_in(body: bytes, format_: str) -> list[tuple[str, Span]]:
     """The spans of a request, each with the id of its trace; `ValueError` where it cannot be read."""
     try:
-        request = decode_mended(body) if format_ == "json" else _message("request", memoryview(body))
+        request = decode_mended(body) if format_ == "json" else _message("request", memoryview(body), count(1))
         return [
             (_id(span["traceId"], 32), _span(resource, scope, span))
             for resource in request["resourceSpans"]
@@ -177,7 +180,9 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 _NUMBERS = ("number", "flag", "signed", "double")
 
 
-def _message(kind: str, data: memoryview) -> dict[str, Any]:
+def _message(kind: str, data: memoryview, numbers: Iterator[int]) -> dict[str, Any]:
+    if next(numbers) > _MOST_MESSAGES:
+        raise ValueError(f"the request has more than {_MOST_MESSAGES:,} messages")
     message: dict[str, Any] = {
         name: list(value) if value == [] else value for name, value in _USUAL.get(kind, {}).items()
     }
@@ -188,7 +193,7 @@ def _message(kind: str, data: memoryview) -> dict[str, Any]:
         each = type_.removesuffix("*")
         if isinstance(value, int) is not (each in _NUMBERS):
             raise ValueError(f"`{name}` is of another type")
-        read = _SCALARS[each](value) if each in _SCALARS else _message(each, value)
+        read = _SCALARS[each](value) if each in _SCALARS else _message(each, value, numbers)
         if type_.endswith("*"):
             message.setdefault(name, []).append(read)
         else:
