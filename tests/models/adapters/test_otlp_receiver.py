@@ -218,6 +218,41 @@ def test_a_trace_is_not_complete_while_the_parent_of_a_span_is_missing(monkeypat
     assert polls == 8
 
 
+def until_a_request_is_received(receiver: SpanReceiver) -> None:
+    assert receiver._server is not None
+    while not receiver._server.requests:
+        pass
+
+
+def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, polls = free_port(), 0
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        with receiver.trace() as trace:
+            body = body_of(trace.id, "x")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            writer.write(f"{head}\r\n".encode() + body[:50])
+            await asyncio.to_thread(until_a_request_is_received, receiver)
+
+            async def poll(_: float) -> None:
+                nonlocal polls
+                polls += 1
+                if polls == 8:
+                    writer.write(body[50:])
+                    assert b"200" in (await reader.read(1000)).partition(b"Content")[0]
+
+            monkeypatch.setattr("assay.models.adapters.otlp_receiver.asyncio.sleep", poll)
+            completion = await receiver.collected(trace, Completion(text="x"))
+            writer.close()
+            await writer.wait_closed()
+        await receiver.aclose()
+        return completion
+
+    assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
+
+
 def test_a_parent_that_never_arrives_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)

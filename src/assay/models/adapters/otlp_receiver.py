@@ -28,7 +28,7 @@ POLL_SECONDS = 0.25
 SETTLED_POLLS = 4
 """A trace has settled when it has as many spans as in the polls before: exporters often send twice a second."""
 MOST_POLLS = 6
-MOST_POLLS_FOR_PARENTS = 20
+MOST_POLLS_INCOMPLETE = 20
 """Spans are sent when they end, parents after their children: a trace without one of its parents is not complete."""
 MAX_BODY_BYTES = 10 << 20
 """Of one request, and of the spans of one answer."""
@@ -127,13 +127,16 @@ class SpanReceiver:
         return with_spans(completion, cut_secrets(spans), trace.id)
 
     async def _settled(self, trace: OpenTrace) -> None:
+        requests = set() if self._server is None else self._server.requests
         counts = [len(trace.spans)]
-        while len(counts) < (MOST_POLLS_FOR_PARENTS if trace.lacks_a_parent() else MOST_POLLS):
+        while len(counts) < (MOST_POLLS_INCOMPLETE if requests or trace.lacks_a_parent() else MOST_POLLS):
             await asyncio.sleep(POLL_SECONDS)
             counts.append(len(trace.spans))
             has_settled = counts[-1] > 0 and len(counts) >= SETTLED_POLLS and len(set(counts[-SETTLED_POLLS:])) == 1
-            if has_settled and not trace.lacks_a_parent():
+            if has_settled and not requests and not trace.lacks_a_parent():
                 return
+        if requests:
+            trace.problem = "a request was still being received"
 
     async def aclose(self) -> None:
         server, self._server = self._server, None
@@ -162,6 +165,8 @@ class _Server(ThreadingHTTPServer):
         self.address = address
         self.formats = formats
         self.traces: dict[str, OpenTrace] = {}
+        self.requests: set[_Handler] = set()
+        """Those being received."""
         self.users = 0
         self._thread = Thread(target=self.serve_forever, name="otlp-receiver", daemon=True)
         self._thread.start()
@@ -203,6 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
         format_ = _TYPES.get(content_type, "")
+        self.server.requests.add(self)
         try:
             if format_ not in self.server.formats:
                 raise ValueError(f"the content type {content_type or 'of nothing'} is not accepted")
@@ -211,12 +217,14 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, OSError) as error:
             for trace in list(self.server.traces.values()):
                 trace.problem = str(error)
+            self.server.requests.discard(self)
             self._answer(400 if format_ in self.server.formats else 415, {"error": str(error)})
         else:
             for trace_id, span in spans:
                 opened = self.server.traces.get(trace_id)
                 if opened is not None:
                     opened.add(span, len(body) / len(spans))
+            self.server.requests.discard(self)
             self._answer(200, {"partialSuccess": {}}, empty=format_ == "protobuf")
 
     def _body(self) -> bytes:
