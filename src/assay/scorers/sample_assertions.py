@@ -37,6 +37,7 @@ NEGATION = "not-"
 F1 = "tool-call-f1"
 WEBHOOK = "webhook"
 SKILL = "skill-used"
+GUARDRAILS = "guardrails"
 GOAL = "trajectory:goal-success"
 MOST_SHOWN = 200
 
@@ -458,6 +459,19 @@ def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     return _yes(not negated if threshold is None else perplexity <= float(threshold), f"{perplexity:.3f}")
 
 
+def _guardrails(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
+    """Holds unless the provider says that its safety checks flagged the answer; without checks it holds."""
+    del node
+    last = answer.trace.completions[-1] if answer.trace.completions else None
+    if last is None:
+        return _yes(True)
+    given = (last.raw or {}).get(GUARDRAILS) or {}
+    if given.get("flagged"):
+        where = "prompt" if given.get("flaggedInput") else "output" if given.get("flaggedOutput") else "content"
+        return _yes(False, str(given.get("reason") or f"the {where} failed safety checks"))
+    return _yes(last.refusal is None, last.refusal or "")
+
+
 def _refusal(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     del node
     return _yes(is_refusal(answer.text))
@@ -479,9 +493,10 @@ _CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
     "perplexity": _perplexity,
     "perplexity-score": _perplexity,
     "finish-reason": _finish_reason,
+    GUARDRAILS: _guardrails,
     SKILL: lambda answer, node: skill_used(_metadata(answer.trace), node["value"], negated=_is_negated(node)),
 }
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
 _ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {
-    "latency", "finish-reason", "perplexity", "perplexity-score", F1, SKILL,
+    "latency", "finish-reason", "perplexity", "perplexity-score", F1, GUARDRAILS, SKILL,
 }  # fmt: skip

@@ -35,7 +35,7 @@ def post(port: int, body: bytes, path: str = "/v1/traces", **headers: str) -> in
             return error.code
 
 
-def body_of(trace_id: str, name: str, **attributes: str) -> bytes:
+def body_of(trace_id: str, name: str, parent: str | None = None, **attributes: str) -> bytes:
     given = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
     span = {
         "traceId": trace_id,
@@ -43,6 +43,7 @@ def body_of(trace_id: str, name: str, **attributes: str) -> bytes:
         "name": name,
         "startTimeUnixNano": "1",
         "attributes": given,
+        "parentSpanId": parent,
     }
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
 
@@ -116,13 +117,14 @@ def test_what_cannot_be_received_is_refused() -> None:
                 (b"{}", "/v1/traces", {"Content_Type": "application/x-protobuf"}),
                 (b"{}", "/v1/traces", {}),
                 (gzip.compress(b" " * (MAX_BODY_BYTES + 1)), "/v1/traces", {"Content_Encoding": "gzip"}),
+                (gzip.compress(body_of("f" * 32, "x"))[:-12], "/v1/traces", {"Content_Encoding": "gzip"}),
                 (b"{}", "/v1/traces", {"Content_Encoding": "br"}),
             ]
             found = [await asyncio.to_thread(post, port, body, path, **headers) for body, path, headers in tried]
         await receiver.aclose()
         return found
 
-    assert asyncio.run(statuses()) == [404, 415, 400, 400, 400]
+    assert asyncio.run(statuses()) == [404, 415, 400, 400, 400, 400]
 
 
 def test_two_models_share_a_port_which_is_free_again_after_both() -> None:
@@ -176,7 +178,7 @@ def test_spans_that_could_not_be_read_fail_the_answer() -> None:
         finally:
             await receiver.aclose()
 
-    with pytest.raises(FailureError, match="could not be read: the content type text/plain is not accepted"):
+    with pytest.raises(FailureError, match="could be received: the content type text/plain is not accepted"):
         asyncio.run(answer(required=True))
     assert asyncio.run(answer(required=False)).text == "x"
 
@@ -185,5 +187,112 @@ def test_a_port_in_use_is_a_failure_where_scores_need_the_spans() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(FailureError, match=f"spans cannot be received on 127.0.0.1:{port}.*tracing.otlp.http.port"):
-            SpanReceiver("m", port=port)._opened()
+            received(SpanReceiver("m", port=port), port)
         assert received(SpanReceiver("m", port=port, required=False), port) == []
+
+
+def test_a_trace_is_not_complete_while_the_parent_of_a_span_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exporters that send in batches send the last span, the parent of all, some time after the answer."""
+    port, polls = free_port(), 0
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        with receiver.trace() as trace:
+
+            async def poll(_: float) -> None:
+                nonlocal polls
+                polls += 1
+                if polls == 8:
+                    body = body_of(trace.id, "root", trace.parent).replace(b"b7ad6b7169203331", b"a" * 16)
+                    assert await asyncio.to_thread(post, port, body) == 200
+
+            assert await asyncio.to_thread(post, port, body_of(trace.id, "child", "a" * 16)) == 200
+            monkeypatch.setattr("assay.models.adapters.otlp_receiver.asyncio.sleep", poll)
+            completion = await receiver.collected(trace, Completion(text="x"))
+        await receiver.aclose()
+        return completion
+
+    trace = trace_of([asyncio.run(answer())])
+    assert trace is not None
+    assert [span["name"] for span in trace["spans"]] == ["child", "root"]
+    assert polls == 8
+
+
+def until_a_request_is_received(receiver: SpanReceiver) -> None:
+    assert receiver._server is not None
+    while not receiver._server.requests:
+        pass
+
+
+def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, polls = free_port(), 0
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        with receiver.trace() as trace:
+            body = body_of(trace.id, "x")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            writer.write(f"{head}\r\n".encode() + body[:50])
+            await asyncio.to_thread(until_a_request_is_received, receiver)
+
+            async def poll(_: float) -> None:
+                nonlocal polls
+                polls += 1
+                if polls == 8:
+                    writer.write(body[50:])
+                    assert b"200" in (await reader.read(1000)).partition(b"Content")[0]
+
+            monkeypatch.setattr("assay.models.adapters.otlp_receiver.asyncio.sleep", poll)
+            completion = await receiver.collected(trace, Completion(text="x"))
+            writer.close()
+            await writer.wait_closed()
+        await receiver.aclose()
+        return completion
+
+    assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
+
+
+def test_a_parent_that_never_arrives_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = free_port()
+    monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)
+    assert len(received(SpanReceiver("m", port=port), port, lambda trace: body_of(trace, "child", "a" * 16))) == 1
+
+
+@pytest.mark.parametrize("names", [["x" * (4 << 20)] * 3, ["x"] * 10_001])
+def test_an_answer_has_only_so_many_spans(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    port = free_port()
+    monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)
+
+    def body(trace: str, some: list[str]) -> bytes:
+        spans = [json.loads(body_of(trace, name))["resourceSpans"][0] for name in some]
+        return json.dumps({"resourceSpans": spans}).encode()
+
+    sent = [names[:2], names[2:]] if len(names) == 3 else [names]
+    bodies = [lambda trace, some=some: body(trace, some) for some in sent]
+    with pytest.raises(FailureError, match="at most 10,000 spans and 10,485,760 bytes of them"):
+        received(SpanReceiver("m", port=port), port, *bodies)
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 500\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n1f4\r\n{}"])
+def test_a_connection_that_breaks_fails_the_answer_without_a_word(head: str, capfd: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+
+    def send() -> None:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\n{head}".encode())
+            client.shutdown(socket.SHUT_WR)
+            assert b"400" in client.recv(100)
+
+    async def answer() -> None:
+        receiver = SpanReceiver("m", port=port)
+        try:
+            with receiver.trace() as trace:
+                await asyncio.to_thread(send)
+                await receiver.collected(trace, Completion(text="x"))
+        finally:
+            await receiver.aclose()
+
+    with pytest.raises(FailureError, match="the request ends too early"):
+        asyncio.run(answer())
+    assert capfd.readouterr() == ("", "")

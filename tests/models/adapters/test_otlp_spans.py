@@ -106,3 +106,25 @@ def test_redacted_attributes_are_hidden_wherever_they_are_repeated() -> None:
         "statusMessage": "ok",
         "attributes": {"API_Key": "[REDACTED]", "in": [{"token": "[REDACTED]", "b": 2}]},
     }
+
+
+def test_half_a_character_is_replaced() -> None:
+    """A program that cuts a text in the middle of an emoji sends half of it, which no journal can hold."""
+    ((_, span),) = spans_in(
+        request(name="\ud83d", attributes=[{"key": "k", "value": {"stringValue": "a\ud83d"}}]), "json"
+    )
+    assert (span["name"], span["attributes"]["k"]) == ("\ufffd", "a\ufffd")
+
+
+def test_deep_attributes_are_refused() -> None:
+    value: dict[str, object] = {"stringValue": "x"}
+    for _ in range(16):
+        value = {"arrayValue": {"values": [value]}}
+    assert spans_in(request(attributes=[{"key": "k", "value": value}]), "json")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        spans_in(request(attributes=[{"key": "k", "value": {"arrayValue": {"values": [value]}}}]), "json")
+
+
+def test_a_request_of_very_many_empty_messages_is_refused_before_they_fill_the_memory() -> None:
+    with pytest.raises(ValueError, match="more than 500,000 messages"):
+        spans_in(b"\x0a\x00" * 600_000, "protobuf")

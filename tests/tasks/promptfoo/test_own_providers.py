@@ -143,3 +143,54 @@ def test_programs_of_a_stranger_need_trust(
     assert main(["run", "../theirs/promptfooconfig.yaml", "--quiet"]) == 2
     assert "`# own.mjs`" in capsys.readouterr().err
     assert not list(tmp_path.rglob("ran"))
+
+
+PYTHON_GUARDRAILS = """
+def call_api(prompt, options, context):
+    flags = {"input": {"flaggedInput": True}, "reason": {"reason": "no weapons"}, "passed": {"flagged": False}}
+    given = {"guardrails": {"flagged": True, **flags[prompt]}} if prompt in flags else {}
+    return {"output": prompt, "finishReason": "content_filter" if prompt == "filtered" else None, **given}
+"""
+JAVASCRIPT_GUARDRAILS = """
+export default class {
+  async callApi(prompt) {
+    const flags = { input: { flaggedInput: true }, reason: { reason: 'no weapons' }, passed: { flagged: false } };
+    const given = prompt in flags ? { guardrails: { flagged: true, ...flags[prompt] } } : {};
+    return { output: prompt, finishReason: prompt === 'filtered' ? 'content_filter' : null, ...given };
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("file", "source"), [("own.py", PYTHON_GUARDRAILS), ("own.mjs", JAVASCRIPT_GUARDRAILS)])
+def test_guardrails_are_what_the_provider_says_of_them(
+    file: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if file.endswith(".mjs") and shutil.which("node") is None:
+        pytest.skip("JavaScript needs node")
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(source)
+    words = ("input", "reason", "passed", "none", "filtered")
+    write(f"file://{file}", *words)
+    config = json.loads(Path("promptfooconfig.yaml").read_text())
+    config["tests"][0]["assert"] = [{"type": "guardrails", "weight": 3}, {"type": "not-guardrails"}]
+    Path("promptfooconfig.yaml").write_text(json.dumps(config))
+    graded = [each["scores"][0]["metadata"]["assertions"] for each in answers(*words)]
+    assert [(holds["passed"], negated["passed"]) for holds, negated in graded] == [
+        (False, True), (False, True), (True, False), (True, False), (True, False),
+    ]  # fmt: skip
+    assert [holds.get("found") for holds, _ in graded][:2] == ["the prompt failed safety checks", "no weapons"]
+
+
+def test_safety_ratings_that_are_not_kept_are_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = {
+        "prompts": ["x"],
+        "providers": ["google:gemini-2.5-flash"],
+        "tests": [{"assert": [{"type": "guardrails"}]}],
+    }
+    Path("promptfooconfig.yaml").write_text(json.dumps(config))
+    assert main(["run", "promptfooconfig.yaml", "--quiet"]) == 2
+    assert "the safety ratings that `guardrails` looks at are not kept" in capsys.readouterr().err

@@ -53,6 +53,7 @@ class _Output(Struct, frozen=True):
     choices: list[_Choice]
     usage: _Usage | None = None
     metadata: dict[str, Any] | None = None
+    guardrails: dict[str, Any] | None = None
 
 
 class ChatShape:
@@ -93,7 +94,7 @@ class ChatShape:
         if not output.choices:
             raise _failed(self._name, "bad_output", "the answer has no choices")
         first, usage = output.choices[0], output.usage or _Usage()
-        more = {"references": first.references, "metadata": output.metadata}
+        more = {"references": first.references, "metadata": output.metadata, "guardrails": output.guardrails}
         return Completion(
             text=first.message.content or "",
             finish_reason=first.finish_reason,
@@ -259,7 +260,7 @@ class InferenceModel:
         text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
         usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
         choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
-        return {"choices": [choice], "usage": usage, "metadata": result.get("metadata")}
+        return {"choices": [choice], "usage": usage, **{name: result.get(name) for name in ("metadata", "guardrails")}}
 
     def _value(self, name: str, written: str) -> str:
         """The value of an environment entry; `$NAME` is the value of the variable of that name."""

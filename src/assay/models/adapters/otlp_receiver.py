@@ -7,16 +7,16 @@ one process that name the same port share its server. Spans of other traces are 
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
 from threading import Lock, Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure
@@ -25,23 +25,45 @@ from assay.redaction import cut_secrets
 from assay.spans import Span, with_spans
 
 POLL_SECONDS = 0.25
+SETTLED_POLLS = 4
+"""A trace has settled when it has as many spans as in the polls before: exporters often send twice a second."""
 MOST_POLLS = 6
-"""How often a trace is looked at: it is complete when it has as many spans as the two times before."""
+MOST_POLLS_INCOMPLETE = 20
+"""Spans are sent when they end, parents after their children: a trace without one of its parents is not complete."""
 MAX_BODY_BYTES = 10 << 20
+"""Of one request, and of the spans of one answer."""
 MAX_SPANS = 10_000
 _LONGEST_LINE = 1024
 _TYPES = {"application/json": "json", "application/x-protobuf": "protobuf"}
 
 
-class OpenTrace(NamedTuple):
+@dataclass(slots=True)
+class OpenTrace:
     """A trace that spans may arrive for."""
 
     id: str
     parent: str
+    spans: list[Span] = field(default_factory=list)
+    size: float = 0
+    """How many bytes of requests the spans took."""
+    problem: str | None = None
+    """Why spans were not accepted meanwhile: they may have been its own."""
 
     @property
     def traceparent(self) -> str:
         return f"00-{self.id}-{self.parent}-01"
+
+    def add(self, span: Span, size: float) -> None:
+        self.size += size
+        if len(self.spans) >= MAX_SPANS or self.size > MAX_BODY_BYTES:
+            self.problem = f"an answer may have at most {MAX_SPANS:,} spans and {MAX_BODY_BYTES:,} bytes of them"
+        else:
+            self.spans.append(span)
+
+    def lacks_a_parent(self) -> bool:
+        spans = list(self.spans)
+        known = {None, self.parent, *(span["spanId"] for span in spans)}
+        return any(span.get("parentSpanId") not in known for span in spans)
 
 
 class SpanReceiver:
@@ -72,47 +94,49 @@ class SpanReceiver:
     @contextmanager
     def trace(self) -> Iterator[OpenTrace]:
         """A trace for one request; it ends with the block."""
-        trace = self._opened()
+        trace = OpenTrace(secrets.token_hex(16), secrets.token_hex(8))
+        server = self._server = self._server or self._shared_server()
+        if server is not None:
+            server.traces[trace.id] = trace
         try:
             yield trace
         finally:
-            if self._server is not None:
-                self._server.traces.pop(trace.id, None)
-                self._server.refusals.pop(trace.id, None)
+            if server is not None:
+                server.traces.pop(trace.id, None)
 
-    def _opened(self) -> OpenTrace:
-        trace = OpenTrace(secrets.token_hex(16), secrets.token_hex(8))
-        if self._server is None:
-            try:
-                self._server = _Server.shared(self._address, self._formats)
-            except OSError as error:
-                if not self._required:
-                    return trace
-                host, port = self._address
-                message = (
-                    f"spans cannot be received on {host}:{port}: {error.strerror or error}; stop the program that "
-                    "uses the port, or choose another one as `tracing.otlp.http.port` and in the provider"
-                )
-                raise self._failure("unsupported", message) from error
-        self._server.traces[trace.id] = []
-        return trace
+    def _shared_server(self) -> _Server | None:
+        try:
+            return _Server.shared(self._address, self._formats)
+        except OSError as error:
+            if not self._required:
+                return None
+            host, port = self._address
+            message = (
+                f"spans cannot be received on {host}:{port}: {error.strerror or error}; stop the program that "
+                "uses the port, or choose another one as `tracing.otlp.http.port` and in the provider"
+            )
+            raise self._failure("unsupported", message) from error
 
     async def collected(self, trace: OpenTrace, completion: Completion) -> Completion:
         """The answer with the spans that arrived."""
-        spans: list[Span] = [] if self._server is None else self._server.traces.get(trace.id, [])
-        counts: list[int] = []
-        while len(counts) < (MOST_POLLS if self._required else 1):
-            if counts:
-                await asyncio.sleep(POLL_SECONDS)
-            counts.append(len(spans))
-            if spans and counts[-3:] == [len(spans)] * 3:  # exporters often wait half a second
-                break
-        refusal = None if self._server is None else self._server.refusals.get(trace.id)
-        if refusal is not None and self._required:
-            raise self._failure("bad_output", f"spans that were sent meanwhile could not be read: {refusal}")
-        if len(spans) > MAX_SPANS:
-            raise self._failure("bad_output", f"the answer has more than {MAX_SPANS:,} spans")
-        return with_spans(completion, cut_secrets([redacted(span, self._redact) for span in spans]), trace.id)
+        if self._required:
+            await self._settled(trace)
+            if trace.problem is not None:
+                raise self._failure("bad_output", f"not all spans of the answer could be received: {trace.problem}")
+        spans = [redacted(span, self._redact) for span in list(trace.spans)]
+        return with_spans(completion, cut_secrets(spans), trace.id)
+
+    async def _settled(self, trace: OpenTrace) -> None:
+        requests = set() if self._server is None else self._server.requests
+        counts = [len(trace.spans)]
+        while len(counts) < (MOST_POLLS_INCOMPLETE if requests or trace.lacks_a_parent() else MOST_POLLS):
+            await asyncio.sleep(POLL_SECONDS)
+            counts.append(len(trace.spans))
+            has_settled = counts[-1] > 0 and len(counts) >= SETTLED_POLLS and len(set(counts[-SETTLED_POLLS:])) == 1
+            if has_settled and not requests and not trace.lacks_a_parent():
+                return
+        if requests:
+            trace.problem = "a request was still being received"
 
     async def aclose(self) -> None:
         server, self._server = self._server, None
@@ -131,6 +155,7 @@ class _Server(ThreadingHTTPServer):
     """The server of one port, with the traces that are open."""
 
     daemon_threads = True
+    request_queue_size = 128  # beyond it, a connection is made only after a second
     allow_reuse_address = True
 
     def __init__(self, address: tuple[str, int], formats: Sequence[str]) -> None:
@@ -139,9 +164,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
         self.address = address
         self.formats = formats
-        self.traces: dict[str, list[Span]] = {}
-        self.refusals: dict[str, str] = {}
-        """Of each open trace, why spans were not accepted meanwhile: they may have been its own."""
+        self.traces: dict[str, OpenTrace] = {}
+        self.requests: set[_Handler] = set()
+        """Those being received."""
         self.users = 0
         self._thread = Thread(target=self.serve_forever, name="otlp-receiver", daemon=True)
         self._thread.start()
@@ -164,10 +189,8 @@ class _Server(ThreadingHTTPServer):
             self.server_close()
             self._thread.join()
 
-    def add(self, trace_id: str, span: Span) -> None:
-        spans = self.traces.get(trace_id)
-        if spans is not None and len(spans) <= MAX_SPANS:
-            spans.append(span)
+    def handle_error(self, *_: object) -> None:
+        """A connection that breaks is no news; what it did not send is noted with the traces."""
 
 
 _lock = Lock()
@@ -185,34 +208,44 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
         format_ = _TYPES.get(content_type, "")
+        self.server.requests.add(self)
         try:
             if format_ not in self.server.formats:
                 raise ValueError(f"the content type {content_type or 'of nothing'} is not accepted")
             body = _unpacked(self._body(), self.headers.get("content-encoding"))
-            for trace_id, span in spans_in(body, format_):
-                self.server.add(trace_id, span)
-        except ValueError as error:
-            self.server.refusals |= dict.fromkeys(list(self.server.traces), str(error))
+            spans = spans_in(body, format_)
+        except (ValueError, OSError) as error:
+            for trace in list(self.server.traces.values()):
+                trace.problem = str(error)
+            self.server.requests.discard(self)
             self._answer(400 if format_ in self.server.formats else 415, {"error": str(error)})
         else:
+            for trace_id, span in spans:
+                opened = self.server.traces.get(trace_id)
+                if opened is not None:
+                    opened.add(span, len(body) / len(spans))
+            self.server.requests.discard(self)
             self._answer(200, {"partialSuccess": {}}, empty=format_ == "protobuf")
 
     def _body(self) -> bytes:
         """The body, by its length or in chunks; `ValueError` where it is too large."""
         if (self.headers.get("transfer-encoding") or "").lower() != "chunked":
             return self._read(int(self.headers.get("content-length") or 0))
-        body = b""
+        body = bytearray()
         while size := int(self.rfile.readline(_LONGEST_LINE).partition(b";")[0], 16):
             body += self._read(size, len(body))
             self.rfile.readline(_LONGEST_LINE)
         while self.rfile.readline(_LONGEST_LINE).strip():
             pass
-        return body
+        return bytes(body)
 
     def _read(self, size: int, before: int = 0) -> bytes:
         if not 0 <= size <= MAX_BODY_BYTES - before:
             raise ValueError(f"a request may have at most {MAX_BODY_BYTES:,} bytes")
-        return self.rfile.read(size)
+        content = self.rfile.read(size)
+        if len(content) < size:
+            raise ValueError("the request ends too early")
+        return content
 
     def _answer(self, status: int, content: Mapping[str, Any], *, empty: bool = False) -> None:
         body = b"" if empty else json.dumps(content).encode()
@@ -234,10 +267,13 @@ def _unpacked(body: bytes, encoding: str | None) -> bytes:
         return body
     if encoding != "gzip":
         raise ValueError(f"the content encoding {encoding} is not supported")
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
-        unpacked = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, MAX_BODY_BYTES + 1)
-    except (zlib.error, gzip.BadGzipFile) as error:
+        unpacked = unpacker.decompress(body, MAX_BODY_BYTES + 1)
+    except zlib.error as error:
         raise ValueError(str(error)) from error
     if len(unpacked) > MAX_BODY_BYTES:
         raise ValueError("the request is too large")
+    if not unpacker.eof:
+        raise ValueError("the request ends too early")
     return unpacked

@@ -6,24 +6,28 @@ Protobuf is read into the shape of the JSON, by a table of the few messages that
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from assay.spans import Span
+from assay.strict_json import decode_mended
 
 _KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _MILLION = 1_000_000
+_MOST_NESTED = 16
+_MOST_MESSAGES = 500_000
+"""An empty message takes two bytes of a request, and a hundred times as much in memory."""
 REDACTED = "[REDACTED]"
 
 
 def spans_in(body: bytes, format_: str) -> list[tuple[str, Span]]:
     """The spans of a request, each with the id of its trace; `ValueError` where it cannot be read."""
     try:
-        request = json.loads(body) if format_ == "json" else _message("request", memoryview(body))
+        request = decode_mended(body) if format_ == "json" else _message("request", memoryview(body), count(1))
         return [
             (_id(span["traceId"], 32), _span(resource, scope, span))
             for resource in request["resourceSpans"]
@@ -77,17 +81,19 @@ def _id(given: str | bytes, length: int) -> str:
     return text.lower() if re.fullmatch(rf"[0-9a-fA-F]{{{length}}}", text) else decoded.hex()
 
 
-def _attributes(given: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-    return {str(each["key"]): _value(each.get("value") or {}) for each in given or ()}
+def _attributes(given: Sequence[Mapping[str, Any]] | None, depth: int = 0) -> dict[str, Any]:
+    return {str(each["key"]): _value(each.get("value") or {}, depth) for each in given or ()}
 
 
-def _value(given: Mapping[str, Any]) -> Any:
+def _value(given: Mapping[str, Any], depth: int) -> Any:
+    if depth > _MOST_NESTED:
+        raise ValueError("an attribute is nested too deeply")
     if "intValue" in given:
         return int(float(given["intValue"]))  # as JavaScript has it: exact up to 2**53
     if "arrayValue" in given:
-        return [_value(each) for each in given["arrayValue"].get("values") or ()]
+        return [_value(each, depth + 1) for each in given["arrayValue"].get("values") or ()]
     if "kvlistValue" in given:
-        return _attributes(given["kvlistValue"].get("values"))
+        return _attributes(given["kvlistValue"].get("values"), depth + 1)
     if isinstance(given.get("bytesValue"), bytes):
         return base64.b64encode(given["bytesValue"]).decode()
     value = next((given[name] for name in ("stringValue", "doubleValue", "boolValue") if name in given), None)
@@ -174,7 +180,9 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 _NUMBERS = ("number", "flag", "signed", "double")
 
 
-def _message(kind: str, data: memoryview) -> dict[str, Any]:
+def _message(kind: str, data: memoryview, numbers: Iterator[int]) -> dict[str, Any]:
+    if next(numbers) > _MOST_MESSAGES:
+        raise ValueError(f"the request has more than {_MOST_MESSAGES:,} messages")
     message: dict[str, Any] = {
         name: list(value) if value == [] else value for name, value in _USUAL.get(kind, {}).items()
     }
@@ -185,7 +193,7 @@ def _message(kind: str, data: memoryview) -> dict[str, Any]:
         each = type_.removesuffix("*")
         if isinstance(value, int) is not (each in _NUMBERS):
             raise ValueError(f"`{name}` is of another type")
-        read = _SCALARS[each](value) if each in _SCALARS else _message(each, value)
+        read = _SCALARS[each](value) if each in _SCALARS else _message(each, value, numbers)
         if type_.endswith("*"):
             message.setdefault(name, []).append(read)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.scorers.package_assertions import PACKAGES
-from assay.scorers.sample_assertions import GOAL, SKILL
+from assay.scorers.sample_assertions import GOAL, GUARDRAILS, SKILL
 from assay.scorers.span_assertions import SPAN_ASSERTIONS
 from assay.scorers.trajectory_assertions import TRAJECTORY_ASSERTIONS
 
@@ -23,7 +23,6 @@ REFUSED = {
     "context-recall": "use the scorer `rag_checker` in a task of assay's own",
     "context-relevance": "use the scorer `rag_checker` in a task of assay's own",
     "conversation-relevance": "it needs the turns of a conversation",
-    "guardrails": "it needs the results of a provider's own guardrails",
     "human": "a person's verdict belongs to the viewer's marks",
     "max-score": "it compares the answers of several models",
     "moderation": "it needs a moderation service",
@@ -38,7 +37,7 @@ CHECKED = (
     "regex", "is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-refusal",
     "levenshtein", "word-count", "rouge-n", "bleu", "gleu", "cost", "latency", "finish-reason", "tool-call-f1",
     "webhook", "is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call",
-    SKILL, *PERPLEXITY, *PROGRAMS, *SPAN_ASSERTIONS, *TRAJECTORY_ASSERTIONS, *GRADED, *SIMILAR, *PACKAGES,
+    GUARDRAILS, SKILL, *PERPLEXITY, *PROGRAMS, *SPAN_ASSERTIONS, *TRAJECTORY_ASSERTIONS, *GRADED, *SIMILAR, *PACKAGES,
 )  # fmt: skip
 TYPES = (*CHECKED, *REFUSED)
 THRESHOLDED = (

@@ -18,7 +18,7 @@ from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
 from assay.redaction import credential_in
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
-from assay.scorers.sample_assertions import F1, NEGATION, SET, SKILL, WEBHOOK
+from assay.scorers.sample_assertions import F1, GUARDRAILS, NEGATION, SET, SKILL, WEBHOOK
 from assay.scorers.span_assertions import SPAN_ASSERTIONS
 from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TRACED, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of
@@ -59,6 +59,8 @@ class Asserted:
     webhooks: list[str] = field(default_factory=list)
     traces: bool = False
     """Whether some look at the spans of a trace; programs may."""
+    guardrails: bool = False
+    """Whether some look at the safety checks of the provider."""
     logprobs: bool = False
     """Whether some need the log-probabilities of the answer's tokens."""
     packages: dict[str, str] = field(default_factory=dict)
@@ -138,8 +140,8 @@ def _read(
         node["value"] = given["value"]
     elif "value" in given:
         node["value"] = _value(config, value.get("value"), kind, variables)
-    if kind in PERPLEXITY:
-        needs.logprobs = True
+    needs.logprobs = needs.logprobs or kind in PERPLEXITY
+    needs.guardrails = needs.guardrails or kind == GUARDRAILS
     if kind in TRACED or kind == SKILL:
         check_trace_value(given["type"], node.get("value"))
     needs.traces = needs.traces or kind in TRACED or kind in PROGRAMS

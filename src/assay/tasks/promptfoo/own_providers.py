@@ -40,7 +40,7 @@ def _completion(result):
     text = output if isinstance(output, str) else json.dumps(output)
     usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
     choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
-    return {"choices": [choice], "usage": usage, "metadata": result.get("metadata")}
+    return {"choices": [choice], "usage": usage, **{name: result.get(name) for name in ("metadata", "guardrails")}}
 """
 _PYTHON = """
 _module = None

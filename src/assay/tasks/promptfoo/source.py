@@ -232,6 +232,9 @@ class _Reading:
             return {"no_model": f"provider `{provider.key}`: its `transform` is not run; choose a model with --model"}
         if provider.spec is None:
             return {"no_model": provider.problem}
+        if asserted.guardrails and provider.spec["model"].startswith(("gemini:", "litellm:")):
+            message = "the safety ratings that `guardrails` looks at are not kept; choose a model with --model"
+            return {"no_model": f"provider `{provider.key}`: {message}"}
         at_once = options.get("maxConcurrency")
         pace = {"concurrency": at_once} if isinstance(at_once, int) and at_once > 0 else {}
         spec, receiver = provider.spec, read_tracing(self._config).receiver
