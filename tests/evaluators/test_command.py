@@ -251,7 +251,7 @@ def test_a_passed_name_that_is_not_set_is_told_before_anything_runs(
     with pytest.raises(UsageError, match="NOT_SET_ANYWHERE, which is not set"):
         evaluator.check()
     (tmp_path / ".env").write_text("NOT_SET_ANYWHERE=1\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"what stands in \.env is passed to no program"):
+    with pytest.raises(UsageError, match=r"variables of \.env are not passed to programs"):
         evaluator.check()
 
 
