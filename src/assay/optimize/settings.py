@@ -177,7 +177,7 @@ def check_settings(settings: SearchSettings) -> None:
 
 
 def require_objective(settings: SearchSettings) -> None:
-    """A model that is to write the first text must be told what it is for; a function of the user's knows."""
+    """A model that is to write the first text needs an objective; a function of the user's knows."""
     if settings.seed is None and not settings.objective.strip():
         raise UsageError("without a seed the proposer needs --objective: what the text is for")
 
