@@ -483,3 +483,21 @@ def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
     assert f"{path}:3: " in errors, "every set is read before anything is refused"
     path.write_text("", encoding="utf-8")
     assert f"{path}: has no records" in refusal(capsys, "seed.txt", *flags, "--evaluator-url", "http://h/", *PROPOSER)
+
+
+def test_an_outage_before_the_seed_is_scored_is_a_failure_and_not_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter([Answer()] * 5)
+    with serving(lambda payload: next(answers, Answer(b"{}", status=503))) as server:
+        flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", *PROPOSER, "--patience", "0.001"]
+        assert main(["optimize", "seed.txt", *flags, "--run-dir", str(tmp_path)]) == 3
+    assert "the seed was not scored" in capsys.readouterr().err
+
+
+def test_a_proposer_that_writes_no_first_text_is_a_failure_and_not_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--objective", "short", "--model", "stub:I would rather not", "--run-dir", str(tmp_path)]
+    assert main(["optimize", "--no-seed", *COMMAND, *flags]) == 3
+    assert "the proposer wrote no first text" in capsys.readouterr().err

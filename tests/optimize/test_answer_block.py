@@ -75,6 +75,30 @@ def test_a_draft_in_the_thoughts_is_no_text() -> None:
     assert text_in("<think>\n```\ndraft\n```\n</think>\n```\nfinal\n```") == "final"
 
 
+THINKING = "Think between <think> and </think>, then answer."
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (f"```\n{THINKING}\n```", THINKING),
+        (f"<think>\n```\ndraft\n```\n</think>\n```\n{THINKING}\n```", THINKING),
+        (f"a draft:\n```\n{THINKING} Or not?\n```\n</think>\n```\n{THINKING}\n```", THINKING),
+        (f"````\n{THINKING}\n```\n{{}}\n```\n````", f"{THINKING}\n```\n{{}}\n```"),
+        (f"```\n{THINKING}\n```json\n{{}}\n```\n```", f"{THINKING}\n```json\n{{}}\n```"),
+        ("<think>\n```\na draft without an end</think>\n```\nfinal\n```", "final"),
+    ],
+    ids=["alone", "after thoughts", "in thoughts too", "with a block", "with a language", "thoughts that break off"],
+)
+def test_a_text_may_speak_of_the_end_of_thoughts(answer: str, text: str) -> None:
+    assert text_in(answer) == text
+
+
+def test_a_text_in_the_thoughts_alone_is_no_text() -> None:
+    with pytest.raises(UnusableAnswerError, match="no text"):
+        text_in("<think>\n```\ndraft\n```\n</think>\nI would rather not.")
+
+
 def test_an_answer_that_only_repeats_fences_is_unusable() -> None:
     with pytest.raises(UnusableAnswerError, match="more than 5,000 fences"):
         text_in("```\n" * 6_000)

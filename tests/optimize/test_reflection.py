@@ -34,6 +34,15 @@ def test_the_fence_that_is_asked_for_is_longer_than_any_in_the_text() -> None:
     assert text_in(shown) == current
 
 
+def test_the_cases_of_a_first_draft_keep_every_field_and_say_what_was_cut() -> None:
+    chat = [{"role": "user", "content": f"message {number} " * 60} for number in range(40)]
+    case = {"chat": chat, "passages": ["words of context " * 200] * 6, "label": "THE-LABEL"}
+    prompt = first_draft_prompt(ReflectionSettings(objective="GOAL"), Constraints(), "text", [case])
+    for part in ('"chat"', '"passages"', "THE-LABEL", "of 40 items left out", "characters in total"):
+        assert part in prompt
+    assert len(prompt) < 4000
+
+
 def test_a_template_is_filled_in_one_pass() -> None:
     settings = ReflectionSettings(template="A <curr_param> B <side_info> C <curr_param>")
     prompt = reflection_prompt(settings, Constraints(), {"text": "<side_info>"}, "text", ["R"])

@@ -6,7 +6,7 @@ import pytest
 from bench.optimize_noise import NOISE, best_of_a_flaky_evaluator, says_better_on_noise
 
 from assay.optimize.evaluations import ScoreOrFailure
-from assay.optimize.results import Comparison, comparison
+from assay.optimize.results import Comparison, comparison, overall_verdict
 from assay.optimize.sets import make_sets
 
 
@@ -84,3 +84,16 @@ def test_failures_are_in_no_mean_and_no_pair() -> None:
 
 def test_the_same_record_many_times_is_not_many_examples() -> None:
     assert compared([0.0] * 20, [1.0] * 20, equal=True).is_better is not True
+
+
+@pytest.mark.parametrize(
+    ("testset", "unscored"),
+    [(None, "held-out records were"), ([{"n": 99}], "testset was")],
+    ids=["held out", "testset"],
+)
+def test_a_search_that_ended_early_names_the_data_that_was_not_scored(
+    testset: list[dict[str, int]] | None, unscored: str
+) -> None:
+    sets = make_sets([{"n": n} for n in range(30)], None, testset, holdout=0.3, random_seed=0)
+    on_selected = comparison([], [], [], selected_on=True)
+    assert overall_verdict(sets, on_selected, None) == f"none: the search ended before the {unscored} scored"

@@ -26,7 +26,7 @@ __all__ = ["add_arguments", "run"]
 def run(options: argparse.Namespace) -> int:
     from assay.cli.optimize_settings import evaluator_and_settings
     from assay.optimize.folder import SearchFolder
-    from assay.optimize.run import optimize
+    from assay.optimize.run import NotBegunError, optimize
     from assay.optimize.settings import check_settings, estimated, require_objective
 
     output = _checked_output(options.output)
@@ -47,16 +47,20 @@ def run(options: argparse.Namespace) -> int:
         reuse=tuple(map(Path, options.reuse)),
         branch=Path(options.branch) if options.branch else None,
     )
-    result = optimize(
-        settings,
-        evaluator,
-        _proposer(options),
-        folder=folder,
-        propose=_own_proposer(options.proposer),
-        probe=not options.no_preflight,
-        progress=None if options.quiet else _progress_line(),
-        listeners=_listeners(options),
-    )
+    try:
+        result = optimize(
+            settings,
+            evaluator,
+            _proposer(options),
+            folder=folder,
+            propose=_own_proposer(options.proposer),
+            probe=not options.no_preflight,
+            progress=None if options.quiet else _progress_line(),
+            listeners=_listeners(options),
+        )
+    except NotBegunError as error:
+        print(f"assay optimize: {error}", file=sys.stderr)
+        return WITH_FAILURES
     if output is not None:
         from assay.core.run_file import write_whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r]*?)[ \t\r]*$")
-_THOUGHTS = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
+_END_OF_THOUGHTS = re.compile(r"</think(?:ing)?>")
 
 _Fences = list[tuple[int, str, str]]
 """Lines that may open or close a block: number, fence and what follows it."""
@@ -32,9 +32,26 @@ def text_in(answer: str, current: str = "") -> str:
     gives no single text, a fence with a language is taken to open a block inside the block, and where the current text
     has blocks too, everything from the first fence to the last is the text.
     """
-    lines = (_THOUGHTS.sub("", answer) if "</think" in answer else answer).split("\n")
+    lines = answer.split("\n")
     if sum("```" in line or "~~~" in line for line in lines) > MOST_FENCES:
         raise UnusableAnswerError(f"it holds more than {MOST_FENCES:,} fences; exactly one text was asked for")
+    ends = [number for number, line in enumerate(lines) if _END_OF_THOUGHTS.search(line)]
+    blocks, _ = _as_markdown(_fences(lines))
+    outside = [end for end in ends if not any(first < end < last for first, last in blocks)]
+    if len(outside) < len(ends):  # a text may speak of thoughts: what stands in a block ends none
+        try:
+            return _text_in(_after(lines, outside), current)
+        except UnusableAnswerError:
+            pass
+    return _text_in(_after(lines, ends), current)
+
+
+def _after(lines: list[str], ends: list[int]) -> list[str]:
+    """What follows the last end of thoughts."""
+    return [_END_OF_THOUGHTS.split(lines[ends[-1]])[-1], *lines[ends[-1] + 1 :]] if ends else lines
+
+
+def _text_in(lines: list[str], current: str) -> str:
     fences = _fences(lines)
     blocks, complete = _as_markdown(fences)
     if not complete or len(blocks) != 1:

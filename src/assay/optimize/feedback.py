@@ -45,6 +45,12 @@ def feedback(outcome: ScoreOrFailure, example: SetExample, room: int = ROOM) -> 
     return rendered({**top, **shown["seen"], **shown["output"], **shown["example"]}), cut
 
 
+def shortened(record: dict[str, Any], room: int) -> dict[str, Any]:
+    """The record in about this many characters: cut where it is large, with a note of what is missing."""
+    short: dict[str, Any] = _fitted(record, room)
+    return short
+
+
 def rendered(record: Mapping[str, Any], level: int = 2) -> str:
     """A record as Markdown: a heading for each name and item."""
     heading = "#" * level

@@ -14,12 +14,14 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.optimize.answer_block import fence_for
 from assay.optimize.constraints import Constraints
-from assay.optimize.feedback import ROOM
+from assay.optimize.feedback import ROOM, shortened
 from assay.optimize.journal import ONE, Texts
 
 CURRENT, RESULTS = "<curr_param>", "<side_info>"
 """Where your own template has the current text and the results, by the names that GEPA gave them."""
 _LONGEST_ATTEMPT = 600
+_LONGEST_CASE = 2000
+"""Of a first draft."""
 REMEMBER = 3
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
@@ -90,7 +92,7 @@ def first_draft_prompt(
     settings: ReflectionSettings, constraints: Constraints, component: str, examples: Sequence[dict[str, Any]]
 ) -> str:
     """The proposer's prompt when there is no seed."""
-    cases = "\n".join(json.dumps(example, ensure_ascii=False)[:2000] for example in examples)
+    cases = "\n".join(json.dumps(shortened(example, _LONGEST_CASE), ensure_ascii=False) for example in examples)
     parts = [
         "Write the first version of a text that will be improved step by step.",
         f"## Goal\n\n{settings.objective}",

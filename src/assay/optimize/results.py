@@ -216,7 +216,8 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
         )
         return f"{scores}; without examples there is nothing to verify it on"
     if sets.testset:
-        return "none: the search ended before the testset was scored"
+        unscored = "held-out records were" if sets.held_out else "testset was"
+        return f"none: the search ended before the {unscored} scored"
     return (
         f"none: nothing was held out ({sets.why_none_held_out}), and the {sets.selected_on} was selected on. "
         "A --testset, or records that can be held out, would give a verdict"

@@ -44,6 +44,10 @@ from assay.scorers.watch import Watch
 __all__ = ["SearchFolder", "SearchProgress", "SearchSettings", "aoptimize", "optimize"]
 
 
+class NotBegunError(UsageError):
+    """What was given is fine, but evaluator, proposer or budget gave out before there was a text with a score."""
+
+
 class SearchProgress(Progress):
     """What a search reports while it runs; this one shows nothing."""
 
@@ -273,8 +277,8 @@ class _Work:
         if self._stop.interrupted:
             raise KeyboardInterrupt
         if self._stop.reason is not None:
-            raise UsageError(f"the seed was not scored: {self._stop.reason}. Rerun the same command to resume.")
-        raise UsageError(
+            raise NotBegunError(f"the seed was not scored: {self._stop.reason}. Rerun the same command to resume.")
+        raise NotBegunError(
             f"{self._money.used_up} before the seed was scored; raise it and rerun the same command: "
             "finished evaluations are kept"
         )
@@ -284,7 +288,7 @@ class _Work:
         if text is None:
             failure = self._proposer.failure
             reasons = [failure.message] if failure else list(self._proposer.unusable)
-            raise UsageError(f"the proposer wrote no first text: {reasons[-1] if reasons else 'it said nothing'}")
+            raise NotBegunError(f"the proposer wrote no first text: {reasons[-1] if reasons else 'it said nothing'}")
         return {ONE: text}
 
     def _news(self, state: Search) -> None:
