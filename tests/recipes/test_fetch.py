@@ -167,7 +167,7 @@ def test_the_command_announces_asks_and_fetches(
     said = capsys.readouterr().err
     assert "licence: CC" in said
     assert f"134.3 MB  {server.address}/test6.jsonl" in said
-    assert "its sha256 is not known here" in said
+    assert "its sha256 is not pinned" in said
     assert "add --yes" in said
     assert server.asked == []
     server.files["/test6.jsonl"] = FILES["livecodebench"]["test6.jsonl"].encode()

@@ -155,7 +155,7 @@ def test_a_strangers_python_is_named_and_does_not_run(
 @needs_inspect
 def test_a_grader_must_be_named(own: str) -> None:
     definitions = [read_inspect(f"{own}graded")]
-    with pytest.raises(UsageError, match="its scorer asks a model: name it with --model-for grader=MODEL"):
+    with pytest.raises(UsageError, match="its scorer calls a model: name it with --model-for grader=MODEL"):
         plan_runs(definitions, make_config(), ["stub:x"])
 
 
