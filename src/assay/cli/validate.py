@@ -81,44 +81,30 @@ def files_in(source: str) -> list[Path]:
 
 def check_file(path: Path) -> dict[str, Any]:
     """One file: its format, how many records are good, and every error."""
-    from assay.tasks.load import looks_like_spec_file
-
-    if path.suffix in (".yaml", ".yml"):
-        return _yaml_file(path)
-    return _spec_file(path) if looks_like_spec_file(path) else _task_file(path)
+    return _yaml_file(path) if path.suffix in (".yaml", ".yml") else _lines_file(path)
 
 
-def _spec_file(path: Path) -> dict[str, Any]:
-    from assay.tasks.frozen_spec.reader import TaskSpec, iter_validated
-    from assay.tasks.lost_words import LostWords
-
-    good, errors, lost = 0, [], LostWords()
-    for outcome in iter_validated(path):
-        if isinstance(outcome, TaskSpec):
-            good += 1
-            lost.add(outcome.metric_name, outcome.task_id, outcome.targets)
-        else:
-            errors.append(
-                _error(path, outcome.line_number, outcome.rule, outcome.field, outcome.detail, text=outcome.line)
-            )
-    _warn(lost.warnings(str(path)))
-    return _checked(path, "frozen task spec", good, errors)
-
-
-def _task_file(path: Path) -> dict[str, Any]:
+def _lines_file(path: Path) -> dict[str, Any]:
     from assay.tasks.folder.reader import iter_examples
     from assay.tasks.folder.rules import Example
+    from assay.tasks.frozen_spec.reader import SpecError, TaskSpec, iter_validated
+    from assay.tasks.load import looks_like_spec_file
     from assay.tasks.lost_words import LostWords
 
+    is_spec = looks_like_spec_file(path)
     good, errors, lost = 0, [], LostWords()
-    for outcome in iter_examples(path):
-        if isinstance(outcome, Example):
-            good += 1
+    for outcome in iter_validated(path) if is_spec else iter_examples(path):
+        if isinstance(outcome, TaskSpec):
+            lost.add(outcome.metric_name, outcome.task_id, outcome.targets)
+        elif isinstance(outcome, Example):
             lost.add(outcome.metric, outcome.id, outcome.targets)
         else:
-            errors.append(_error(path, outcome.line_number, "task_folder", outcome.field, outcome.detail))
+            rule, text = (outcome.rule, outcome.line) if isinstance(outcome, SpecError) else ("task_folder", "")
+            errors.append(_error(path, outcome.line_number, rule, outcome.field, outcome.detail, text=text))
+            continue
+        good += 1
     _warn(lost.warnings(str(path)))
-    return _checked(path, "task folder file", good, errors)
+    return _checked(path, "frozen task spec" if is_spec else "task folder file", good, errors)
 
 
 def _yaml_file(path: Path) -> dict[str, Any]:

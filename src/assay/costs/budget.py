@@ -133,12 +133,10 @@ class Budget:
         for spent, limit, flag in limits:
             likely = likely_answers * spent / attempts if attempts else 0.0
             if limit is not None and spent + likely >= limit:
-                shown = f"{limit:,g} tokens" if flag == "--budget-tokens" else f"{limit:,g} {self._currency()}"
-                self.stop.end(f"the budget of {shown} ({flag}) is used up")
+                currency = next((quote.currency for quote in self._quotes.values() if quote is not None), "USD")
+                unit = "tokens" if flag == "--budget-tokens" else currency
+                self.stop.end(f"the budget of {limit:,g} {unit} ({flag}) is used up")
                 return
-
-    def _currency(self) -> str:
-        return next((quote.currency for quote in self._quotes.values() if quote is not None), "USD")
 
 
 class Budgeted(Wrapper):

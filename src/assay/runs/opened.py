@@ -116,7 +116,9 @@ class Run:
 
     def samples(self, task: str | None = None) -> Iterator[SampleResult]:
         """Every sample with its attempts, one at a time, task by task in the order of the dataset."""
-        for (name, _, sample), attempts in groupby(self.attempts(task), key=_sample_of):
+        for (name, _, sample), attempts in groupby(
+            self.attempts(task), key=lambda each: (each.task, each.record.index, each.sample_id)
+        ):
             yield SampleResult(task=name, id=sample, attempts=tuple(attempts))
 
     def sample(self, sample_id: str, task: str | None = None) -> SampleResult:
@@ -196,10 +198,6 @@ def _checked_level(level: float | None) -> float | None:
 
 def _keys(by: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(metadata_key(key, "by") for key in ([by] if isinstance(by, str) else by))
-
-
-def _sample_of(attempt: Attempt) -> tuple[str, int, str]:
-    return attempt.task, attempt.record.index, attempt.sample_id
 
 
 def table_of_runs(

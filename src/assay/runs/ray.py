@@ -32,7 +32,7 @@ from assay.runs.plan import PlannedRun
 from assay.runs.progress import Progress, signals
 from assay.runs.ray_cluster import Cluster, ClusterConnection
 from assay.runs.shard_files import Shard, cut, merge_shards
-from assay.runs.shards import ShardCounts, merge_result, run_range
+from assay.runs.shards import merge_result, run_range
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
 """Samples. Losing a larger one is expensive, handing out a smaller one costs more than running it."""
@@ -161,11 +161,9 @@ class ClusterWorker:
         self._stop = self._budget.stop = Stop()
         self._stop.requested = self._ending
         self._use(msgspec.json.decode(terms, type=Terms))
-        counts = self._runner.run(self._shard(Shard(start, stop)))
+        shard = Shard(start, stop)
+        counts = self._runner.run(run_range(self._folder, self._parts, shard, self._finished, self._stop, self._now))
         return not counts.interrupted and counts.stopped is None
-
-    async def _shard(self, shard: Shard) -> ShardCounts:
-        return await run_range(self._folder, self._parts, shard, self._finished, self._stop, self._now)
 
     def report(self, terms: bytes | None) -> WorkerReport:
         """How far this worker has got; called from another thread while a shard runs."""

@@ -65,13 +65,10 @@ def fisher_exact(right: int, n: int, other_right: int, other_n: int) -> float:
     """Two-sided p-value of Fisher's exact test on two shares: all tables at most as likely as this one."""
     total, good = n + other_n, right + other_right
     least, most = max(0, good - other_n), min(n, good)
-    logs = np.array([_log_table(k, n, other_n, good, total) for k in range(least, most + 1)])
+    tables = (_log_choose(n, k) + _log_choose(other_n, good - k) for k in range(least, most + 1))
+    logs = np.array([each - _log_choose(total, good) for each in tables])
     # a table whose chance differs from that of the observed one by rounding alone counts as equally likely
     return float(min(1.0, np.exp(logs[logs <= logs[right - least] + 1e-7]).sum()))
-
-
-def _log_table(k: int, n: int, other_n: int, good: int, total: int) -> float:
-    return _log_choose(n, k) + _log_choose(other_n, good - k) - _log_choose(total, good)
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -82,11 +83,11 @@ class Api:
                 "distributions": overview.distributions(snapshot, [each.name for each in run.definitions]),
                 "failures": self._failures(view),
                 "keys": overview.keys(snapshot),
-                "values": overview.value_columns(snapshot),
+                "values": ["score", *(name for name in snapshot.names if name.startswith("value:"))],
                 "fields": view.schema().fields,
                 "marks": self._agreement(view),
                 "provenance": {
-                    "command": samples.command_of(run),
+                    "command": shlex.join(run.command),
                     **{name: getattr(run, name) for name in PROVENANCE},
                 },
             }

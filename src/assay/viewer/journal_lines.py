@@ -91,9 +91,7 @@ class _SearchScore(Struct, gc=False):
     metadata: Any = None
 
 
-class _SearchFailure(Struct, gc=False):
-    stage: str = ""
-    kind: str = ""
+class _SearchFailure(FailurePart, gc=False):
     message: Any = None
 
 

@@ -139,11 +139,6 @@ def _numbers(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any]:
     }
 
 
-def value_columns(snapshot: Snapshot) -> list[str]:
-    """The numeric values that can be sorted and filtered by."""
-    return ["score", *(name for name in snapshot.names if name.startswith("value:"))]
-
-
 def value_histogram(values: NDArray[np.float64], name: str) -> dict[str, Any] | None:
     bounded = name == "score" or name.endswith((".score", ".is_correct"))
     return histogram(values, 0.0, 1.0) if bounded else histogram(values)

@@ -22,7 +22,8 @@ def preview_of(record: dict[str, Any], shared: Mapping[str, str] = {}, longest: 
 
 def cut_to(preview: dict[str, Any], longest: int) -> dict[str, Any]:
     """No text longer than so many characters; of the tail the end is kept."""
-    cut = {name: _short(text, longest) if isinstance(text, str) else text for name, text in preview.items()}
+    too_long = {name: text for name, text in preview.items() if isinstance(text, str) and len(text) > longest}
+    cut = {**preview, **{name: text[:longest] + "…" for name, text in too_long.items()}}
     tail = preview["tail"]
     return {**cut, "tail": tail if len(tail) <= longest else "…" + tail[-longest:]}
 
@@ -56,7 +57,3 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[:longest] + "…"

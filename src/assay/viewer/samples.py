@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import msgspec
@@ -301,8 +300,3 @@ def shortened(value: Any, path: str, cut: list[dict[str, Any]]) -> Any:
     if isinstance(value, list | tuple):
         return [shortened(inner, f"{path}[{n}]", cut) for n, inner in enumerate(value)]
     return value
-
-
-def command_of(run: RunFile) -> str:
-    """The command that repeats the run, ready for a shell."""
-    return shlex.join(run.command)

@@ -99,10 +99,6 @@ class Columns:
 _PER_ATTEMPT = ("identities", "samples", "questions", "targets", "answers", "groups", "scores", "failed", "places")
 
 
-def _identify(task: str, sample: str, attempt: int) -> int:
-    return identity(sample, attempt)
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """One result, from a run folder or from a leaderboard file with per-example records."""
@@ -114,7 +110,7 @@ class Side:
     measures: dict[str, Measure]
     paces: dict[str, Pace] = field(default_factory=dict)
     """Per task; of a run folder only."""
-    identify: Callable[[str, str, int], int] = _identify
+    identify: Callable[[str, str, int], int] = lambda task, sample, attempt: identity(sample, attempt)
     """The identity of an attempt of a task in `Columns.identities`."""
 
     def example(self, task: str, place: int) -> PerExample:
