@@ -64,8 +64,8 @@ _NAMES_ARGUMENTS = _compiled(r"(^|[._])(arguments|args|input)(\Z|[._])")
 _IS_NO_ARGUMENT = _compiled(r"result|output|error|status")
 _NAMES_A_COMMAND = _compiled(r"command")
 _IS_NO_COMMAND = _compiled(r"output|result")
-_NAMES_A_SEARCH = _compiled(r"(^|[._])(search|lookup|retriev(?:e|al))(\Z|[._])")
-_IS_A_SEARCH = _compiled(r"(^|[\s._:/-])(search|find|lookup|retriev(?:e|al))(\Z|[\s._:/-])")
+_NAMES_A_SEARCH = _compiled(r"(^|[._])(search|lookup|retrieve|retrieval)(\Z|[._])")
+_IS_A_SEARCH = _compiled(r"(^|[\s._:/-])(search|find|lookup|retrieve|retrieval)(\Z|[\s._:/-])")
 _IS_REASONING = _compiled(r"reasoning([_\s]|\Z)")
 
 
