@@ -71,7 +71,7 @@ def test_who_waits_to_try_again_starts_nothing_new_when_the_run_is_to_end() -> N
     pool.bind(stop, lambda sentence: None)
 
     async def go() -> Completion:
-        asyncio.get_running_loop().call_later(0.05, stop.ask)
+        asyncio.get_running_loop().call_later(0.05, stop.request)
         return await model.generate(Request(prompt="q"))
 
     with pytest.raises(FailureError, match="rate_limit"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.optimize.scripted import AddingProposer, WordEvaluator
-from tests.reports.html.test_page import four_models
+from tests.reports.html.test_page import demo, four_models
 from tests.viewer.axe_check import axe
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo
@@ -102,7 +102,7 @@ def test_nothing_on_the_reports(browser: str, folder: Path, tmp_path: Path) -> N
     assert main(["report", small, large, "--output", str(made["two"])]) == 0
     assert main(["diff", small, large, "--html", str(made["diff"])]) == 0
     assert main(["leaderboard", small, large, "--html", str(made["board"])]) == 0
-    made["rendered"] = four_models(tmp_path / "four")
+    made["rendered"] = four_models(tmp_path / "four", demo)
     made["search"] = folder / "optimize-1" / "page.html"
 
     async def go() -> None:

@@ -35,6 +35,8 @@ def text_in(answer: str, current: str = "") -> str:
     lines = answer.split("\n")
     if sum("```" in line or "~~~" in line for line in lines) > MOST_FENCES:
         raise UnusableAnswerError(f"it holds more than {MOST_FENCES:,} fences; exactly one text was asked for")
+    if _END_OF_THOUGHTS.search(answer) is None:
+        return _text_in(lines, current)
     ends = [number for number, line in enumerate(lines) if _END_OF_THOUGHTS.search(line)]
     blocks, _ = _as_markdown(_fences(lines))
     outside = [end for end in ends if not any(first < end < last for first, last in blocks)]

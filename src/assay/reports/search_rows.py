@@ -33,7 +33,7 @@ class EvaluationRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     failure: Failure | None = None
     seconds: float = 0.0
     cost: float | None = None
-    """Of the models that were asked, where prices are known."""
+    """Of the models that were called, where prices are known."""
     reused: bool = False
 
 

@@ -62,7 +62,7 @@ class WaitsOutOutages(Wrapper):
         self._callers: set[int] = set()
         self._away_since: float | None = None
         self._rate_limited = False
-        """Whether the server is away only because it limits the rate."""
+        """Whether the server only limits the rate."""
         self._reported_at: float | None = None
         """When the present outage was last reported; None before it was."""
         self._last_report = self._last_rate_limit_report = -inf
