@@ -1,6 +1,6 @@
 # assay with the starter tasks: `docker build -t assay . && docker run --rm assay` prints a leaderboard, offline.
-# Your own tasks, with runs written as you: docker run --rm --user "$(id -u)" -v "$PWD:/work" -e OPENAI_API_KEY \
-#     -e ASSAY_HOME=/work/.assay-home assay run tasks/ --model openai:MODEL
+# Your own tasks, with runs written as you: docker run --rm --user "$(id -u)" -v "$PWD:/project" -e OPENAI_API_KEY \
+#     -e ASSAY_HOME=/project/.assay-home assay run tasks/ --model openai:MODEL
 # ASSAY_HOME keeps, in your folder, the secret by which the next container recognises your runs and resumes them.
 FROM python:3.12-slim AS build
 WORKDIR /src
@@ -12,9 +12,9 @@ RUN /opt/assay/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.12-slim
 COPY --from=build /opt/assay /opt/assay
-RUN useradd --create-home --uid 1000 assay && mkdir /work && chown assay /work
+RUN useradd --create-home --uid 1000 assay && mkdir /project && chown assay /project
 USER 1000
-WORKDIR /work
+WORKDIR /project
 ENV PATH=/opt/assay/bin:$PATH
 ENTRYPOINT ["assay"]
 CMD ["run"]
