@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Sample, Score, ScoreValue, Trace
 from assay.patterns.matching import PatternTimeoutError
+from assay.scorers.answer_checks import (
+    ABOUT_TEXTS,
+    ANSWER_CHECKS,
+    F1,
+    NEGATION,
+    LookedAt,
+    is_negated,
+    metadata_of,
+    yes,
+)
 from assay.scorers.assertion_list import ASSERTIONS
 from assay.scorers.graded_assertions import Graded, Graders
-from assay.scorers.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
-from assay.scorers.overlap_assertions import bleu, edit_distance, gleu, rouge_1
 from assay.scorers.package_assertions import PACKAGES, check_by_package
-from assay.scorers.skill_assertions import skill_used
 from assay.scorers.span_assertions import SPAN_ASSERTIONS
-from assay.scorers.tool_call_assertions import calls_are_valid, tool_call_f1
+from assay.scorers.tool_call_assertions import calls_are_valid
 from assay.scorers.trajectory_assertions import TRAJECTORY_ASSERTIONS, steps_of, summary
 from assay.scorers.webhook_assertions import Webhooks
 from assay.snippets.programs import Programs
@@ -33,22 +40,9 @@ from assay.wording import shortened
 SET = "assert-set"
 METRIC = "metric."
 """Before the name of a metric that assertions add up to, among the values of a score."""
-NEGATION = "not-"
-F1 = "tool-call-f1"
 WEBHOOK = "webhook"
-SKILL = "skill-used"
-GUARDRAILS = "guardrails"
 GOAL = "trajectory:goal-success"
 MOST_SHOWN = 200
-
-
-class LookedAt(NamedTuple):
-    """What assertions look at: the answer, as a value and as a text, and how it came about."""
-
-    output: Any
-    text: str
-    trace: Trace
-    sample: Sample
 
 
 class _Result(NamedTuple):
@@ -117,7 +111,7 @@ class SampleAssertions:
 
         asserted = sample.extras.get("assertions") or []
         kinds = [str(node["type"]).removeprefix(NEGATION) for node in asserted]
-        if sample.extras.get("transform") or not asserted or any(kind not in _ABOUT_TEXTS for kind in kinds):
+        if sample.extras.get("transform") or not asserted or any(kind not in ABOUT_TEXTS for kind in kinds):
             return None
         wanted = [
             Wanted(kind.replace("-", "_"), str(node["type"]).startswith(NEGATION), node)
@@ -200,7 +194,7 @@ class SampleAssertions:
     async def _run(self, program: Mapping[str, Any], answer: LookedAt, node: Mapping[str, Any]) -> Any:
         variables, metadata, trace = (
             answer.sample.row or {},
-            _metadata(answer.trace),
+            metadata_of(answer.trace),
             trace_of(answer.trace.completions),
         )
         context = {
@@ -218,17 +212,17 @@ class SampleAssertions:
         kind = str(node["type"]).removeprefix(NEGATION)
         try:
             if kind in ASSERTIONS:
-                return _yes(ASSERTIONS[kind](answer.text, node.get("value")))
+                return yes(ASSERTIONS[kind](answer.text, node.get("value")))
             if kind == "cost":
                 return self._cost(answer.trace, float(node["threshold"]))
             if kind in _TOOL_CALLS:
-                return _yes(calls_are_valid(answer.output, self._tools))
+                return yes(calls_are_valid(answer.output, self._tools))
             if kind in SPAN_ASSERTIONS:
                 return SPAN_ASSERTIONS[kind](self._trace(answer, kind)["spans"], node.get("value"))
             if kind in TRAJECTORY_ASSERTIONS:
                 steps = steps_of(self._trace(answer, kind)["spans"], self._command_tools)
-                return TRAJECTORY_ASSERTIONS[kind](steps, node["value"], negated=_is_negated(node))
-            return _CHECKS[kind](answer, node)
+                return TRAJECTORY_ASSERTIONS[kind](steps, node["value"], negated=is_negated(node))
+            return ANSWER_CHECKS[kind](answer, node)
         except PatternTimeoutError as error:
             raise self._failure("timeout", str(error)) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -248,7 +242,7 @@ class SampleAssertions:
         cost = None if self._cost_of is None else self._cost_of(trace.completions)
         if cost is None:
             raise self._failure("unsupported", "no price is known for this model, or it counts no tokens")
-        return _yes(cost <= most, f"{cost:g}")
+        return yes(cost <= most, f"{cost:g}")
 
     def _failure(self, kind: str, message: str) -> FailureError:
         return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
@@ -302,7 +296,7 @@ def _metrics(results: Sequence[_Result]) -> dict[str, float]:
 
 def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     """`not-` negates an assertion and inverts its score."""
-    if not _is_negated(node):
+    if not is_negated(node):
         return graded
     if str(node["type"]).endswith(GOAL):
         return Graded(not graded.passed, float(not graded.passed), graded.reason)
@@ -314,13 +308,9 @@ def _negated(node: Mapping[str, Any], graded: Graded) -> Graded:
     return Graded(not graded.passed, score, graded.reason)
 
 
-def _is_negated(node: Mapping[str, Any]) -> bool:
-    return str(node["type"]).startswith(NEGATION)
-
-
 def _by_program(node: Mapping[str, Any], value: Any) -> Graded:
     """What a program returned: whether, how well, or both with a reason."""
-    negated, threshold = _is_negated(node), node.get("threshold")
+    negated, threshold = is_negated(node), node.get("threshold")
     if isinstance(value, str) and node["program"]["language"] == "python":
         value = _spoken(value)
     if isinstance(value, bool):
@@ -376,23 +366,12 @@ def _evidence(node: Mapping[str, Any], graded: Graded, weight: float) -> dict[st
     }
 
 
-def _yes(holds: bool, reason: str = "") -> Graded:
-    return Graded(holds, float(holds), reason)
-
-
 def _output_of(trace: Trace) -> Any:
     """The answer as a value: tool calls where it is nothing else."""
     last = trace.completions[-1] if trace.completions else None
     if last is None or not last.tool_calls:
         return trace.prediction
     return last.tool_calls if not last.text else {"content": last.text, "tool_calls": last.tool_calls}
-
-
-def _metadata(trace: Trace) -> dict[str, Any]:
-    """What the author's own provider returned in addition to its answer."""
-    raw = (trace.completions[-1].raw if trace.completions else None) or {}
-    metadata = raw.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
 
 
 def _asked_text(trace: Trace) -> str:
@@ -411,92 +390,4 @@ def _as_text(output: Any) -> str:
     return json.dumps(output, ensure_ascii=False, separators=(",", ":"))
 
 
-# -- what is checked without another model --------------------------------------------------------------------------
-
-
-def _references(node: Mapping[str, Any]) -> list[str]:
-    value = node["value"]
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
-
-
-def _share(score: float, node: Mapping[str, Any], usual: float) -> Graded:
-    wanted = usual if node.get("threshold") is None else float(node["threshold"])
-    return Graded(score >= wanted, score, f"{score:.3f}")
-
-
-def _levenshtein(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    distance = edit_distance(answer.text, str(node["value"]))
-    return _yes(distance <= (5 if node.get("threshold") is None else float(node["threshold"])), f"distance {distance}")
-
-
-def _word_count(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    words, value = len(answer.text.split()), node["value"]
-    if isinstance(value, dict):
-        return _yes(value.get("min", words) <= words <= value.get("max", words), f"{words} words")
-    return _yes(words == float(value), f"{words} words")
-
-
-def _latency(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    milliseconds = 1000 * sum(completion.seconds for completion in answer.trace.completions)
-    return _yes(milliseconds <= float(node["threshold"]), f"{milliseconds:.0f} ms")
-
-
-def _finish_reason(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    reason = answer.trace.completions[-1].finish_reason if answer.trace.completions else None
-    return _yes(reason is not None and reason.lower() == str(node["value"]).lower(), str(reason))
-
-
-def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    """`perplexity` is at most the threshold; `perplexity-score`, one over one plus it, at least that."""
-    tokens = answer.trace.completions[-1].logprobs if answer.trace.completions else None
-    if not tokens:
-        raise ValueError("the answer came without log-probabilities")
-    perplexity = math.exp(-math.fsum(each["logprob"] for each in tokens) / len(tokens))
-    threshold, negated = node.get("threshold"), _is_negated(node)
-    if node["type"].endswith("score"):
-        score = 1 / (1 + perplexity)
-        return Graded(not negated if threshold is None else score >= float(threshold), score, f"{score:.3f}")
-    return _yes(not negated if threshold is None else perplexity <= float(threshold), f"{perplexity:.3f}")
-
-
-def _guardrails(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    """Holds unless the provider says that its safety checks flagged the answer; without checks it holds."""
-    del node
-    last = answer.trace.completions[-1] if answer.trace.completions else None
-    if last is None:
-        return _yes(True)
-    given = (last.raw or {}).get(GUARDRAILS) or {}
-    if given.get("flagged"):
-        where = "prompt" if given.get("flaggedInput") else "output" if given.get("flaggedOutput") else "content"
-        return _yes(False, str(given.get("reason") or f"the {where} failed safety checks"))
-    return _yes(last.refusal is None, last.refusal or "")
-
-
-def _refusal(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
-    del node
-    return _yes(is_refusal(answer.text))
-
-
-_CHECKS: dict[str, Callable[[LookedAt, Mapping[str, Any]], Graded]] = {
-    "levenshtein": _levenshtein,
-    "word-count": _word_count,
-    "bleu": lambda answer, node: _share(bleu(answer.text, _references(node)), node, 0.5),
-    "gleu": lambda answer, node: _share(gleu(answer.text, _references(node)), node, 0.5),
-    "rouge-n": lambda answer, node: _share(rouge_1(answer.text, str(node["value"])), node, 0.75),
-    "is-xml": lambda answer, node: _yes(is_xml(answer.text, node.get("value"))),
-    "contains-xml": lambda answer, node: _yes(contains_xml(answer.text, node.get("value"))),
-    "is-html": lambda answer, _: _yes(is_html(answer.text)),
-    "contains-html": lambda answer, _: _yes(contains_html(answer.text)),
-    "is-refusal": _refusal,
-    F1: lambda answer, node: _share(tool_call_f1(answer.output, node["value"]), node, 1.0),
-    "latency": _latency,
-    "perplexity": _perplexity,
-    "perplexity-score": _perplexity,
-    "finish-reason": _finish_reason,
-    GUARDRAILS: _guardrails,
-    SKILL: lambda answer, node: skill_used(_metadata(answer.trace), node["value"], negated=_is_negated(node)),
-}
 _TOOL_CALLS = ("is-valid-openai-tools-call", "is-valid-function-call", "is-valid-openai-function-call")
-_ABOUT_TEXTS = frozenset((*ASSERTIONS, *_CHECKS)) - {
-    "latency", "finish-reason", "perplexity", "perplexity-score", F1, GUARDRAILS, SKILL,
-}  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from assay.scorers.answer_checks import GUARDRAILS, SKILL
 from assay.scorers.package_assertions import PACKAGES
-from assay.scorers.sample_assertions import GOAL, GUARDRAILS, SKILL
+from assay.scorers.sample_assertions import GOAL
 from assay.scorers.span_assertions import SPAN_ASSERTIONS
 from assay.scorers.trajectory_assertions import TRAJECTORY_ASSERTIONS
 

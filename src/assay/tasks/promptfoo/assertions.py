@@ -16,9 +16,10 @@ from assay.patterns.javascript import python_pattern
 from assay.patterns.matching import BadPatternError, checked_pattern
 from assay.prompts.nunjucks import TemplateError, rendered, rendered_within
 from assay.redaction import credential_in
+from assay.scorers.answer_checks import F1, GUARDRAILS, NEGATION, SKILL
 from assay.scorers.json_schema import unsupported
 from assay.scorers.package_assertions import METEOR_WEIGHTS, PACKAGES
-from assay.scorers.sample_assertions import F1, GUARDRAILS, NEGATION, SET, SKILL, WEBHOOK
+from assay.scorers.sample_assertions import SET, WEBHOOK
 from assay.scorers.span_assertions import SPAN_ASSERTIONS
 from assay.tasks.promptfoo.assertion_types import CHECKED, GRADED, PERPLEXITY, PROGRAMS, REFUSED, SIMILAR, TRACED, TYPES
 from assay.tasks.promptfoo.config import FILE, Config, PlacedValue, program_of

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.scorers.sample_assertions import GOAL, NEGATION, SKILL
+from assay.scorers.answer_checks import NEGATION, SKILL
+from assay.scorers.sample_assertions import GOAL
 from assay.scorers.trajectory_assertions import KINDS
 
 _MATCHER = {"name", "pattern", "type"}
