@@ -194,9 +194,10 @@ class InferenceModel:
         process_input: str | None = None,
         process_output: str | None = None,
         spans: Mapping[str, Any] | None = None,
-        javascript: Mapping[str, Any] | None = None,
+        provider: Mapping[str, Any] | None = None,
     ) -> None:
-        """With `javascript`, the class that a `file` exports answers instead, made with its `options`.
+        """With `provider`, a function or a class of promptfoo's kind answers instead: its `language` and `file`, the
+        `name` of a function in Python, and `options`.
 
         `spans`: where the code sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name.
         """
@@ -205,7 +206,7 @@ class InferenceModel:
         self._shape = ChatShape(self.name, process_input, process_output)
         self._environment = dict(environment or {})
         self._identity = fingerprint(
-            [run_inference_snippet, process_input, process_output, *([javascript] if javascript else [])]
+            [run_inference_snippet, process_input, process_output, *([provider] if provider else [])]
         )
         # the caller that builds a model from a file has checked that its code may run
         self._snippet = Snippet(
@@ -217,7 +218,7 @@ class InferenceModel:
             context=BuildContext(own_code=True),
         )
         self._receiver = span_receiver(self.name, spans)
-        self._javascript = javascript
+        self._provider = provider
         self._programs = Programs(self.name, BuildContext(own_code=True), stage="model")
 
     @property
@@ -237,22 +238,25 @@ class InferenceModel:
 
     async def _answer(self, body: str, environment: Mapping[str, str]) -> Completion:
         started = perf_counter()
-        if self._javascript is None:
+        if self._provider is None:
             answer = await self._snippet.call({"value": body}, {"value": dict(environment)}, fit=True)
         else:
-            answer = await self._provided(self._javascript, body, environment)
+            answer = await self._provided(self._provider, body, environment)
         text = answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
         return self._shape.completion(text, 200, perf_counter() - started)
 
     async def _provided(self, provider: Mapping[str, Any], body: str, environment: Mapping[str, str]) -> dict[str, Any]:
-        """The answer of a provider in JavaScript, in the shape of a chat completion."""
+        """The answer of a provider, in the shape of a chat completion."""
         messages = msgspec.json.decode(body)["messages"]
         alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
         prompt = messages[0]["content"] if alone else msgspec.json.encode(messages).decode()
         context: dict[str, Any] = {"vars": {}}
         if parent := environment.get("traceparent"):
             context |= {"traceparent": parent, "evaluationId": parent[3:35], "testCaseId": parent[36:52]}
-        result = await self._programs.run(_PROVIDER, provider["file"], provider["options"], prompt, context)
+        if provider["language"] == "python":
+            result = await self._programs.run(provider, prompt, provider["options"], context)
+        else:
+            result = await self._programs.run(_JAVASCRIPT, provider["file"], provider["options"], prompt, context)
         if not isinstance(result, dict) or result.get("error"):
             message = str(result.get("error")) if isinstance(result, dict) else f"it returned {result!r}"
             raise _failed(self.name, "exception", message)
@@ -279,7 +283,7 @@ class InferenceModel:
             await self._receiver.aclose()
 
 
-_PROVIDER = {
+_JAVASCRIPT = {
     "language": "javascript",
     "file": str(Path(__file__).with_name("javascript_provider.mjs")),
     "name": "callProvider",

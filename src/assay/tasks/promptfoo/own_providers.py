@@ -13,50 +13,6 @@ _PROMPT = re.compile(r"\{\{\s*prompt\s*(?:\|\s*(?:dump|safe)\s*)?\}\}")
 _INPUT = "{{ (input.messages[-1].content if input.messages | length == 1 else input.messages | tojson) | json_escape }}"
 _PATH = re.compile(r"(?:\(?json(?:\s*,\s*text)?\)?\s*=>\s*)?(json(?:\??\.\w+|\[\d+\]|\[['\"]\w+['\"]\])*)\s*;?\s*")
 _OF_HTTP = {"url", "method", "headers", "body", "transformResponse", "responseParser", "maxRetries", "timeoutMs"}
-_SHARED = """
-import importlib.util
-import json
-import os
-import sys
-
-
-def _prompt_of(body):
-    messages = json.loads(body)["messages"]
-    alone = len(messages) == 1 and isinstance(messages[0]["content"], str)
-    return messages[0]["content"] if alone else json.dumps(messages)
-
-
-def _context_of(environment):
-    if "traceparent" not in environment:
-        return {"vars": {}}
-    _, trace, span, _ = environment["traceparent"].split("-")
-    return {"vars": {}, "traceparent": environment["traceparent"], "evaluationId": trace, "testCaseId": span}
-
-
-def _completion(result):
-    if result.get("error"):
-        raise RuntimeError(str(result["error"]))
-    output, used = result.get("output"), result.get("tokenUsage") or {}
-    text = output if isinstance(output, str) else json.dumps(output)
-    usage = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
-    choice = {"message": {"content": text}, "finish_reason": result.get("finishReason")}
-    return {"choices": [choice], "usage": usage, **{name: result.get(name) for name in ("metadata", "guardrails")}}
-"""
-_PYTHON = """
-_module = None
-
-
-def run_inference(body, environment):
-    global _module
-    if _module is None:
-        path = os.path.abspath(FILE)
-        sys.path.insert(0, os.path.dirname(path))
-        spec = importlib.util.spec_from_file_location("promptfoo_provider", path)
-        _module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(_module)
-    return _completion(getattr(_module, FUNCTION)(_prompt_of(body), OPTIONS, _context_of(environment)))
-"""
-
 OWN = ("adapted:", "custom_inference:")
 """The models of custom providers, which may send spans."""
 ProviderProgram = tuple[dict[str, Any] | None, str]
@@ -119,12 +75,6 @@ def program_model(config: Config, value: PlacedValue, name: str, settings: Mappi
         return None, "there is no such file"
     model, file = f"custom_inference:{paths[0].stem}", str(paths[0])
     given = {"config": {key: each for key, each in settings.items() if key != "pythonExecutable"}}
-    if shape[3]:
-        source = {"run_inference_snippet": f"# {paths[0].name}", "javascript": {"file": file, "options": given}}
-        return {"model": model, "options": source}, ""
-    names = {"FILE": file, "FUNCTION": shape[2] or "call_api", "OPTIONS": given}
-    values = "".join(f"{each} = json.loads({json.dumps(value, default=str)!r})\n" for each, value in names.items())
-    return {
-        "model": model,
-        "options": {"run_inference_snippet": f"# {paths[0].name}\n{_SHARED}\n\n{values}{_PYTHON}"},
-    }, ""
+    own = {"language": "javascript"} if shape[3] else {"language": "python", "name": shape[2] or "call_api"}
+    provider = {**own, "file": file, "options": json.loads(json.dumps(given, default=str))}
+    return {"model": model, "options": {"run_inference_snippet": f"# {paths[0].name}", "provider": provider}}, ""
