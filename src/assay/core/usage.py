@@ -61,10 +61,10 @@ def strike(completion: Completion) -> None:
 
 def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
     """The account summed up by model, without the answers that the trace keeps."""
-    if not account:  # the usual case
-        return ()
     kept = trace is not None and bool(trace.completions)
     entries = [entry for entry in account if entry.judge or not kept]
+    if not entries:  # the usual case
+        return ()
     return tuple(
         _sum_up(model, judge, [entry for entry in entries if (entry.model, entry.judge) == (model, judge)])
         for model, judge in dict.fromkeys((entry.model, entry.judge) for entry in entries)

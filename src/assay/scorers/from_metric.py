@@ -64,6 +64,8 @@ class FromMetric:
 
 def _number(returned: object) -> float | None:
     """What a metric returned, numpy's numbers included; None when it is not a number."""
+    if type(returned) is float:
+        return returned
     try:
         return None if isinstance(returned, str | bytes) else float(returned)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -37,6 +37,8 @@ class SingleTurn:
 
     def _request(self, sample: Sample) -> Request:
         """The prompt, or the messages in the sample's extras, with the limits on length and temperature."""
+        if not sample.extras and self._system is None:
+            return Request(prompt=sample.prompt)
         settings = generation_of(sample)
         given = sample.extras.get("messages")
         if isinstance(given, list):

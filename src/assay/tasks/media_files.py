@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,10 @@ class MediaFiles:
         """The solver, whose requests and traces hold the content of the files that they name."""
 
         async def solve(sample: Sample, model: Model) -> Trace:
-            return self.filled(await solver(sample, self.reading(model)))
+            trace = await solver(sample, ReadsMedia(model, self))
+            return trace if trace.messages is None else self.filled(trace)
 
         return solve
-
-    def reading(self, model: Model) -> Model:
-        """The model, asked with the content of files where a request names them."""
-        return ReadsMedia(model, self)
 
     def filled(self, trace: Trace) -> Trace:
         """The trace with the content as it was sent to the model; each part keeps the name of its file."""
@@ -145,7 +142,11 @@ class ReadsMedia(Wrapper):
         super().__init__(model)
         self._files = files
 
-    async def generate(self, request: Request) -> Completion:
+    def generate(self, request: Request) -> Coroutine[Any, Any, Completion]:
+        # a text names no files: most requests of large runs, so they get no coroutine of their own
+        return self.model.generate(request) if request.messages is None else self._with_files(request)
+
+    async def _with_files(self, request: Request) -> Completion:
         try:
             messages = self._files.messages(request.messages)
         except UsageError as error:

@@ -22,4 +22,4 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Side]]:
     models = (("good", Adder({3}, name="good")), ("poor", Adder(range(15), name="poor")), ("broken", Broken({1, 2})))
     for name, model in models:
         run_into(folder / name, folder / "tasks", model)
-    return [(name, read_side(Path(folder / name), VIEW)) for name, _ in models]
+    return [(name, read_side(Path(folder / name), VIEW, pace=True)) for name, _ in models]

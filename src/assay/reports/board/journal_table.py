@@ -250,8 +250,11 @@ def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: st
 def _digest(line: AttemptLine) -> int:
     """The attempt's outcome, without how long it took."""
     prediction = line.trace.prediction if line.trace is not None else None
-    kinds = [failure.kind for failure in line.failures]
-    values = [(score.name, score.values) for score in line.scores]
+    kinds = [failure.kind for failure in line.failures] if line.failures else []
+    if len(scores := line.scores) == 1:  # the usual case: no loop is faster
+        values = [(scores[0].name, scores[0].values)]
+    else:
+        values = [(score.name, score.values) for score in scores]
     digest = _DIGEST.copy()
     digest.update(canonical_json((line.key, prediction, values, kinds)))
     return int.from_bytes(digest.digest(), "big")

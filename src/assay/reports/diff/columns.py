@@ -38,17 +38,17 @@ PlaceColumn = NDArray[np.int64]
 class _Rows:
     """Columns while they are being filled."""
 
-    whole_numbers: bytearray = field(default_factory=bytearray)
-    """Those of `_WHOLE_NUMBERS`, row by row: packing a row is faster than appending its parts one by one."""
+    packed: bytearray = field(default_factory=bytearray)
+    """Row by row, each as `_ROW`: packing a row is faster than appending its parts one by one."""
     slices: dict[str, array[int]] = field(default_factory=dict)
-    scores: array[float] = field(default_factory=lambda: array("d"))
-    failed: array[int] = field(default_factory=lambda: array("b"))
     names: dict[int, str] = field(default_factory=dict)
     """Digest of a slice's value -> the value."""
 
 
 _WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
-_pack = Struct(f"={len(_WHOLE_NUMBERS)}q").pack
+_ROW = np.dtype([*((name, np.int64) for name in _WHOLE_NUMBERS), ("scores", np.float64), ("failed", np.bool_)])
+_pack = Struct("=8s8sqqq8sqd?").pack
+"""A `_ROW`; of the digests the bytes, which are the numbers too."""
 _unpack = Struct("=q").unpack
 
 
@@ -96,7 +96,7 @@ class Columns:
         return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
 
 
-_PER_ATTEMPT = ("identities", "samples", "questions", "targets", "answers", "groups", "scores", "failed", "places")
+_PER_ATTEMPT = (*_WHOLE_NUMBERS, "scores", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Side:
     """Only tasks whose attempts are known one by one."""
     measures: dict[str, Measure]
     paces: dict[str, Pace] = field(default_factory=dict)
-    """Per task; of a run folder only."""
+    """Per task; of a run folder, where they were asked for."""
     identify: Callable[[str, str, int], int] = lambda task, sample, attempt: identity(sample, attempt)
     """The identity of an attempt of a task in `Columns.identities`."""
 
@@ -132,11 +132,11 @@ class Side:
         return question_media(record)
 
 
-def read_side(source: Path | str, view: View) -> Side:
-    """The result at the path, ready to be paired."""
+def read_side(source: Path | str, view: View, *, pace: bool = False) -> Side:
+    """The result at the path, ready to be paired; with `pace` also how long its attempts took, which takes longer."""
     path = Path(source)
     if path.is_dir():
-        return _from_run(path, view)
+        return _from_run(path, view, pace)
     board = read_leaderboard_file(path)
     measures = {row.task: _measure_of(row) for row in board.tasks}
     columns = {
@@ -167,11 +167,11 @@ class _Line(AttemptLine, gc=False):
     finished: float | None = None
 
 
-def _from_run(folder: Path, view: View) -> Side:
+def _from_run(folder: Path, view: View, pace: bool) -> Side:
     """Leaderboard and columns from one walk through the journal."""
     run = read_run_file(folder)
     reading = _Reading(folder, measures_of(run.definitions), view)
-    board = build_leaderboard(folder, view, kind=_Line, watch=reading.add)
+    board = build_leaderboard(folder, view, kind=_Line, watch=reading.add_with_pace if pace else reading.add)
     columns = reading.finished({row.task: row.score for row in board.tasks})
     return Side(folder, board, columns, reading.measures, reading.paces)
 
@@ -194,7 +194,6 @@ class _Reading:
         return tasks
 
     def add(self, place: int, line: _Line) -> None:
-        self._pace(line)
         if line.excluded:
             return
         measure = self.measures[line.task]
@@ -212,7 +211,8 @@ class _Reading:
             place,
         )
 
-    def _pace(self, line: _Line) -> None:
+    def add_with_pace(self, place: int, line: _Line) -> None:
+        self.add(place, line)
         answer, tokens = None, None
         if line.trace is not None:
             answer = line.trace.prediction
@@ -249,12 +249,22 @@ def identity(sample: str, attempt: int = 1) -> int:
 
     What is only tested for equality is identified by Python's own hash, which is faster.
     """
-    return _digest(sample, b"" if attempt == 1 else b"%d" % attempt)
+    number: int = _unpack(_digest(sample, _OF_SAMPLE if attempt == 1 else _of_attempt(attempt)))[0]
+    return number
 
 
-def _digest(text: str, kind: bytes) -> int:
-    digest: int = _unpack(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind).digest())[0]
-    return digest
+_OF_SAMPLE, _OF_GROUP = blake2b(digest_size=8), blake2b(digest_size=8, person=b"group")
+"""Copied for every line: creating a new one takes twice as long."""
+
+
+def _of_attempt(attempt: int) -> blake2b:
+    return blake2b(digest_size=8, person=b"%d" % attempt)
+
+
+def _digest(text: str, kind: blake2b) -> bytes:
+    digest = kind.copy()
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
 
 
 def _put(
@@ -270,17 +280,19 @@ def _put(
     metadata: dict[str, Any],
     place: int,
 ) -> None:
-    of_sample = identity(sample)
+    of_sample = _digest(sample, _OF_SAMPLE)
     group = metadata_value(metadata, view.group_by) if metadata else None
-    rows.whole_numbers.extend(
+    rows.packed.extend(
         _pack(
-            of_sample if attempt == 1 else identity(sample, attempt),  # nearly every attempt is the first
+            of_sample if attempt == 1 else _digest(sample, _of_attempt(attempt)),  # nearly every attempt is the first
             of_sample,
             hash(question),
             hash(targets),
             hash(answer),
-            of_sample if group is None else _digest(group, b"group"),
+            of_sample if group is None else _digest(group, _OF_GROUP),
             place,
+            _NAN if score is None else score,
+            failed,
         )
     )
     for key in view.by:
@@ -288,22 +300,21 @@ def _put(
         code = hash(value)
         rows.names[code] = value
         rows.slices.setdefault(key, array("q")).append(code)
-    rows.scores.append(np.nan if score is None else score)
-    rows.failed.append(failed)
+
+
+_NAN = float("nan")
 
 
 def _finished(rows: _Rows, where: str) -> Columns:
     """The columns, sorted by identity."""
-    whole_numbers = np.frombuffer(rows.whole_numbers, dtype=np.int64).reshape(-1, len(_WHOLE_NUMBERS))
-    order = np.argsort(whole_numbers[:, 0], kind="stable")
-    columns = {name: whole_numbers[order, at] for at, name in enumerate(_WHOLE_NUMBERS)}
+    packed = np.frombuffer(rows.packed, dtype=_ROW)
+    order = np.argsort(packed["identities"], kind="stable")
+    columns = {name: packed[name][order] for name in _PER_ATTEMPT}
     identities = columns["identities"]
     if len(identities) and (identities[1:] == identities[:-1]).any():
         raise UsageError(f"{where}: two samples have the same id, so answers cannot be paired by it")
     return Columns(
         **columns,
         slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
-        scores=np.array(rows.scores, dtype=np.float64)[order],
-        failed=np.array(rows.failed, dtype=bool)[order],
         names=rows.names,
     )

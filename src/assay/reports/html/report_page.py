@@ -44,7 +44,7 @@ def report_page(
     `UsageError` when several results were not scored on the same samples with the same targets, unless that is allowed:
     then every score is over the samples they share.
     """
-    sides = [read_side(source, view) for source in sources]
+    sides = [read_side(source, view, pace=True) for source in sources]
     standings = standings_of(sides, view, allow_unequal=allow_unequal) if len(sides) > 1 else None
     named = _ranked(list(zip(side_labels(sides), sides, strict=True)), standings)
     labels = [label for label, _ in named]
