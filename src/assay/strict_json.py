@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -78,7 +78,7 @@ def decode_mended(text: bytes) -> Any:
     return decode_strictly(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of a file without its line ending."""
 
     number: int

@@ -156,7 +156,5 @@ def _fits(value: Any) -> bool:
 
 
 def _in_plain_text(failure: Failure) -> Failure:
-    message, traceback = (
-        text.encode("utf-8", "backslashreplace").decode() for text in (failure.message, failure.traceback)
-    )
-    return msgspec.structs.replace(failure, message=message, traceback=traceback)
+    plain = [text.encode("utf-8", "backslashreplace").decode() for text in (failure.message, failure.traceback)]
+    return msgspec.structs.replace(failure, message=plain[0], traceback=plain[1])

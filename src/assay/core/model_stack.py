@@ -103,8 +103,7 @@ class Cached(Wrapper):
         if fresh:
             request = msgspec.structs.replace(request, fresh=False)
         key = self._cache.key(self._identity, request)
-        completion = None if fresh else self._cache.get(key)
-        if completion is not None:
+        if not fresh and (completion := self._cache.get(key)) is not None:
             return msgspec.structs.replace(completion, cached=True)
         completion = await self.model.generate(request)
         self._cache.put(key, completion)

@@ -107,7 +107,7 @@ NO_CONTEXT = BuildContext()
 """For a part that is built on its own: none of the task's code runs, and no other model is available."""
 
 
-class Work(NamedTuple):
+class Work(Struct, frozen=True):
     """One remaining attempt: what an executor hands to `make_attempt`."""
 
     task: Any

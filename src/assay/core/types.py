@@ -49,7 +49,8 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What a record keeps to slice by: the metadata, and under `sample` the short values of the row."""
         if not self.row:
             return self.metadata
-        short = {name: value for name, value in self.row.items() if isinstance(value, str | int | float) and len(str(value)) <= 60}
+        row = self.row.items()
+        short = {name: value for name, value in row if isinstance(value, str | int | float) and len(str(value)) <= 60}
         return {**self.metadata, "sample": short} if short else self.metadata
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from assay.core.types import Completion, Request, Trace, Usage
 
@@ -16,7 +17,7 @@ CHARACTERS_PER_TOKEN = 4
 """A rough estimate for texts without a token count."""
 
 
-class AccountEntry(NamedTuple):
+class AccountEntry(Struct, frozen=True):
     """One answer in an account."""
 
     model: str
@@ -73,15 +74,15 @@ def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
 
 def _sum_up(model: str, judge: bool, entries: Iterable[AccountEntry]) -> Usage:
     sums = dict.fromkeys(Usage.__struct_fields__[2:], 0)
-    for _, _, request, completion in entries:
-        known = completion.tokens_in is not None or completion.tokens_out is not None
+    for entry in entries:
+        completion = entry.completion
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
         amounts = {"answers": 1, "tokens_in": tokens_in, "tokens_out": tokens_out, "cached": int(completion.cached)}
-        if not completion.cached and known:
+        if not completion.cached and (completion.tokens_in is not None or completion.tokens_out is not None):
             amounts |= {"paid_in": tokens_in, "paid_out": tokens_out}
             amounts["paid_from_server_cache"] = completion.tokens_cached or 0
         elif not completion.cached:
-            amounts |= {"unknown": 1, "guessed_in": about_tokens(request.text())}
+            amounts |= {"unknown": 1, "guessed_in": about_tokens(entry.request.text())}
             amounts["guessed_out"] = about_tokens(completion.text)
         for name, amount in amounts.items():
             sums[name] += amount

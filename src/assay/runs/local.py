@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Generator, Iterable, Mapping
+from types import coroutine
 
 from assay.core.journal import Journal
 from assay.core.run import Stop, run_attempts
@@ -43,6 +44,12 @@ async def run_here(
         )
 
 
+@coroutine
+def _let_others_run() -> Generator[None]:
+    """`asyncio.sleep(0)` in half its time."""
+    yield
+
+
 class LocalExecutor:
     """Keeps `concurrency` attempts in flight; memory does not grow with the amount of work."""
 
@@ -61,7 +68,7 @@ class LocalExecutor:
                 finished.append(await make_attempt(item))
                 news.set()
                 # the journal is written before the next request is sent: a kill repeats only what is in flight
-                await asyncio.sleep(0)
+                await _let_others_run()
 
         workers = [asyncio.ensure_future(worker()) for _ in range(self._concurrency)]
         everyone = asyncio.gather(*workers)

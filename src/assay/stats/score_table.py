@@ -132,13 +132,12 @@ class ScoreTable:
             _pad(self._groups, row, _ABSENT)
             self._groups.append(self._group_codes.setdefault(group, len(self._group_codes)))
         for name, value in values.items():
+            column = self._columns.get(name)
+            if type(value) is float and type(column) is _NumberColumn:
+                column.put(row, value)  # as nearly always
             # a user's scorer may return lists or mappings for people to read; columns do not hold them
-            if isinstance(value, _VALUES):
-                column = self._columns.get(name)
-                if type(column) is _NumberColumn and type(value) is float:
-                    column.put(row, value)  # as nearly always
-                else:
-                    self._put(name, row, value)
+            elif isinstance(value, _VALUES):
+                self._put(name, row, value)
 
     def add_failure(
         self, *, timeout: bool = False, sample: int | None = None, attempt: int = 1, group: str | None = None

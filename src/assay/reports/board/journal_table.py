@@ -180,10 +180,6 @@ class TaskTable:
             return
         _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
 
-    def add_spending(self, line: AttemptLine) -> None:
-        """Add what the attempt used; failed attempts count too, even if they were retried."""
-        add_attempt(line, self.spent, self.judges)
-
     def _count_failure(self, failures: list[_Failure]) -> None:
         if timed_out(failures):
             self.timeouts += 1
@@ -212,15 +208,15 @@ def read_tables(
     tasks = {definition.name: empty_table(definition) for definition in definitions}
 
     def count_failed(line: AttemptLine) -> None:
-        if line.task in tasks:
-            tasks[line.task].add_spending(line)
+        if (table := tasks.get(line.task)) is not None:
+            add_attempt(line, table.spent, table.judges)
 
     for place, line in counting_lines(path, kind, count_failed):
         table = tasks.get(line.task)
         if table is None:
             continue
         if not line.failures:
-            table.add_spending(line)
+            add_attempt(line, table.spent, table.judges)
         if only is not None and not only(line):
             continue
         table.add(line, view)
