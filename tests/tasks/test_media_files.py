@@ -136,7 +136,7 @@ def test_what_is_not_sent_is_told_with_its_line(name: str, says: str, folder: Pa
 
 def test_a_request_that_names_what_cannot_be_sent_is_a_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = MediaFiles(folder / "animals.yaml")
-    model = files.reading(Scripted(lambda request: "x"))
+    model = media_files.ReadsMedia(Scripted(lambda request: "x"), files)
 
     def ask(name: str) -> None:
         part = {"type": "image_url", "image_url": name}
@@ -176,7 +176,7 @@ def test_each_vendor_gets_the_file_in_its_own_words(vendor: str, folder: Path) -
         async with serve() as server:
             made = adapter("m", base_url=server.address) if adapter else openai("m", base_url=server.base_url)
             async with closing(made) as model:
-                await MediaFiles(folder / "task.jsonl").reading(model).generate(request)
+                await media_files.ReadsMedia(model, MediaFiles(folder / "task.jsonl")).generate(request)
             return server.bodies[0]
 
     body = asyncio.run(sent())
