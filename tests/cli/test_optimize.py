@@ -434,6 +434,11 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", *COMMAND, "--output", "."], "is a folder"),
         (["seed.txt", "--task", "tickets.jsonl"], "--task needs --task-model"),
         (["seed.txt", *TASKS, "--judge-model", "toy"], "leave --judge-model out"),
+        (
+            ["seed.txt", *TASKS, "--testset", "records.jsonl"],
+            "leave --testset out; --split 50/25/25 splits",
+        ),
+        (["seed.txt", *TASKS, "--valset", "records.jsonl"], "leave --valset out; --split 50/25/25 splits"),
         (["seed.txt", "--judge-model", "toy"], "--objective"),
         (["seed.txt", "--judge-model", "toy", "--judge-model", "stub", "--objective", "x"], "one judge"),
         (["seed.txt", *COMMAND, "--max-chars", "5"], "breaks its own rules"),

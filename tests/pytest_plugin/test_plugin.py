@@ -116,6 +116,22 @@ def test_is_open_for_equality_too(assay_run):
     )
 
 
+def test_a_budget_that_is_used_up_is_named_and_what_remains_has_not_failed(project: pytest.Pytester) -> None:
+    tests = """
+def test_it(assay_run):
+    board = assay_run("tasks", "stub:Paris", budget_tokens=5, concurrency=1, cache=False)
+    assert board["capitals"].score >= 0.5
+"""
+    result = run(project, tests)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *attempts have no score (* not yet run): *the budget of 5 tokens (--budget-tokens) is used up. See: *",
+            "| task * | failed | remaining | total |",
+        ]
+    )
+
+
 def test_a_rate_limit_of_a_real_server_is_an_error(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-plugin-0123456789abcdef")
     line = {"id": "1", "prompt": "behave: status 429\ncompute: 1 + 1", "targets": ["2"], "metric": "exact_match"}

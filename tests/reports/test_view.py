@@ -18,7 +18,11 @@ from assay.reports.view import View, common_view, metadata_key, metadata_value, 
 def test_results_that_agree_are_compared_as_they_were_asked_for() -> None:
     asked = RunConfig(level=0.9, group_by="topic")
     assert common_view([asked, asked]) == View(level=0.9, group_by="topic")
-    assert common_view([asked, RunConfig()]) == View()
+    assert common_view([asked, RunConfig(group_by="author")]) == View()
+
+
+def test_a_run_that_names_no_clusters_does_not_undo_those_of_another() -> None:
+    assert common_view([RunConfig(), RunConfig(group_by="topic")]).group_by == "topic"
 
 
 def test_files_at_different_levels_are_refused_unless_one_is_chosen(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         raise UsageError(f"--no-seed: there is a seed as well, {options.seed or '--component'}; give one of them")
     if options.seed and options.component:
         raise UsageError("SEED and --component: give one text, or several components")
-    if options.valset and not options.dataset:
+    if options.valset and not (options.dataset or options.task):
         raise UsageError("--valset needs --dataset: the examples to learn from")
     if options.split and (options.valset or options.testset):
         raise UsageError("--split makes the valset and the testset; leave --valset and --testset out")
@@ -197,10 +197,13 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
         if len(evaluators) > 1:
             raise UsageError("a search has one judge; compare several with `assay score`")
         return evaluators[0]
-    others = ("evaluator_command", "evaluator_url", "judge_model", "dataset")
+    others = ("evaluator_command", "evaluator_url", "judge_model", "dataset", "valset", "testset")
     given = [flag_of(name) for name in others if getattr(options, name)]
     if given:
-        raise UsageError(f"--task brings its own samples and scorers; leave {' and '.join(given)} out")
+        raise UsageError(
+            f"--task brings its own samples and scorers; leave {' and '.join(given)} out; "
+            "--split 50/25/25 splits the samples into dataset, valset and testset"
+        )
     refuse_without_effect(options, "task")
     fitness = _task_fitness(options)
     sets["dataset"] = fitness.records

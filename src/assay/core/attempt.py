@@ -61,7 +61,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
         scores=scores,
         failures=failures,
         excluded=excluded,
-        seconds=int((perf_counter() - started) * 1e6) / 1e6,  # `round` is slower
+        seconds=int((perf_counter() - started - account.waited) * 1e6) / 1e6,  # `round` is slower
         finished=int(time() * 1e3) / 1e3,
         usage=usage_of(account, trace) if account else (),
     )

@@ -29,34 +29,34 @@ class AccountEntry(Struct, frozen=True):
 class Account(list[AccountEntry]):
     """The answers to all requests made inside `with Account() as account:`."""
 
-    __slots__ = ("_outer",)
+    __slots__ = ("_outer", "answered", "waited")
 
     def __enter__(self) -> Account:
-        self._outer = _open.set((*_open.get(), self))
+        self.answered = self.waited = 0.0  # when the last answer came, and how long requests waited to be sent
+        self._outer = open_accounts.set((*open_accounts.get(), self))
         return self
 
     def __exit__(self, *error: object) -> None:
-        _open.reset(self._outer)
+        open_accounts.reset(self._outer)
 
 
-_open: ContextVar[tuple[Account, ...]] = ContextVar("accounts", default=())
+open_accounts: ContextVar[tuple[Account, ...]] = ContextVar("accounts", default=())
 
 
 def note(model: str, request: Request, completion: Completion, *, judge: bool) -> None:
     """Record an answer, if any account is open."""
-    for account in _open.get():
+    for account in open_accounts.get():
         account.append(AccountEntry(model, judge, request, completion))
 
 
 def anything_answered() -> bool:
     """Whether a model has answered during the current work: abandoning it would then waste that answer."""
-    accounts = _open.get()
-    return bool(accounts and accounts[-1])
+    return any(open_accounts.get()[-1:])
 
 
 def strike(completion: Completion) -> None:
     """Remove an answer: one from the cache that cannot be used."""
-    for account in _open.get():
+    for account in open_accounts.get():
         account[:] = [entry for entry in account if entry.completion is not completion]
 
 

@@ -23,6 +23,7 @@ from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
+from assay.models.layers.waiting import WithoutWaiting
 from assay.user.folder import secret_for_cache
 from assay.wording import count_of
 
@@ -122,7 +123,8 @@ class ModelPool:
             limit = Limited(wrapped, min(concurrency or config.concurrency, config.concurrency))
         self._limits.append(limit)
         wrapped = limit
-        if requests_per_minute or config.tokens_per_minute:
+        paced = requests_per_minute or config.tokens_per_minute
+        if paced:
             limited = RateLimited(
                 wrapped,
                 requests_per_minute=requests_per_minute,
@@ -143,6 +145,8 @@ class ModelPool:
             )
             self._retrying.append(retrying)
             wrapped = retrying
+        if paced or can.remote:
+            wrapped = WithoutWaiting(wrapped)
         if can.cacheable if config.cache is None else config.cache:
             wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
         return wrapped if keep_thinking else WithoutThinking(wrapped)

@@ -7,7 +7,7 @@ scored; otherwise `CannotMeasureError` says what broke, and the test is an error
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from numbers import Real
 
@@ -68,6 +68,11 @@ class Board(Mapping[str, "MeasuredTask"]):
 
     def __repr__(self) -> str:
         return f"Board({', '.join(map(repr, self._tasks.values()))})"
+
+    def causes(self, failures: Iterable[str]) -> str:
+        """Why attempts have no score: their failures, each once, and what stopped the run."""
+        stopped = [self.result.stopped] if self.result.stopped else []
+        return one_line("; ".join(dict.fromkeys([*stopped, *failures])), 500)
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
@@ -165,7 +170,7 @@ class MeasuredScore(float):
     ) -> MeasuredScore:
         __tracebackhide__ = True
         if value is None:
-            broke = "; ".join(f"{kind}: {message}" for row in rows for kind, message in row.failure_examples.items())
+            broke = board.causes(f"{kind}: {said}" for row in rows for kind, said in row.failure_examples.items())
             why = one_line(f"{reason or 'nothing was scored'}{f' ({broke})' if broke else ''}", 600)
             raise CannotMeasureError(f"{name} has no score: {why}. See: assay show {board.result.folder}")
         made = cls(value)
@@ -183,7 +188,7 @@ class MeasuredScore(float):
     def missing_in_words(self) -> str:
         kinds = [f"{count} × {kind}" for row in self.rows for kind, count in row.failures.items()]
         remaining = sum(row.remaining for row in self.rows)
-        kinds += [f"{remaining} not made"] if remaining else []
+        kinds += [f"{remaining} not yet run"] if remaining else []
         total = sum(row.total for row in self.rows)
         return f"{self.missing} of {total} attempts have no score ({', '.join(kinds)})"
 
@@ -200,10 +205,10 @@ class MeasuredScore(float):
             if worst == best:
                 return worst
         between = f"the score lies between {bounds.low:.3f} and {bounds.high:.3f}" if bounds else "they could decide it"
-        broke = "; ".join(dict.fromkeys(message for row in self.rows for message in row.failure_examples.values()))
+        broke = self.board.causes(message for row in self.rows for message in row.failure_examples.values())
         raise CannotMeasureError(
             f"{self.name}: {self.missing_in_words()}: {between}, and {number:g} is not decided. "
-            f"What broke: {one_line(broke, 400)}. See: assay show {self.board.result.folder}"
+            f"What broke: {broke}. See: assay show {self.board.result.folder}"
         )
 
     __ge__ = _comparing(operator.ge)

@@ -13,7 +13,8 @@ from assay.reports.markdown import markdown
 
 def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of all tasks, then the folder of each run."""
-    header = ["task", "model", "metric", "score", "95 % interval", "failed", "total"]
+    counts = ["failed", *(["remaining"] if any(row["remaining"] for row in rows) else []), "total"]
+    header = ["task", "model", "metric", "score", "95 % interval", *counts]
     shown = [
         [
             one_line(row["task"], 40),
@@ -21,8 +22,7 @@ def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             one_line(row["metric"], 40),
             number(row["score"]),
             "–" if row["interval"] is None else " to ".join(map(number, row["interval"])),
-            str(row["failed"] + row["remaining"]),
-            str(row["total"]),
+            *(str(row[count]) for count in counts),
         ]
         for row in rows
     ]

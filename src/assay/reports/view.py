@@ -45,9 +45,10 @@ def view_of(config: RunConfig, folder: Path) -> View:
 
 
 def common_view(configs: Sequence[RunConfig]) -> View:
-    """The view to compare results in: the settings that their runs share, the default where they differ."""
+    """The view to compare results in: the settings that their runs share, the default where they differ. A run that
+    names no clusters leaves them to the others."""
     levels = {config.level for config in configs}
-    groups = {config.group_by or GROUP for config in configs}
+    groups = {config.group_by for config in configs if config.group_by}
     return View(
         level=levels.pop() if len(levels) == 1 else View().level,
         group_by=groups.pop() if len(groups) == 1 else GROUP,
@@ -71,6 +72,18 @@ def view_of_results(sources: Sequence[Path | str], level: float | None = None) -
         listed = ", ".join(f"{name} at {each:g}" for name, each in levels.items())
         raise UsageError(f"the results have different confidence levels: {listed}; --level L sets the one to use")
     return replace(view, level=next(iter(files.values())))
+
+
+def missing_key(flag: str, key: str) -> str:
+    """The notice that a flag names a key that no sample has."""
+    return f"{flag} {key if key.startswith('sample.') else f'metadata.{key}'}: no sample has this key"
+
+
+def missing_group(view: View, groupless: Sequence[bool]) -> list[str]:
+    """The notice that the clusters named by a flag exist in no task: intervals would be too narrow without a word."""
+    if view.group_by == GROUP or not groupless or not all(groupless):
+        return []
+    return [f"{missing_key('--group-by', view.group_by)}, so every sample counts as independent of the others"]
 
 
 def metadata_key(text: str, flag: str) -> str:

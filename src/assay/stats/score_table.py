@@ -223,6 +223,12 @@ class ScoreTable:
         """False where every row is its sample's only one, and there are no groups."""
         return bool(len(self._attempts) or self._group_codes)
 
+    @property
+    def groupless(self) -> bool:
+        """Whether there are attempts, scored or failed, and none has a group."""
+        broken = [group for *_, group in self._broken]
+        return bool(len(self) or broken) and not self._group_codes and not any(broken)
+
     def samples(self, order: RowOrder) -> Codes:
         if self._samples is None:
             return np.arange(self._rows, dtype=np.intp)[order]

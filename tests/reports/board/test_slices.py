@@ -51,6 +51,17 @@ def test_an_identifier_is_no_slice(tmp_path: Path) -> None:
     ]
 
 
+def test_clusters_by_a_key_that_no_sample_has_are_reported(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 9, metadata=lambda n: {"passage": n // 3})
+    run_into(tmp_path / "run", tasks, Adder())
+    board = build_leaderboard(tmp_path / "run", View(group_by="pasage"))
+    assert board.notices == [
+        "--group-by metadata.pasage: no sample has this key, so every sample counts as independent of the others"
+    ]
+    for key in ("passage", "group"):  # `group` is the default, which no sample needs to have
+        assert build_leaderboard(tmp_path / "run", View(group_by=key)).notices == []
+
+
 @pytest.mark.parametrize(
     ("metadata", "key", "value"),
     [

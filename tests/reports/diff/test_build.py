@@ -47,6 +47,16 @@ def test_a_planted_drop_of_two_points_is_found_on_two_thousand_pairs_and_not_on_
     assert "detecting one of 0.020 takes about 453" in few.verdict
 
 
+def test_clusters_by_a_key_that_no_sample_has_are_reported(runs: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in files:
+        write_leaderboard_file(path, build_leaderboard(runs / path.stem, View(per_example=True)))
+    for a, b in ((runs / "a", runs / "b"), files):
+        text = markdown(diff_document(diff(a, b, View(group_by="dificulty"))))
+        assert "--group-by metadata.dificulty: no sample has this key" in text
+        assert "--group-by" not in markdown(diff_document(diff(a, b, View(group_by="difficulty"))))
+
+
 def test_p_values_are_corrected_for_the_number_of_comparisons(runs: Path) -> None:
     found = diff(runs / "a", runs / "b")
     assert found.comparisons == 3

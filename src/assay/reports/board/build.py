@@ -39,7 +39,7 @@ from assay.reports.board.types import (
 )
 from assay.reports.measure import headline_of, measures_of
 from assay.reports.per_example import PerExample, read_examples
-from assay.reports.view import View, view_of
+from assay.reports.view import View, missing_group, missing_key, view_of
 from assay.stats.failure_bounds import with_bounds
 from assay.stats.score_table import ScoreTable
 
@@ -312,8 +312,9 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
         if any(key in table.too_many for table in tables.values()):
             notices.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
         elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
-            notices.append(f"--by metadata.{key}: no sample has this key")
-    return notices
+            notices.append(missing_key("--by", key))
+    scores = [each for table in tables.values() for each in table.tables.values()]
+    return notices + missing_group(view, [each.groupless for each in scores])
 
 
 def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:

@@ -23,7 +23,7 @@ from assay.reports.diff.types import AggregateDiff, BoardDiff, Changes, Flip, Ov
 from assay.reports.diff.words import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
 from assay.reports.per_example import PerExample
 from assay.reports.standings.shared_samples import key_unknown, over_shared
-from assay.reports.view import View, view_of_results
+from assay.reports.view import View, missing_group, view_of_results
 from assay.stats.drops import DropTest, drop_tests
 from assay.stats.paired import PairedComparison, compare, corrected, holm
 from assay.wording import setting_in_words
@@ -268,6 +268,7 @@ def _board(
         tasks=tasks,
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
+        notices=missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
         overall=overall_diff([*compared.values()], [units[name] for name in compared], view.level)
         if len(compared) > 1
         else None,

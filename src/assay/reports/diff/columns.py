@@ -84,6 +84,11 @@ class Columns:
         scored = self.scored
         return scored if scored.any() else np.asarray(~self.failed)
 
+    @property
+    def groupless(self) -> bool:
+        """Whether there are attempts, and each one's cluster is its sample."""
+        return len(self) > 0 and bool((self.groups == self.samples).all())
+
     def __len__(self) -> int:
         return len(self.identities)
 

@@ -165,6 +165,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     """Whether both carry per-example records; without them only scores can be compared."""
     unequal: list[str]
     """Sentences on samples that do not compare: scored in one of the two only, or with different targets."""
+    notices: list[str] = []
     overall: OverallDiff | None = None
     comparisons: int = 0
     """How many comparisons the p-values are corrected for."""

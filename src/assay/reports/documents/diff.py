@@ -30,6 +30,8 @@ def diff_document(diff: BoardDiff) -> list[Block]:
     ]
     if diff.tasks:
         blocks.append(Items([(Span(task.task), f": {task.verdict}") for task in diff.tasks]))
+    if diff.notices:
+        blocks.append(Items(diff.notices))
     blocks += [Heading(2, "What changed"), Items(_changes(diff))]
     if diff.unequal:
         blocks += [Heading(2, "Not covered by both"), Items(diff.unequal)]

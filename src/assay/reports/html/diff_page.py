@@ -64,7 +64,7 @@ def changed(diff: BoardDiff) -> Html:
     sentences: list[Child] = [*diff.settings_changed]
     for task in diff.tasks:
         sentences += [[tag("b", task.task), ": ", sentence] for sentence in what_changed(task)]
-    sentences += diff.unequal
+    sentences += [*diff.unequal, *diff.notices]
     return listed(sentences or [no_number_changed(diff)])
 
 
