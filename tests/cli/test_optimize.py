@@ -284,13 +284,19 @@ def test_a_gate_holds_the_search_to_being_better(
     assert ("gate not met: --fail-unless-better" in capsys.readouterr().err) is (status == 1)
 
 
-def test_a_part_is_held_out_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--budget", "120", "--run-dir", str(tmp_path / "run")]
+@pytest.mark.parametrize("split", [[], ["--split", "60/40"], ["--split", "60/40", "--holdout", "0.3"]])
+def test_a_part_is_held_out_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str], split: list[str]) -> None:
+    flags = ["--budget", "120", "--run-dir", str(tmp_path / "run"), *split]
     assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, *flags]) == 0
     said = capsys.readouterr()
     assert "held out: 11 of 36 records of the dataset, for the verdict" in said.err
+    assert "scoring seed and best on the 11 held-out records" in said.err
     assert "(selected on, so biased upwards)" in said.out
-    assert re.search(r"^verdict: better by .* held out of the dataset$", said.out, re.MULTILINE)
+    assert re.search(r"^held out: seed ", said.out, re.MULTILINE)
+    assert re.search(r"^verdict: .* 11 examples held out of the dataset$", said.out, re.MULTILINE)
+    shown = (tmp_path / "run" / "page.html").read_text()
+    assert "held out 11: " in shown
+    assert "testset" not in said.out + said.err + shown, "nobody gave one"
 
 
 def test_unresolved_failures_do_not_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,6 +407,7 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", "--evaluator-url", "http://h/", "--valset", "records.jsonl"], "--valset needs --dataset"),
         (["seed.txt", *COMMAND, "--split", "50/50", "--valset", "records.jsonl"], "--split makes"),
         (["seed.txt", "--evaluator-url", "http://h/", "--split", "50/50"], "--split cuts"),
+        (["seed.txt", *COMMAND, "--split", "50/25/25", "--holdout", "0.3"], "leave --holdout out"),
         (["seed.txt", *COMMAND, "--budget", "0"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "20"], "leaves no call for a proposal"),

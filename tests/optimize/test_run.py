@@ -572,6 +572,15 @@ def test_a_part_of_the_data_is_held_out_and_never_seen(tmp_path: Path) -> None:
     assert (none.held_out, none.testset, none.valset.pairs) == (0, None, 24)
 
 
+def test_the_first_text_is_written_without_the_held_out_records(tmp_path: Path) -> None:
+    records = [{"words": ["clear"], "id": f"ID-{number}"} for number in range(40)]
+    proposer = AddingProposer()
+    result = searched(tmp_path, proposer=proposer, seed=None, objective="Be", dataset=records, random_seed=2)
+    held = [each.record["id"] for each in result.examples if each.part == "testset" and each.record]
+    assert proposer.asked[0].count("ID-") == 3
+    assert not [name for name in held if f'"{name}"' in proposer.asked[0]]
+
+
 def test_sets_that_share_records_are_refused(tmp_path: Path) -> None:
     for sets in ({"valset": RECORDS[2:3]}, {"testset": RECORDS[:1]}, {"valset": OTHERS, "testset": OTHERS[1:]}):
         with pytest.raises(UsageError, match="share records: record 1 of the"):
