@@ -92,7 +92,7 @@ DATA = Path(os.environ.get("ASSAY_SHARED_DATA", EXAMPLE.parents[2] / "shared" / 
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
-def test_hints_learned_from_real_sentences_help_on_sentences_nobody_saw(
+def test_hints_learned_from_real_sentences_help_on_unseen_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """GoEmotions: gratitude, love and sadness, as people wrote them; the scripted proposer finds the telling words."""
@@ -117,7 +117,7 @@ def test_hints_learned_from_real_sentences_help_on_sentences_nobody_saw(
     assert result["testset"]["verdict"].startswith("better by")
 
 
-def test_progress_estimate_and_files_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_estimate_and_files_are_printed_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "run")
     assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, "--budget", "120", "--run-dir", folder, "--diff"]) == 0
     said = capsys.readouterr()
@@ -373,7 +373,7 @@ def test_sigterm_and_a_closed_terminal_end_the_evaluator_and_keep_what_was_found
         os.kill(evaluator, 0)
 
 
-def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_calls_no_model(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Answer()) as server:
         flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", "--budget", "30", "--dry-run"]
         assert main(["optimize", "seed.txt", *flags, *PROPOSER]) == 0
@@ -470,7 +470,7 @@ def test_who_proposes_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("bad", ["dataset", "valset", "testset"])
-def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
+def test_bad_sets_are_reported_with_all_their_lines_before_anything_starts(
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / f"{bad}.jsonl"

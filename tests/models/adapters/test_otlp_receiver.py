@@ -226,7 +226,7 @@ def until_a_request_is_received(receiver: SpanReceiver) -> None:
         pass
 
 
-def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_is_being_received_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     port, polls = free_port(), 0
 
     async def answer() -> Completion:
@@ -255,7 +255,7 @@ def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.Monk
     assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
 
 
-def test_a_parent_that_never_arrives_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_for_a_parent_that_never_arrives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)
     assert len(received(SpanReceiver("m", port=port), port, lambda trace: body_of(trace, "child", "a" * 16))) == 1

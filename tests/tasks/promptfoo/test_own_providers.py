@@ -27,7 +27,7 @@ class _Service(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("method", [{}, {"method": "POST"}])
-def test_a_service_and_python_are_asked(
+def test_a_service_and_python_are_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], method: dict[str, str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -73,7 +73,7 @@ def test_a_service_and_python_are_asked(
         ({"url": "http://x/", "body": {}, "session": 1}, "`session`"),
     ],
 )
-def test_what_cannot_be_asked_is_named(settings: dict[str, object], said: str) -> None:
+def test_what_cannot_be_called_is_named(settings: dict[str, object], said: str) -> None:
     found, problem = http_model("http", settings)
     assert found is None
     assert said in problem
