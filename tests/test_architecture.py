@@ -90,7 +90,7 @@ FOREIGN = {
 """Whose attributes may be asked for without knowing that they are there."""
 
 
-def test_what_a_part_can_do_is_asked_through_its_protocol_and_never_with_a_default() -> None:
+def test_what_a_part_can_do_is_known_by_its_protocol_and_never_by_a_default() -> None:
     allowed = {name for names in FOREIGN for name in names.split()}
     own = [kind for kind in vars(seams).values() if isinstance(kind, type) and kind.__module__ == seams.__name__]
     assert allowed.isdisjoint(name for kind in own for name in dir(kind) if not name.startswith("__"))

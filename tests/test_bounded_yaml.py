@@ -77,6 +77,6 @@ def test_yaml_1_2_reads_norway_as_a_text(text: str, value: object) -> None:
     assert (found, type(found)) == (value, type(value))
 
 
-def test_a_number_without_end_is_no_number() -> None:
+def test_an_endless_number_is_not_a_number() -> None:
     with pytest.raises(UsageError, match="a value cannot be read"):
         load_yaml("9" * 5000, "f", Yaml12Loader)

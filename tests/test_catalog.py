@@ -62,7 +62,7 @@ def test_installed_packages_are_looked_into_once_for_a_file_of_many_lines(
     assert calls_of(entry_points, lambda: load_tasks([str(task)])) == 1
 
 
-def test_a_published_name_that_cannot_be_imported_is_told_in_a_sentence(
+def test_a_published_name_that_cannot_be_imported_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = publish(tmp_path / "site", "[assay.listeners]\ngone = published_gone.parts:Gone\n")

@@ -38,7 +38,7 @@ def test_similarity_is_the_cosine_of_two_embeddings() -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), [("", "b", 0.0), ("a", " \n", 0.0), ("", "", 1.0)])
-def test_nobody_is_asked_about_an_empty_text(one: str, other: str, expected: float) -> None:
+def test_no_model_is_called_for_an_empty_text(one: str, other: str, expected: float) -> None:
     assert asyncio.run(similarity_of(Says(), one, other)) == expected
 
 

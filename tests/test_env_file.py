@@ -44,7 +44,7 @@ def test_another_file_may_be_chosen_and_must_be_there(folder: Path) -> None:
     assert env_file.key_variable("MY_KEY") == "usual"
 
 
-def test_a_word_that_has_no_effect_there_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_that_has_no_effect_there_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "MY_KEY=1\nOPENAI_BASE_URL=http://evil/v1\nhttps_proxy=http://evil\nASSAY_NEW_WORD=1\n"
     (folder / ".env").write_text(text)
     told = env_file.ignored_here()
@@ -54,7 +54,7 @@ def test_a_word_that_has_no_effect_there_is_told(folder: Path, monkeypatch: pyte
     assert len(env_file.ignored_here()) == 2
 
 
-def test_a_file_that_cannot_be_read_matters_only_to_who_looks_for_a_key(
+def test_a_file_that_cannot_be_read_matters_only_where_a_key_is_needed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / ".env").write_text("-----BEGIN PRIVATE KEY-----\n")

@@ -12,7 +12,7 @@ async def answer() -> int:
     return 42
 
 
-def test_a_result_is_waited_for_with_and_without_a_running_loop() -> None:
+def test_a_result_is_awaited_with_and_without_a_running_loop() -> None:
     async def from_within() -> tuple[bool, int]:
         return is_running_here(), run_anywhere(answer())
 

@@ -75,7 +75,7 @@ def test_a_run_that_came_with_a_cloned_folder_is_not_taken_for_the_models_answer
     assert run(tasks, tmp_path / "run") == 0
 
 
-def test_a_foreign_run_is_resumed_when_told_to_and_is_ones_own_from_then_on(
+def test_a_foreign_run_is_resumed_when_told_to_and_is_ones_own_afterwards(
     tmp_path: Path,
     tasks: list[TaskDefinition],
     monkeypatch: pytest.MonkeyPatch,

@@ -117,7 +117,7 @@ def test_what_is_no_adapter_is_a_sentence(tasks: dict[str, list[assay.Example]],
         assay.run_leaderboard(tasks, adapter)
 
 
-def test_what_is_no_metric_of_an_example_is_a_sentence() -> None:
+def test_what_is_not_a_metric_of_an_example_is_a_sentence() -> None:
     example = assay.Example(id="1", prompt="a", targets=("a",), metric=max)
     with pytest.raises(UsageError, match="is not a metric: give a function, or the name of one"):
         assay.run_leaderboard({"t": [example]}, assay.ToyAdapter())

@@ -238,7 +238,7 @@ async def waits(prediction: str, targets: Sequence[str], extras: Mapping[str, An
         ("exact_mach", "unknown metric `exact_mach`. Did you mean `exact_match`"),
     ],
 )
-def test_what_is_no_metric_is_refused_before_anything_runs(task: str, metric: Any, told: str) -> None:
+def test_what_is_not_a_metric_is_refused_before_anything_runs(task: str, metric: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         assay.evaluate_tasks(task, "toy", metric=metric)
     assert not Path("runs").exists()

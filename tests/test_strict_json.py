@@ -124,7 +124,7 @@ def test_a_line_is_found_again_where_it_begins_whatever_the_file_begins_with(tmp
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b""])
 @pytest.mark.parametrize(("length", "too_long"), [(9, False), (10, False), (11, True), (12, True), (5000, True)])
-def test_a_line_too_long_is_told_and_the_next_one_read(
+def test_a_line_too_long_is_reported_and_the_next_one_read(
     tmp_path: Path, length: int, too_long: bool, ending: bytes
 ) -> None:
     path = tmp_path / "a.jsonl"

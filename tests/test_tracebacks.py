@@ -122,7 +122,7 @@ def raised(error: Exception) -> BaseException:
         return found
 
 
-def test_a_recursion_without_end_is_cut() -> None:
+def test_an_endless_recursion_is_cut() -> None:
     def again(depth: int) -> int:
         return again(depth + 1) if depth < 900 else int("x" * 100_000)
 

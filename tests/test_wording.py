@@ -58,6 +58,6 @@ def test_an_integer_that_is_too_long_for_a_score_is_not_spelt_out() -> None:
     assert show_no_score("a" * 300) == "'" + "a" * 199
 
 
-def test_nobody_pays_for_hints_before_a_name_is_wrong() -> None:
+def test_hints_cost_nothing_before_a_name_is_wrong() -> None:
     script = "import sys, assay.wording, assay.catalog; sys.exit('difflib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

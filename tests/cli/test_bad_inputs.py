@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_written_to_can_be_reported(
     assert main(["report", "made", "--json"]) == DONE
 
 
-def test_aliases_that_expand_without_end_are_refused(
+def test_aliases_that_expand_endlessly_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -205,7 +205,7 @@ TEMPLATES = [
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=range(len(TEMPLATES)))
-def test_a_template_without_end_is_stopped(
+def test_an_endless_template_is_stopped(
     template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, told.out, told.err
 
 
-def test_the_first_sample_is_shown_as_it_is_asked_and_scored(
+def test_the_first_sample_is_shown_with_its_exact_request_and_scores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_task(tmp_path, ROWS, [EQUALS])
@@ -111,7 +111,7 @@ def test_faults_of_fields_files_and_rows_are_reported_at_once(capsys: pytest.Cap
     assert "there is no `sample.tone` either" in err
 
 
-def test_a_metric_of_a_value_that_nobody_gives_has_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_of_a_missing_value_has_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.yaml").write_text(TASK.replace("field: right", "field: rihgt"))
     code, _, err = said(capsys, "check", "a.yaml")
     assert code == 2
@@ -283,7 +283,7 @@ def test_a_dry_run_renders_what_it_counts(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("which", ["2", "1"])
-def test_one_sample_of_a_task_is_shown_exactly_as_it_is_asked(which: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_sample_of_a_task_is_shown_as_its_exact_request(which: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By id where there is one, else by its number from 1: the ids here are 0 and 1."""
     Path("a.yaml").write_text(TASK)
     code, out, _ = said(capsys, "show", "a.yaml", "--sample", which)
@@ -418,7 +418,7 @@ def test_what_a_template_does_to_every_row_hides_no_other_fault(capsys: pytest.C
     assert "t: … and 57 more like these (--all shows them)" in err
 
 
-def test_blank_cells_are_remarked_where_they_are_asked_or_expected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_blank_cells_are_remarked_where_they_are_prompted_or_expected(capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.jsonl").unlink()
     Path("rows.csv").write_text("q,n,a\none?,1,yes\ntwo?,,\n")
     Path("task.yaml").write_text(EQUAL.replace("{{ sample.q }}", "{{ sample.q }} {{ sample.n }}"))

@@ -33,7 +33,7 @@ def completed(script: Path, *words: str) -> set[str]:
     return set(said.stdout.split())
 
 
-def test_bash_completes_verbs_flags_choices_and_names(bash: Path) -> None:
+def test_bash_completes_commands_flags_choices_and_names(bash: Path) -> None:
     assert completed(bash, "") == {*SUBCOMMANDS, "--help", "--version"}
     assert completed(bash, "lead") == {"leaderboard"}
     assert completed(bash, "run", "--max-") == {"--max-tokens"}
@@ -73,7 +73,7 @@ def test_the_tab_key_completes(
             typing.line(f"assay {words}\t", until=expected)
 
 
-def test_fish_completes_verbs_flags_choices_names_and_files(tmp_path: Path) -> None:
+def test_fish_completes_commands_flags_choices_names_and_files(tmp_path: Path) -> None:
     if shutil.which("fish") is None:
         pytest.skip("no fish here")
     (tmp_path / "script.fish").write_text(fish_script(all_words()))

@@ -41,7 +41,7 @@ def runs(somewhere: Path) -> Path:
     return somewhere
 
 
-def test_diff_tells_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_reports_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "a", "b", "--gate", "no-significant-drop", "--html", "out/d.html"]) == 1
     said = capsys.readouterr()
     assert "B is worse on sums" in said.out

@@ -40,6 +40,6 @@ def test_a_signal_ends_the_evaluators_and_what_they_put_into_sessions_of_their_o
     held.wait_until_it_runs()
     os.kill(process.pid, number)
     _, errors = process.communicate(timeout=300)
-    held.assert_nobody_holds_it()
+    held.assert_no_process_holds_it()
     assert process.returncode == 130, errors
     assert b"interrupted" in errors

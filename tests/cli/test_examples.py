@@ -57,7 +57,7 @@ def test_the_wheel_by_itself_lists_and_copies_an_example_that_runs(wheel: Path, 
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_checkout_has_them_beside_its_sources() -> None:
+def test_a_checkout_has_them_next_to_its_sources() -> None:
     assert examples_folder() == ROOT / "examples"
     assert sorted(examples()) == NAMES
 

@@ -17,7 +17,7 @@ def sums(tmp_path: Path) -> Path:
     return write_sums(tmp_path)
 
 
-def test_the_command_tells_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_what_it_wrote_and_what_it_left(sums: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "lm-eval", str(sums / "task.yaml"), "--output", str(sums / "out")]) == 0
     said = capsys.readouterr()
     assert "my_sums.jsonl  3 samples" in said.out

@@ -52,7 +52,7 @@ def test_where_python_drops_it_the_command_does_not_go_on() -> None:
     assert process.stderr == "interrupted\n"
 
 
-def test_in_the_work_of_a_verb_it_is_an_exception_as_ever() -> None:
+def test_in_the_work_of_a_command_it_is_an_exception_as_ever() -> None:
     process = ended("list_names.run = right_here")
     assert process.returncode == 130
     assert process.stderr == "assay list: interrupted\n"

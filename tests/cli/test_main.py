@@ -15,7 +15,7 @@ from assay.cli.main import INTERNAL_ERROR, SUBCOMMANDS, main
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
 
 
-def test_a_bug_of_ours_has_an_exit_code_of_its_own_and_can_be_looked_into(
+def test_a_bug_of_ours_has_its_own_exit_code_and_can_be_looked_into(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:

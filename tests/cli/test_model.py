@@ -43,7 +43,7 @@ def test_what_is_not_here_cannot_be_served(capsys: pytest.CaptureFixture[str]) -
     assert "assay model get" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_model_is_refused_and_nothing_is_kept(
+def test_a_file_that_is_not_a_model_is_refused_and_nothing_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], empty_cache: Path
 ) -> None:
     for package in ("gguf", "tokenizers"):

@@ -62,7 +62,7 @@ def test_gates_that_hold_leave_exit_code_0_and_a_bad_one_runs_nothing(
     assert main(["run", "tasks", "--gate", "sums >= 1", "--quiet"]) == 0
 
 
-def test_a_run_is_held_to_its_baseline(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_compared_with_its_baseline(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gates = ["--gate", "sums >= baseline - 0.1", "--gate", "no-significant-drop", "--baseline", "a"]
     assert main(["run", "tasks", "--quiet", *gates]) == 0
     capsys.readouterr()

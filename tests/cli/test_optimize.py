@@ -92,7 +92,7 @@ DATA = Path(os.environ.get("ASSAY_SHARED_DATA", EXAMPLE.parents[2] / "shared" / 
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
-def test_hints_learned_from_real_sentences_help_on_sentences_nobody_saw(
+def test_hints_learned_from_real_sentences_help_on_unseen_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """GoEmotions: gratitude, love and sadness, as people wrote them; the scripted proposer finds the telling words."""
@@ -117,7 +117,7 @@ def test_hints_learned_from_real_sentences_help_on_sentences_nobody_saw(
     assert result["testset"]["verdict"].startswith("better by")
 
 
-def test_progress_estimate_and_files_are_told_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_estimate_and_files_are_printed_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "run")
     assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, "--budget", "120", "--run-dir", folder, "--diff"]) == 0
     said = capsys.readouterr()
@@ -284,13 +284,19 @@ def test_a_gate_holds_the_search_to_being_better(
     assert ("gate not met: --fail-unless-better" in capsys.readouterr().err) is (status == 1)
 
 
-def test_a_part_is_held_out_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--budget", "120", "--run-dir", str(tmp_path / "run")]
+@pytest.mark.parametrize("split", [[], ["--split", "60/40"], ["--split", "60/40", "--holdout", "0.3"]])
+def test_a_part_is_held_out_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str], split: list[str]) -> None:
+    flags = ["--budget", "120", "--run-dir", str(tmp_path / "run"), *split]
     assert main(["optimize", "seed.txt", *TASKS, *PROPOSER, *flags]) == 0
     said = capsys.readouterr()
     assert "held out: 11 of 36 records of the dataset, for the verdict" in said.err
+    assert "scoring seed and best on the 11 held-out records" in said.err
     assert "(selected on, so biased upwards)" in said.out
-    assert re.search(r"^verdict: better by .* held out of the dataset$", said.out, re.MULTILINE)
+    assert re.search(r"^held out: seed ", said.out, re.MULTILINE)
+    assert re.search(r"^verdict: .* 11 examples held out of the dataset$", said.out, re.MULTILINE)
+    shown = (tmp_path / "run" / "page.html").read_text()
+    assert "held out 11: " in shown
+    assert "testset" not in said.out + said.err + shown, "nobody gave one"
 
 
 def test_unresolved_failures_do_not_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -367,7 +373,7 @@ def test_sigterm_and_a_closed_terminal_end_the_evaluator_and_keep_what_was_found
         os.kill(evaluator, 0)
 
 
-def test_a_dry_run_calls_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_calls_no_model(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Answer()) as server:
         flags = ["--evaluator-url", server.url, "--dataset", "records.jsonl", "--budget", "30", "--dry-run"]
         assert main(["optimize", "seed.txt", *flags, *PROPOSER]) == 0
@@ -401,6 +407,7 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", "--evaluator-url", "http://h/", "--valset", "records.jsonl"], "--valset needs --dataset"),
         (["seed.txt", *COMMAND, "--split", "50/50", "--valset", "records.jsonl"], "--split makes"),
         (["seed.txt", "--evaluator-url", "http://h/", "--split", "50/50"], "--split cuts"),
+        (["seed.txt", *COMMAND, "--split", "50/25/25", "--holdout", "0.3"], "leave --holdout out"),
         (["seed.txt", *COMMAND, "--budget", "0"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "-1"], "--budget"),
         (["seed.txt", *COMMAND, "--budget", "20"], "leaves no call for a proposal"),
@@ -468,7 +475,7 @@ def test_who_proposes_is_to_be_said(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("bad", ["dataset", "valset", "testset"])
-def test_bad_sets_are_told_with_all_their_lines_before_anything_starts(
+def test_bad_sets_are_reported_with_all_their_lines_before_anything_starts(
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / f"{bad}.jsonl"

@@ -167,7 +167,7 @@ def test_a_terminal_that_lacks_our_characters_gets_markdown() -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 100, 140])
-def test_every_verb_that_prints_a_table_fits_the_terminal(
+def test_every_command_that_prints_a_table_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, columns: int
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -97,7 +97,7 @@ def test_the_cache_serves_another_run_and_says_so(tmp_path: Path) -> None:
     assert b["tasks"][0]["cached"] == 10  # type: ignore[index]
 
 
-def test_a_mistyped_path_is_told_the_nearest_file(tmp_path: Path) -> None:
+def test_a_mistyped_path_is_answered_with_the_nearest_file(tmp_path: Path) -> None:
     write_task(tmp_path / "sums.jsonl", SUMS)
     assert "Did you mean `sums.jsonl`?" in assay("run", "sum.jsonl", cwd=tmp_path).stderr
 

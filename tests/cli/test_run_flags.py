@@ -87,7 +87,7 @@ def test_a_wrong_value_is_a_sentence_with_its_flag(words: list[str], said: str) 
         config(*(f"{words[0]}={words[1]}",))
 
 
-def test_values_are_texts_until_somebody_knows_the_key() -> None:
+def test_values_are_texts_until_the_key_is_known() -> None:
     assert key_texts(["a=1", "b=x=y", "a=2", "c="], "--config") == {"a": "2", "b": "x=y", "c": ""}
     with pytest.raises(UsageError, match="--model-for 'j=': expected KEY=MODEL"):
         models_by_key(["j="])

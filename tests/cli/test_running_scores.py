@@ -39,7 +39,7 @@ def test_samples_of_one_group_belong_together() -> None:
     assert width(grouped.interval) > width(alone.interval) * 1.3
 
 
-def test_a_failed_attempt_is_counted_and_in_no_mean() -> None:
+def test_a_failed_attempt_is_counted_and_excluded_from_the_mean() -> None:
     score = RunningScore(MEASURE, View())
     score.add(attempt("sums", score=1.0))
     score.add(attempt("sums", score=0.0, failures=(Failure(stage="scorer", kind="error", message="broke"),)))

@@ -149,7 +149,7 @@ def test_headers_and_task_model_reach_the_service(artifact: str) -> None:
     assert received.payload["task_model"] == "openai/small"
 
 
-def test_what_judges_used_is_told_at_the_end_and_in_the_json(
+def test_what_judges_used_is_reported_at_the_end_and_in_the_json(
     artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     choices = [{"message": {"content": '{"score": 0.5}'}}]
@@ -167,7 +167,7 @@ def test_what_judges_used_is_told_at_the_end_and_in_the_json(
     assert [(row["role"], row["tokens_in"], row["tokens_out"]) for row in found["spent"]] == [("judge", 7, 3)]
 
 
-def test_a_service_that_says_not_now_is_waited_for_as_in_a_run(
+def test_a_service_that_says_not_now_is_awaited_as_in_a_run(
     artifact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The preflight included; `Retry-After` is kept to."""
@@ -190,6 +190,8 @@ def test_a_service_that_stays_away_beyond_the_patience_fails_what_is_left(
     assert "2 scored, 4 failed" in capsys.readouterr().out
 
 
-def test_a_patience_that_is_no_number_of_minutes_is_refused(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_patience_that_is_not_a_number_of_minutes_is_refused(
+    artifact: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["score", artifact, "--evaluator-url", "http://127.0.0.1:1/", "--patience", "-1"]) == 2
     assert "--patience -1: expected a number of minutes" in capsys.readouterr().err

@@ -24,7 +24,7 @@ def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys:
     assert "sums / s0" not in shown
 
 
-def test_what_was_asked_is_shown_of_an_attempt_that_got_no_answer(
+def test_the_request_of_an_attempt_that_got_no_answer_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = run_into(tmp_path / "run", write_sums(tmp_path, "sums", 3), Broken(broken=[2]))
@@ -122,7 +122,7 @@ def test_a_text_of_the_command_line_stays_as_it_was_written(
     assert f'"content": "say {word}"' in capsys.readouterr().out
 
 
-def test_a_weak_pass_is_shown_beside_the_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_weak_pass_is_shown_next_to_the_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weak = Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": "weak"})
     run = write_run(tmp_path / "run", {"code": [[weak]]})
     main(["show", str(run), "--sample", "s0"])

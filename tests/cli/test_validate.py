@@ -23,7 +23,7 @@ def test_the_bundled_fixtures_are_valid(tmp_path: Path) -> None:
     assert assay("validate", "fixtures", "starter", cwd=tmp_path).returncode == 0
 
 
-def test_validate_tells_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path: Path) -> None:
+def test_validate_reports_place_and_remedy_of_every_yaml_file_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "m.yaml").write_text("key: m\ndisplay_name: M\nconfig: {url: x, modle_key: y}\n")
     done = assay("validate", "models", cwd=tmp_path)

@@ -13,7 +13,7 @@ from tests.reports.runs import Adder, run_into, write_sums
 SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
 
 
-def test_verify_tells_the_same_files_from_changed_ones(tmp_path: Path) -> None:
+def test_verify_distinguishes_the_same_files_from_changed_ones(tmp_path: Path) -> None:
     task = write_task(tmp_path / "sums.jsonl", SUMS)
     assay("run", task, "--output", "board.json", cwd=tmp_path)
     assert assay("verify", "board.json", task, cwd=tmp_path).returncode == 0
@@ -36,7 +36,7 @@ def rewrite(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
     journal.write_bytes(b"".join(change(journal.read_bytes().splitlines(keepends=True))))
 
 
-def test_verify_tells_programs_too(run: Path, tmp_path: Path) -> None:
+def test_verify_reports_programs_too(run: Path, tmp_path: Path) -> None:
     rewrite(run, lambda lines: [*lines[:4], lines[4].replace(b'"score":1.0', b'"score":0.5'), *lines[5:]])
     done = assay("verify", "run", "tasks/sums.jsonl", "--json", cwd=tmp_path)
     told = msgspec.json.decode(done.stdout)

@@ -53,7 +53,7 @@ AGGREGATES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def test_every_aggregate_of_the_catalog_is_held_to_the_contract() -> None:
+def test_every_aggregate_of_the_catalog_is_checked_against_the_contract() -> None:
     assert {*AGGREGATES} == {*CATALOG["aggregate"]}
 
 

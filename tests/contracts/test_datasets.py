@@ -153,7 +153,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", library)
 
 
-def test_every_dataset_reader_of_the_catalog_is_held_to_the_contract() -> None:
+def test_every_dataset_reader_of_the_catalog_is_checked_against_the_contract() -> None:
     assert {*DATASETS} == {*CATALOG["dataset"]}
 
 

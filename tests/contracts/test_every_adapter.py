@@ -33,7 +33,7 @@ HELD_IN = {
 """Where each model of the catalog (and Python of one's own) is held to the contract; presets one by one."""
 
 
-def test_every_model_of_the_catalog_is_held_to_the_contract() -> None:
+def test_every_model_of_the_catalog_is_checked_against_the_contract() -> None:
     no_answers = {"recorded"}  # a name for answers that lie in a dataset: held to in adapters/test_recorded.py
     assert set(HELD_IN) == {*CATALOG["model"], "module:name"} - no_answers
 

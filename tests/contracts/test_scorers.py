@@ -12,7 +12,7 @@ FEW_TEXTS = 2
 """Of the long texts, where all would take long: `test_hostile_texts.py` has the rest."""
 
 
-def test_every_scorer_of_the_catalog_is_held_to_the_contract() -> None:
+def test_every_scorer_of_the_catalog_is_checked_against_the_contract() -> None:
     # lm_eval and Inspect score in packages that are not installed here (tests/tasks), and `recorded` scores nothing
     elsewhere = {"lm_eval", "inspect", "recorded"}
     assert {*SCORERS} | elsewhere == {*CATALOG["scorer"]}

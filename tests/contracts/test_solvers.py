@@ -83,7 +83,7 @@ SOLVERS: dict[str, list[Case]] = {
 }
 
 
-def test_every_solver_of_the_catalog_is_held_to_the_contract() -> None:
+def test_every_solver_of_the_catalog_is_checked_against_the_contract() -> None:
     assert {*SOLVERS} == {*CATALOG["solver"]}
 
 

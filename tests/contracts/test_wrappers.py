@@ -60,7 +60,7 @@ def classes_around(base: str) -> set[str]:
     }
 
 
-def test_every_wrapper_is_held_to_the_contract() -> None:
+def test_every_wrapper_is_checked_against_the_contract() -> None:
     assert {*WRAPPERS, "Cached"} == classes_around("Wrapper")
 
 

@@ -102,7 +102,7 @@ def test_a_model_that_fails_leaves_no_trace_and_its_own_failure() -> None:
     assert record.failures == (Failure(stage="model", kind="rate_limit", message="rate_limit", retryable=True),)
 
 
-def test_every_rule_is_asked_about_every_attempt_whatever_failed() -> None:
+def test_every_rule_is_applied_to_every_attempt_whatever_failed() -> None:
     def broken(sample: Sample, trace: Trace | None, scores: tuple[Score, ...]) -> bool:
         raise ValueError("no such column")
 

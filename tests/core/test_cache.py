@@ -53,7 +53,7 @@ def test_any_change_of_the_request_is_another_request(tmp_path: Path, change: di
     cache.close()
 
 
-def test_a_file_that_is_no_database_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_bytes(b"not a database, but long enough to be one" * 50)
     with pytest.raises(UsageError, match="cannot be used as the completion cache"):
@@ -143,7 +143,7 @@ def test_without_a_secret_answers_are_cached_for_one_run(
 
 
 @pytest.mark.parametrize("kind", ["a link", "a pipe", "a folder"])
-def test_what_is_no_file_is_no_cache(tmp_path: Path, kind: str) -> None:
+def test_what_is_not_a_file_is_no_cache(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "cache.sqlite"
     if kind == "a link":
         (tmp_path / "elsewhere").write_bytes(b"")

@@ -53,7 +53,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert list(read_records(tmp_path / "run" / "journal.jsonl")) == records
 
 
-def test_failed_attempts_are_owed_until_a_later_line_makes_up_for_them(tmp_path: Path) -> None:
+def test_failed_attempts_are_remaining_until_a_later_line_makes_up_for_them(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, [record(1), record(2, failed=True), record(3, failed=True)])
     assert set(finished_keys(path)) == {1}
@@ -62,7 +62,7 @@ def test_failed_attempts_are_owed_until_a_later_line_makes_up_for_them(tmp_path:
 
 
 @given(cut=st.integers(min_value=1, max_value=400))
-def test_a_torn_last_line_is_an_attempt_still_owed(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_a_torn_last_line_is_an_attempt_not_yet_run(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     path = tmp_path_factory.mktemp("torn") / "journal.jsonl"
     write(path, [record(1), record(2)])
     whole = path.read_bytes()
@@ -113,7 +113,7 @@ def test_a_full_disk_loses_nothing_and_leaves_no_torn_line(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file that takes lines and cannot be synced")
-def test_a_disk_that_does_not_keep_what_was_written_is_told() -> None:
+def test_a_disk_that_does_not_keep_what_was_written_is_reported() -> None:
     code = """
 from pathlib import Path
 from assay.core.journal import Journal
@@ -126,7 +126,7 @@ journal.close()
     assert "/proc/self/comm: could not be saved to the disk: Invalid argument" in done.stderr
 
 
-def test_an_error_that_the_kernel_tells_the_sync_in_the_background_is_not_lost(
+def test_an_error_that_the_kernel_reports_to_the_sync_in_the_background_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closing = threading.Event()
@@ -183,7 +183,7 @@ def test_lines_are_numbered_on_from_opening_to_opening(tmp_path: Path) -> None:
     assert [number_of(line) for line in path.read_bytes().splitlines(keepends=True)] == [*range(1, 13)]
 
 
-def test_a_journal_of_an_older_version_is_read_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_journal_of_an_older_version_is_read_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     encode = msgspec.json.Encoder().encode
     path.write_bytes(b"".join(encode(record(number)) + b"\n" for number in (1, 2, 3)))

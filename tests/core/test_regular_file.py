@@ -31,7 +31,7 @@ KINDS = ["a pipe", "a folder", "a socket", "a device"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_what_is_not_a_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.chdir(tmp_path)
     path = odd(tmp_path, kind)
     assert irregular(path) == kind
@@ -41,7 +41,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "a link"])
-def test_what_is_no_file_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_what_is_not_a_file_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.chdir(tmp_path)
     path = odd(tmp_path, kind)
     with pytest.raises(UsageError, match=r"odd: is a \w+, not a regular file"):

@@ -27,7 +27,7 @@ def test_every_repetition_of_every_sample_is_made_in_the_order_of_the_samples() 
     assert places(repeat=2) == [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]
 
 
-def test_what_is_finished_is_not_made_again() -> None:
+def test_what_is_finished_is_not_repeated() -> None:
     second = int(attempt_key("t", Sample(id="1", prompt="1"), 1), 16)
     assert places(finished=(second,)) == [(0, 1), (2, 1)]
 
@@ -67,7 +67,7 @@ def test_a_signal_stops_new_work_before_the_loop_has_had_a_turn() -> None:
     assert not stop.requested
 
 
-def test_an_attempt_that_was_given_up_before_any_answer_is_not_written_down(tmp_path: Path) -> None:
+def test_an_attempt_that_was_given_up_before_any_answer_is_not_recorded(tmp_path: Path) -> None:
     stop = Stop()
 
     class EndsTheRun(Scripted):
@@ -145,7 +145,7 @@ def test_asking_twice_gives_up_what_is_in_flight_and_keeps_what_is_written(tmp_p
     assert [record.sample_id for record in run(tmp_path, Stuck(), stop, lambda _: written.set())] == ["0"]
 
 
-def test_a_cancellation_that_nobody_asked_the_run_for_is_passed_on(tmp_path: Path) -> None:
+def test_a_cancellation_that_the_run_was_not_asked_for_is_passed_on(tmp_path: Path) -> None:
     async def go() -> None:
         journal = Journal(tmp_path / "journal.jsonl")
         working = asyncio.ensure_future(

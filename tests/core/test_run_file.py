@@ -60,7 +60,7 @@ def test_what_readers_rely_on_is_checked(tmp_path: Path, changes: dict[str, Any]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "\x00"])
-def test_what_is_no_run_file_is_a_sentence(tmp_path: Path, text: str) -> None:
+def test_what_is_not_a_run_file_is_a_sentence(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="not a run"):
         read_run_file(folder_with(tmp_path, text))
 

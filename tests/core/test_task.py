@@ -58,7 +58,7 @@ def test_places_and_descriptions_make_no_other_task(changes: dict[str, Any]) -> 
         {"actions": (PartSpec(key="a", use="exclude"),)},
     ],
 )
-def test_what_is_asked_or_scored_makes_another_task(changes: dict[str, Any]) -> None:
+def test_another_prompt_or_scorer_makes_another_task(changes: dict[str, Any]) -> None:
     assert changed(**changes) != task_fingerprint(DEFINITION)
 
 

@@ -98,7 +98,7 @@ def test_tokens_are_about_a_quarter_of_the_characters() -> None:
     assert [about_tokens(text) for text in ("", "abcd", "abcde")] == [1, 1, 2]
 
 
-def test_what_an_uncounting_model_was_asked_before_counts_in_the_next_session(tmp_path: Path) -> None:
+def test_earlier_requests_to_an_uncounting_model_count_in_the_next_session(tmp_path: Path) -> None:
     model = Meter(counts=False)
     run(tmp_path, model, budget_tokens=100)
     before = model.asked
@@ -124,7 +124,7 @@ def test_a_rest_that_is_enough_for_some_begins_no_more_than_those(tmp_path: Path
     assert model.asked == 23
 
 
-def test_a_shard_keeps_to_its_share_of_the_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+def test_a_shard_keeps_to_its_share_of_the_budget_and_resumes_with_a_larger_one(tmp_path: Path) -> None:
     write_sums(tmp_path, "sums", 100)
     definitions = load_tasks([str(tmp_path / "sums.jsonl")])
 

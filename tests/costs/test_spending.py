@@ -91,7 +91,7 @@ def test_every_session_of_a_journal_is_counted_and_uncounted_answers_by_the_roug
     assert (judges["judge"].answers, judges["judge"].tokens_paid) == (2, 24)
 
 
-def test_models_are_told_one_by_one_and_together() -> None:
+def test_models_are_listed_one_by_one_and_together() -> None:
     prices = Prices([("mine", PriceFile(date="2026", models={"a": Price(input=1, output=1)}))])
     rows = spent_by(
         [

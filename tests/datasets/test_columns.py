@@ -13,5 +13,5 @@ def test_every_value_is_counted_by_its_type_and_every_row_without_one() -> None:
     assert (b.name, b.types, b.missing, b.example) == ("b", {"string": 2}, 1, "x")
 
 
-def test_a_truth_value_is_no_number() -> None:
+def test_a_truth_value_is_not_a_number() -> None:
     assert [type_name(each) for each in (True, 1, None, [], {})] == ["boolean", "integer", "null", "list", "mapping"]

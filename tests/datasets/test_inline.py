@@ -11,7 +11,7 @@ from assay.datasets.inline import Inline
 
 
 @pytest.mark.parametrize("row", ["text", 3, None, ["a"]])
-def test_an_item_that_is_no_mapping_is_named_by_its_place(row: Any) -> None:
+def test_an_item_that_is_not_a_mapping_is_named_by_its_place(row: Any) -> None:
     with pytest.raises(UsageError, match="dataset `d`: row 2 is not a mapping of columns"):
         Inline(samples=[{"q": "a"}, row], name="d")
 

@@ -132,7 +132,7 @@ def test_nothing_is_written_whatever_the_names_say(tmp_path: Path, monkeypatch: 
     assert [each.name for each in tmp_path.iterdir()] == ["x.eval"]
 
 
-def test_a_sample_that_is_none_is_told_with_its_name(tmp_path: Path) -> None:
+def test_a_sample_that_is_none_is_reported_with_its_name(tmp_path: Path) -> None:
     for data in (b"[]", b'{"id": null}', b"{", b"[" * 100_000):
         with pytest.raises(UsageError, match=r"x\.eval: samples/1\.json: "):
             rows(archive(tmp_path / "x.eval", {"samples/1.json": data}))

@@ -131,7 +131,7 @@ def test_one_document_is_read_like_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ['{"resourceSpans": 3}', '{"resourceSpans": [{"scopeSpans": [{"spans": [3]}]}]}', "{"])
-def test_what_is_no_export_is_told_with_its_line(bad: str, tmp_path: Path) -> None:
+def test_what_is_no_export_is_reported_with_its_line(bad: str, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(bad)
     with pytest.raises(UsageError, match=r"x\.jsonl:1: "):
         list(TraceFile(path=str(tmp_path / "x.jsonl"), file_format="opentelemetry"))

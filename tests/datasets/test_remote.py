@@ -44,7 +44,7 @@ def test_another_file_than_the_one_wanted_is_refused_and_not_kept() -> None:
     assert list(DOWNLOADS.iterdir()) == []
 
 
-def test_a_kept_file_that_somebody_changed_is_fetched_again() -> None:
+def test_a_kept_file_that_someone_changed_is_fetched_again() -> None:
     with file_server({"/rows.csv": CSV}) as server:
         url = f"{server.address}/rows.csv"
         len(Remote(url=url, sha256=SHA))

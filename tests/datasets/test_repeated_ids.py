@@ -25,7 +25,7 @@ def write(path: Path, ids: list[str]) -> Path:
     return path
 
 
-def test_a_repeated_id_is_told_with_both_lines(tmp_path: Path) -> None:
+def test_a_repeated_id_is_reported_with_both_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "task.jsonl", ["a", "b", "c", "\\u0062", "d", "a"])
     with pytest.raises(UsageError) as caught:
         read_task_file(path)

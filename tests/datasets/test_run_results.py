@@ -92,6 +92,6 @@ def test_a_run_that_is_not_finished_is_refused(tmp_path: Path) -> None:
         len(RunResults(path=str(folder)))
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a run folder \(it has no run.json\)"):
         RunResults(path=str(tmp_path))

@@ -68,7 +68,7 @@ def test_the_hash_is_of_names_and_contents_and_not_of_the_place(tmp_path: Path) 
         (b"---\na: [\n---\n", "not valid YAML"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_file(text: bytes, told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_with_its_file(text: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_bytes(text)
     with pytest.raises(UsageError, match=rf"bad\.md.*{told}"):
         list(TextFiles(path=str(tmp_path)))

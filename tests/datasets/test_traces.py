@@ -30,7 +30,7 @@ CHAT = {
 }
 
 
-def test_a_chat_keeps_its_columns_and_gains_what_was_asked_and_answered(tmp_path: Path) -> None:
+def test_a_chat_keeps_its_columns_and_gains_prompt_and_answer(tmp_path: Path) -> None:
     (sample,) = TraceFile(path=chats(tmp_path / "chats.jsonl", CHAT))
     row = sample.row
     assert row is not None
@@ -38,14 +38,14 @@ def test_a_chat_keeps_its_columns_and_gains_what_was_asked_and_answered(tmp_path
     assert [item["role"] for item in row["trace"]["items"]] == ["system", "user", "assistant", "user", "assistant"]
 
 
-def test_a_chat_that_nobody_answered_has_no_output(tmp_path: Path) -> None:
+def test_an_unanswered_chat_has_no_output(tmp_path: Path) -> None:
     (sample,) = TraceFile(path=chats(tmp_path / "c.jsonl", {"messages": [{"role": "user", "content": "Hello"}]}))
     assert sample.row is not None
     assert "output" not in sample.row
 
 
 @pytest.mark.parametrize("bad", [{}, {"messages": []}, {"messages": "hi"}, {"messages": [{"content": "x"}]}, [1]])
-def test_what_is_no_chat_is_told_with_its_line(bad: Any, tmp_path: Path) -> None:
+def test_what_is_no_chat_is_reported_with_its_line(bad: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"c\.jsonl:2: "):
         list(TraceFile(path=chats(tmp_path / "c.jsonl", CHAT, bad)))
 
@@ -55,7 +55,7 @@ def test_a_format_that_there_is_not_is_refused(tmp_path: Path) -> None:
         TraceFile(path=chats(tmp_path / "c.jsonl", CHAT), file_format="langsmith")
 
 
-def test_a_line_without_end_is_refused_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_refused_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.datasets.traces.MAX_CONVERSATION_BYTES", 1 << 20)
     (tmp_path / "c.jsonl").write_bytes(b'{"messages": "' + b"x" * (2 << 20))
     with pytest.raises(UsageError, match=r"c\.jsonl:1: has more than 1 MB in one line"):

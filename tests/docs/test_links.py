@@ -39,6 +39,6 @@ def test_every_page_is_led_to() -> None:
 
 
 @pytest.mark.parametrize("verb", SUBCOMMANDS)
-def test_every_verb_has_an_example(verb: str) -> None:
+def test_every_command_has_an_example(verb: str) -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES if "reference" not in page.parts]
     assert any(re.search(rf"^(?:\$ )?(?:.*&& )?assay {verb}\b", text, re.MULTILINE) for text in texts)

@@ -20,7 +20,7 @@ def test_every_test_that_the_threat_model_names_exists() -> None:
     assert missing == []
 
 
-def test_every_threat_is_held_by_a_test() -> None:
+def test_every_threat_is_covered_by_a_test() -> None:
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ") and "---" not in line]
     threats = [row for row in rows if not row.startswith("| threat")]
     assert len(threats) > 20

@@ -111,7 +111,7 @@ def test_signals_at_random_moments_lose_nothing(
     ends_like(expected, tmp_path)
 
 
-def test_a_server_that_goes_away_and_comes_back_costs_only_time(tmp_path: Path) -> None:
+def test_an_outage_of_the_server_costs_only_time(tmp_path: Path) -> None:
     journal = tmp_path / "run" / "journal.jsonl"
     with fake_server() as first:
         asked = command(tmp_path, first, "--no-cache", "--concurrency", "8")
@@ -168,7 +168,7 @@ def running(process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def test_a_server_that_asks_for_an_hour_is_waited_for_as_long_as_patience_says(tmp_path: Path) -> None:
+def test_a_server_that_asks_for_an_hour_is_awaited_as_long_as_patience_says(tmp_path: Path) -> None:
     answered = {f"compute: {n} + 1": str(n + 1) for n in range(20)}
     refused = {f"behave: status 429 999999 Retry-After=3600\ncompute: {n} + 2": str(n + 2) for n in range(40)}
     task = write_task(tmp_path / "sums.jsonl", answered | refused)
@@ -198,7 +198,7 @@ def score(prediction, targets, extras):
 
 
 @pytest.mark.parametrize("asked", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
-def test_a_run_ends_when_asked_also_while_a_metric_computes_without_end(
+def test_a_run_ends_when_asked_also_while_a_metric_computes_forever(
     tmp_path: Path, asked: list[signal.Signals]
 ) -> None:
     (tmp_path / "hanging.py").write_text(HANGING)
@@ -220,7 +220,7 @@ def test_a_run_ends_when_asked_also_while_a_metric_computes_without_end(
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_metric_that_computes_without_end_costs_its_own_attempt(tmp_path: Path, workers: str) -> None:
+def test_a_metric_that_computes_forever_costs_its_own_attempt(tmp_path: Path, workers: str) -> None:
     (tmp_path / "hanging.py").write_text(HANGING)
     (tmp_path / "hang").touch()
     task = write_task(tmp_path / "t.jsonl", {f"write: {n}": str(n) for n in range(20)}, metric="hanging:score")

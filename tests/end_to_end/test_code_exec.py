@@ -72,7 +72,9 @@ def test_a_host_that_cannot_confine_asks_no_model(tmp_path: Path, monkeypatch: p
     assert any("is refused" in sentence for sentence in said.sentences)
 
 
-def test_a_shard_tells_records_and_refuses_as_a_whole_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_reports_records_and_refuses_as_a_whole_run_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("ASSAY_ALLOW_UNSANDBOXED", raising=False)
     definitions = load_tasks([str(EXAMPLE)])
     said = Said()
@@ -86,7 +88,7 @@ def test_a_shard_tells_records_and_refuses_as_a_whole_run_does(tmp_path: Path, m
     assert any("is refused" in sentence for sentence in said.sentences)
 
 
-def test_the_leaderboard_tells_the_weakest_sandbox_of_all_machines(tmp_path: Path) -> None:
+def test_the_leaderboard_names_the_weakest_sandbox_of_all_machines(tmp_path: Path) -> None:
     definitions = load_tasks([str(EXAMPLE)])
     for number in (1, 2):
         run_shard(definitions, RunConfig(), number=number, count=2, folder=tmp_path / "run")

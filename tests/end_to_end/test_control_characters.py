@@ -204,7 +204,7 @@ def test_nothing_that_was_written_elsewhere_steers_a_terminal(
         json.loads(out)
 
 
-def test_every_verb_was_tried() -> None:
+def test_every_command_was_tried() -> None:
     assert {arguments[0] for arguments in COMMANDS.values()} >= set(SUBCOMMANDS)
 
 

@@ -84,7 +84,7 @@ def test_a_run_file_against_servers_with_a_key_from_env(tmp_path: Path) -> None:
     assert SECRET not in everything + done.stdout + done.stderr
 
 
-def test_a_killed_run_goes_on_and_judges_nothing_twice(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_and_judges_nothing_twice(tmp_path: Path) -> None:
     rows = [{"a": n, "total": n + 1, "other": 0} for n in range(400)]
     with fake_server() as server:
         project(tmp_path, server, rows)

@@ -151,6 +151,6 @@ def test_a_key_is_found_in_it_by_its_name(tmp_path: Path, server: Server, where:
     assert "sk-of-the-env-file" not in done.stderr
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     done = assay("run", "--env", "missing", cwd=tmp_path)
     assert (done.returncode, "missing: there is no such file" in done.stderr) == (2, True)

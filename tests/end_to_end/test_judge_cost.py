@@ -131,7 +131,7 @@ def test_the_budget_counts_judges_stops_cleanly_and_goes_on(project: Any, limit:
     assert len((folder / "out" / "journal.jsonl").read_text().splitlines()) == 40  # nothing was made twice
 
 
-def test_a_dry_run_counts_what_judges_would_be_asked(project: Any) -> None:
+def test_a_dry_run_counts_the_requests_to_judges(project: Any) -> None:
     with fake_server() as server:
         folder = project(server.base_url, 7)
         done = assay("run", "run.yaml", "--dry-run", "--json", cwd=folder)

@@ -100,7 +100,7 @@ def test_each_worker_has_a_gpu_and_loads_its_model_once(tmp_path: Path, nodes: N
     assert {line.split()[2] for line in said} == {"1"}
 
 
-def test_more_than_the_cluster_has_is_refused_and_not_waited_for(tmp_path: Path, nodes: Nodes) -> None:
+def test_more_than_the_cluster_has_is_refused_and_not_awaited(tmp_path: Path, nodes: Nodes) -> None:
     done = assay("run", "starter", *cluster(nodes, "--worker-resource", "drawer=1"), cwd=tmp_path, **nodes.settings)
     assert done.returncode == 2
     assert "a worker needs 1 drawer, and the cluster has 0" in done.stderr

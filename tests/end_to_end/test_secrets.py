@@ -100,7 +100,7 @@ def test_a_key_where_its_name_belongs_is_refused_before_anything_is_written(tmp_
         assert not (tmp_path / "runs").exists()
 
 
-def test_a_model_file_with_a_key_for_a_name_is_refused_likewise(tmp_path: Path) -> None:
+def test_a_model_file_with_a_key_for_a_name_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / "rows.yaml").write_text("key: rows\ndisplay_name: R\nsource: {type: inline, samples: [{n: 1}]}\n")
     (tmp_path / "judged.yaml").write_text(JUDGED)
     options = f"{{base_url: 'http://127.0.0.1:1/v1', api_key_env: '{KEY}'}}"

@@ -49,7 +49,7 @@ def test_task_models_do_not_share_a_batch() -> None:
     assert sent == [["0", "2"], ["1", "3"]]
 
 
-def test_a_batch_that_nobody_waits_for_any_more_is_given_up() -> None:
+def test_a_batch_whose_callers_are_gone_is_given_up() -> None:
     async def run() -> str:
         begun, given_up = asyncio.Event(), asyncio.Event()
 

@@ -39,7 +39,7 @@ def saying(folder: Path, answer: str) -> list[str]:
 ECHO = "import sys; sys.stdout.write(sys.stdin.read())"
 
 
-def test_c1_a_score_and_a_key_beside_it(tmp_path: Path) -> None:
+def test_c1_a_score_and_a_key_next_to_it(tmp_path: Path) -> None:
     evaluation = evaluate(saying(tmp_path, '{"score": 0.75, "reasoning": "fine"}'))
     assert evaluation == Evaluation(score=0.75, side_info={"reasoning": "fine"})
 
@@ -200,7 +200,7 @@ def test_a_cancelled_evaluation_ends_the_program(tmp_path: Path) -> None:
         os.close(reading)
 
 
-def test_stdout_without_end_is_cut_off(tmp_path: Path) -> None:
+def test_endless_stdout_is_cut_off(tmp_path: Path) -> None:
     code = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
     broken = failure(script(tmp_path, code), max_stdout_bytes=100_000)
     assert "stdout is longer than 100000 bytes" in broken.failure.message
@@ -243,7 +243,7 @@ def test_secrets_stay_here_unless_passed_by_name(tmp_path: Path, monkeypatch: py
     assert evaluate(script(tmp_path, code), pass_env=["OTHER_API_KEY"]).side_info == {"seen": ["OTHER_API_KEY"]}
 
 
-def test_a_passed_name_that_is_not_set_is_told_before_anything_runs(
+def test_a_passed_name_that_is_not_set_is_reported_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -328,7 +328,7 @@ def test_a_persistent_program_is_started_once_and_its_number_is_no_side_informat
     assert first.side_info == second.side_info
 
 
-def test_as_many_persistent_programs_as_are_asked_at_once(tmp_path: Path) -> None:
+def test_as_many_persistent_programs_as_are_called_at_once(tmp_path: Path) -> None:
     evaluator = command_evaluator(script(tmp_path, LOOP), persistent=True)
 
     async def run() -> tuple[list[Evaluation], list[int]]:
@@ -348,7 +348,7 @@ def test_as_many_persistent_programs_as_are_asked_at_once(tmp_path: Path) -> Non
             os.kill(pid, 0)
 
 
-def test_a_persistent_program_that_dies_is_started_anew(tmp_path: Path) -> None:
+def test_a_persistent_program_that_dies_is_restarted(tmp_path: Path) -> None:
     dies = LOOP.replace("    answer", "    if request['candidate'] == 'die': sys.exit('no licence')\n    answer", 1)
     good, dead, alive = asked(command_evaluator(script(tmp_path, dies), persistent=True), "1", "die", "12")
     assert isinstance(good, Evaluation)
@@ -394,7 +394,7 @@ def test_what_a_persistent_program_says_instead_fails_that_evaluation_alone(
     assert good.score == 0.2
 
 
-def test_a_line_that_nobody_asked_for_is_nobodys_answer(tmp_path: Path) -> None:
+def test_an_unrequested_line_is_not_an_answer(tmp_path: Path) -> None:
     code = LOOP + "    print(json.dumps({'score': 1}), flush=True)\n"
     found = asked(
         command_evaluator(script(tmp_path, code.replace(', "_id": request["_id"]', "")), persistent=True), "12"
@@ -458,6 +458,6 @@ def test_a_batch_that_breaks_is_taken_apart_and_only_who_broke_it_fails(tmp_path
     assert "exit code 9" in message(broken)
 
 
-def test_how_it_is_asked_is_no_part_of_the_identity(tmp_path: Path) -> None:
+def test_how_it_is_called_is_no_part_of_the_identity(tmp_path: Path) -> None:
     command = script(tmp_path, BATCH)
     assert command_evaluator(command).identity == command_evaluator(command, persistent=True, batch=4).identity

@@ -118,7 +118,7 @@ def test_a_pipe_that_this_process_was_given_is_read(folder: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_a_device_as_standard_input_is_refused_and_not_waited_for(name: str) -> None:
+def test_a_device_as_standard_input_is_refused_and_not_awaited(name: str) -> None:
     kept = os.dup(0)
     with open("/dev/zero", "rb") as endless:
         os.dup2(endless.fileno(), 0)

@@ -118,13 +118,13 @@ def unused_port() -> int:
     return port
 
 
-def test_nobody_listens() -> None:
+def test_a_port_without_a_server() -> None:
     broken = failure(f"http://127.0.0.1:{unused_port()}/score")
     assert broken.failure.kind == "connection"
     assert "Is the server running?" in broken.failure.message
 
 
-def test_a_port_that_does_not_speak_tls_is_named_as_that_and_not_as_a_server_that_is_away() -> None:
+def test_a_port_that_does_not_speak_tls_is_named_as_that_and_not_as_an_outage() -> None:
     with serving(Answer()) as server:
         broken = failure(server.url.replace("http:", "https:"))
     assert (broken.failure.kind, broken.failure.retryable, broken.away) == ("connection", False, None)

@@ -81,7 +81,7 @@ def test_dimensions_are_clamped_one_by_one() -> None:
         'Here is my verdict:\n```json\n{"score": 0.5}\n```\nAs asked.',
     ],
 )
-def test_a_fence_around_the_answer_is_taken_off(answer: str) -> None:
+def test_a_fence_around_the_answer_is_removed(answer: str) -> None:
     assert judged(answer).score == 0.5
 
 
@@ -178,7 +178,7 @@ class WithoutJsonMode(Recorded):
         return await super().generate(request)
 
 
-def test_a_server_without_a_response_format_is_asked_without_one_from_then_on() -> None:
+def test_a_server_without_a_response_format_is_called_without_one_afterwards() -> None:
     model = WithoutJsonMode('{"score": 1}')
     evaluator = llm_judge_evaluator("be kind", model)
     assert asyncio.run(evaluator("one")).score == asyncio.run(evaluator("two")).score == 1.0

@@ -61,7 +61,7 @@ def test_a_valid_answer_has_no_fault(score_range: Any, result: Any) -> None:
 
 
 @pytest.mark.parametrize(("score_range", "result", "reason"), INVALID)
-def test_an_invalid_answer_is_told_why(score_range: Any, result: Any, reason: str) -> None:
+def test_an_invalid_answer_is_reported_with_the_reason(score_range: Any, result: Any, reason: str) -> None:
     assert reason in (validate_evaluator_payload(result, score_range) or "")
 
 
@@ -126,7 +126,7 @@ def test_every_key_but_the_score_is_side_information() -> None:
         (b'\xef\xbb\xbf{"score": 1}', {}),
     ],
 )
-def test_what_python_and_windows_write_beside_a_score_costs_no_evaluation(answer: bytes, side_info: Any) -> None:
+def test_what_python_and_windows_write_next_to_a_score_costs_no_evaluation(answer: bytes, side_info: Any) -> None:
     evaluation = read_answer(answer, "unit", "e")
     assert (evaluation.score, evaluation.side_info) == (1.0, side_info)
 
@@ -189,7 +189,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert validate_evaluator_payload({"score": np.bool_(True)}) is not None
 
 
-def test_components_are_sent_beside_the_candidate_and_a_single_text_has_none() -> None:
+def test_components_are_sent_next_to_the_candidate_and_a_single_text_has_none() -> None:
     parts = CandidateParts({"system": "Be", "tools": "none"})
     assert build_payload(parts, None, None) == {
         "_protocol_version": 2,

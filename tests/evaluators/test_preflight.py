@@ -125,7 +125,7 @@ def test_a_program_without_permission_gets_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["no-such-program-anywhere"], ["./none.sh"], ["bash", "none.sh"]])
-def test_what_is_not_there_is_told_without_running_anything(tmp_path: Path, command: list[str]) -> None:
+def test_what_is_not_there_is_reported_without_running_anything(tmp_path: Path, command: list[str]) -> None:
     with pytest.raises(UsageError, match="not found"):
         probe(command_evaluator(command, cwd=tmp_path))
 
@@ -206,7 +206,7 @@ def test_what_another_try_would_only_delay_is_refused_at_once(kind: str) -> None
     assert len(evaluator.asked) == 1
 
 
-def test_one_that_knows_no_batches_is_told_what_it_was_asked(tmp_path: Path) -> None:
+def test_one_that_knows_no_batches_is_reported_with_its_request(tmp_path: Path) -> None:
     code = "import json, sys; print(json.dumps({'score': len(json.load(sys.stdin)['candidate']) * 0}))"
     evaluator = command_evaluator(program(tmp_path, code), cwd=tmp_path, batch=8)
     said = refusal(evaluator)
@@ -220,7 +220,7 @@ def test_one_that_answers_only_the_first_of_a_batch_is_found_out(tmp_path: Path)
     assert in_words(evaluator) == f"{evaluator.name}: sent up to 8 evaluations at once"
 
 
-def test_a_persistent_program_that_passed_is_the_one_that_is_asked(tmp_path: Path) -> None:
+def test_a_persistent_program_that_passed_is_the_one_that_is_called(tmp_path: Path) -> None:
     code = (
         "import json, os, sys\nfor line in sys.stdin: print(json.dumps({'score': 1, 'pid': os.getpid()}), flush=True)"
     )

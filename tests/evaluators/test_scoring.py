@@ -33,7 +33,7 @@ class ByExample:
     async def close(self) -> None: ...
 
 
-def test_failures_are_in_no_mean() -> None:
+def test_failures_are_excluded_from_the_mean() -> None:
     found = asyncio.run(score_artifact(ByExample(), "text", [{"score": 1.0}, {}, {"score": 0.5}, {}]))
     assert (found.mean, found.scored, found.failed) == (0.75, 2, 2)
     assert found.deviation == pytest.approx(0.35355339)

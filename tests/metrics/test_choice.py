@@ -23,7 +23,7 @@ def test_only_the_first_character_counts(prediction: str, score: float) -> None:
     assert multiple_choice(prediction, ["B", "Bern"], {}) == score
 
 
-def test_an_empty_target_is_picked_by_nobody() -> None:
+def test_an_empty_target_is_never_picked() -> None:
     assert multiple_choice("", ["", " "], {}) == 0.0
     assert multiple_choice("A", [""], {}) == 0.0
     assert multiple_choice("A", [], {}) == 0.0

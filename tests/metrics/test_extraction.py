@@ -166,7 +166,7 @@ def test_the_stated_answer(text: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "body"), BODIES)
-def test_the_body_of_a_function_ends_at_the_margin(text: str, body: str) -> None:
+def test_the_body_of_a_function_ends_where_a_line_is_unindented(text: str, body: str) -> None:
     assert extract_function_body(text) == body
 
 

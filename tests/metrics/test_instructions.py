@@ -152,7 +152,7 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("12 34", None),
     ],
 )
-def test_a_language_is_told_by_script_and_common_words(text: str, language: str | None) -> None:
+def test_a_language_is_recognized_by_script_and_common_words(text: str, language: str | None) -> None:
     assert language_of(text) == language
 
 

@@ -38,7 +38,7 @@ def pace(model: Model) -> tuple[float | None, int]:
     return (rate[0] if rate else None), places
 
 
-def test_thoughts_that_are_scored_are_those_of_the_measured_model_not_of_its_judges() -> None:
+def test_thoughts_that_are_scored_are_those_of_the_evaluated_model_not_of_its_judges() -> None:
     pool = ModelPool(RunConfig(keep_thinking=True))
     assert WithoutThinking in map(type, layers(pool.model_for("toy")))
     assert WithoutThinking not in map(type, layers(pool.wrap(ToyModel(), keep_thinking=True)))
@@ -79,7 +79,7 @@ def test_who_waits_to_try_again_starts_nothing_new_when_the_run_is_to_end() -> N
     assert len(inner.asked) == 1
 
 
-def test_the_pace_of_a_judge_is_not_that_of_the_measured_model() -> None:
+def test_the_pace_of_a_judge_is_not_that_of_the_evaluated_model() -> None:
     pool = ModelPool(RunConfig())
     pool.model_for("toy", {}, requests_per_minute=30)
     assert pace(pool.wrap(ToyModel())) == (None, 32)

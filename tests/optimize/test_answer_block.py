@@ -71,7 +71,7 @@ def test_a_block_of_another_character_inside_is_a_part_of_the_text() -> None:
     assert text_in("~~~\na\n```\nb\n```\n~~~") == "a\n```\nb\n```"
 
 
-def test_a_draft_in_the_thoughts_is_no_text() -> None:
+def test_a_draft_in_the_thoughts_is_not_a_text() -> None:
     assert text_in("<think>\n```\ndraft\n```\n</think>\n```\nfinal\n```") == "final"
 
 
@@ -94,7 +94,7 @@ def test_a_text_may_speak_of_the_end_of_thoughts(answer: str, text: str) -> None
     assert text_in(answer) == text
 
 
-def test_a_text_in_the_thoughts_alone_is_no_text() -> None:
+def test_a_text_in_the_thoughts_alone_is_not_a_text() -> None:
     with pytest.raises(UnusableAnswerError, match="no text"):
         text_in("<think>\n```\ndraft\n```\n</think>\nI would rather not.")
 

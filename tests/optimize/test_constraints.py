@@ -31,7 +31,7 @@ def test_placeholders_are_found(text: str, found: tuple[str, ...]) -> None:
         (" \n", "empty"),
     ],
 )
-def test_a_text_is_held_to_the_rules(text: str, broken: str | None) -> None:
+def test_a_text_must_follow_the_rules(text: str, broken: str | None) -> None:
     said = Constraints(placeholders={"text": ("{x}",)}, max_characters=20).broken_by(text)
     assert (said is None) if broken is None else (said is not None and broken in said)
 
@@ -50,7 +50,7 @@ def test_rules_the_seed_cannot_keep_are_refused(seed: str | None, keep: bool, mo
         constraints_for({"text": seed} if seed else None, keep_placeholders=keep, max_characters=most)
 
 
-def test_the_proposer_is_told_the_rules() -> None:
+def test_the_proposer_is_given_the_rules() -> None:
     said = Constraints(placeholders={"text": ("{x}",)}, max_characters=20).in_words()
     assert "{x}" in said
     assert "20" in said

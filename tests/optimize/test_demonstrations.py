@@ -30,7 +30,7 @@ def test_half_of_a_pick_is_what_went_worst_and_nothing_is_picked_twice() -> None
     assert text.count("Ticket") == len({line for line in text.splitlines() if line.startswith("Ticket")}) == 4
 
 
-def test_records_without_a_prompt_are_shown_as_they_are() -> None:
+def test_records_without_a_prompt_are_shown_unchanged() -> None:
     assert demonstration_of({"q": "ü", "a": 1}) == '{"q": "ü", "a": 1}'
 
 

@@ -46,7 +46,7 @@ def evaluated(
         journal.close()
 
 
-def test_the_same_question_in_the_same_set_is_asked_once(tmp_path: Path) -> None:
+def test_the_same_evaluation_in_the_same_set_is_made_once(tmp_path: Path) -> None:
     evaluator = WordEvaluator()
     pair = ("clear", example())
     evaluations, outcomes = evaluated(tmp_path, evaluator, [pair, pair], [pair])
@@ -73,7 +73,7 @@ def test_equal_records_of_one_set_are_each_evaluated(tmp_path: Path) -> None:
     assert len(evaluator.asked) == 2
 
 
-def test_every_evaluation_can_be_told_from_its_line(tmp_path: Path) -> None:
+def test_every_evaluation_can_be_identified_by_its_line(tmp_path: Path) -> None:
     evaluated(tmp_path, WordEvaluator(), [("clear", example("valset", 0)), ("short", example("valset", 7))])
     lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_bytes().splitlines()]
     texts = {line["candidate"]: line["texts"] for line in lines if line["kind"] == "candidate"}
@@ -85,7 +85,7 @@ def test_every_evaluation_can_be_told_from_its_line(tmp_path: Path) -> None:
     assert second["seconds"] > 0
 
 
-def test_a_noisy_evaluator_is_asked_repeatedly_and_its_mean_counts(tmp_path: Path) -> None:
+def test_a_noisy_evaluator_is_called_repeatedly_and_its_mean_counts(tmp_path: Path) -> None:
     scores = iter([0.2, 0.4, 0.9])
     evaluator = WordEvaluator(lambda candidate, record: next(scores))
     evaluations, outcomes = evaluated(tmp_path, evaluator, [("text", example())], repeat=3)
@@ -117,7 +117,7 @@ def test_what_failed_is_tried_again_for_every_text_but_one_that_cannot_be_sent(
     assert (len(evaluator.asked), evaluations.calls) == (times, 1)
 
 
-def test_a_service_that_says_not_now_is_asked_again_when_it_says(tmp_path: Path) -> None:
+def test_a_service_that_says_not_now_is_called_again_when_it_says(tmp_path: Path) -> None:
     answers = iter([Answer(b"busy", status=429, headers={"Retry-After": "0"}), Answer(b"", status=503)])
     with serving(lambda payload: next(answers, Answer(b'{"score": 0.5}'))) as server:
         evaluations, outcomes = evaluated(tmp_path, http_evaluator(server.url), [("text", example())])

@@ -59,7 +59,7 @@ def test_the_stream_is_json_lines_and_a_resumed_search_is_appended(tmp_path: Pat
     assert evaluations[0]["score"] == 0.5
 
 
-def test_a_listener_that_raises_is_dropped_and_the_search_goes_on(
+def test_a_listener_that_raises_is_dropped_and_the_search_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(event: SearchEvent) -> None:

@@ -79,7 +79,7 @@ def test_head_and_tail_of_a_cut_text_are_kept() -> None:
     assert "(50008 characters in total)" in text
 
 
-def test_a_failure_says_why_and_repeats_are_told() -> None:
+def test_a_failure_says_why_and_repeats_are_reported() -> None:
     failure = Failure(stage="scorer", kind="timeout", message="too slow")
     example = SetExample(part="single", index=0, record=None)
     assert feedback(ScoreOrFailure(score=None, side_info={}, failure=failure), example)[0].startswith(

@@ -25,7 +25,7 @@ async def answer(number: int) -> tuple[int, str, threading.Thread]:
 
 
 @BOTH
-def test_what_is_asked_is_answered_in_the_main_thread_and_in_the_context_of_who_began(run: Run) -> None:
+def test_requests_are_answered_in_the_main_thread_and_in_the_context_of_who_began(run: Run) -> None:
     async def main() -> Any:
         said.set("something")
         ask = InTheLoop(Stop())

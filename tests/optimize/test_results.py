@@ -76,7 +76,7 @@ def test_the_verdict_says_what_the_test_finds(
     assert found.is_better is better
 
 
-def test_failures_are_in_no_mean_and_no_pair() -> None:
+def test_failures_are_excluded_from_the_mean_and_the_pairs() -> None:
     found = compared([0.0, None, 0.5], [1.0, 1.0, None])
     assert (found.pairs, found.difference) == (1, 1.0)
     assert (found.seed.mean, found.seed.failed, found.best.mean) == (0.25, 1, 1.0)

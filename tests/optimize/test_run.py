@@ -113,7 +113,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("after", [0, 1, 3, 6, 9, 14, 19])
-def test_a_killed_search_goes_on_to_the_same_end(tmp_path: Path, after: int) -> None:
+def test_a_killed_search_resumes_to_the_same_end(tmp_path: Path, after: int) -> None:
     straight = searched(tmp_path / "straight", dataset=RECORDS, valset=OTHERS)
     calls = 0
 
@@ -134,7 +134,7 @@ def test_a_killed_search_goes_on_to_the_same_end(tmp_path: Path, after: int) -> 
     assert len(evaluator.asked) == straight.calls["used"] - after
 
 
-def test_a_larger_budget_goes_on_where_the_smaller_one_ended(tmp_path: Path) -> None:
+def test_a_larger_budget_resumes_where_the_smaller_one_ended(tmp_path: Path) -> None:
     small = searched(tmp_path, dataset=RECORDS, budget=20)
     assert small.stop_reason == "budget"
     evaluator, proposer = WordEvaluator(), AddingProposer()
@@ -305,7 +305,7 @@ def test_a_proposer_that_fails_later_leaves_what_was_found(tmp_path: Path) -> No
     assert result.problem is not None
 
 
-def test_after_a_failed_proposer_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_after_a_failed_proposer_the_same_command_resumes(tmp_path: Path) -> None:
     evaluator = WordEvaluator()
     searched(tmp_path, evaluator, SayingProposer(refused()), dataset=RECORDS)
     scored = len(evaluator.asked)
@@ -321,7 +321,7 @@ def test_answers_without_a_text_are_counted_and_end_it_loudly(tmp_path: Path) ->
     assert "PROBLEM" in in_words(result)
 
 
-def test_an_unusable_answer_is_told_why_and_asked_again(tmp_path: Path) -> None:
+def test_after_an_unusable_answer_the_proposer_is_called_again_with_the_reason(tmp_path: Path) -> None:
     proposer = SayingProposer("no fences here", fenced("Be clear short kind exact calm"))
     result = searched(tmp_path, proposer=proposer)
     assert result.valset.best.mean == 1.0
@@ -407,7 +407,7 @@ def test_a_repeated_text_is_remembered_once(tmp_path: Path) -> None:
     assert (proposer.asked[-1].count("Be b"), proposer.asked[-1].count("Be c")) == (1, 1)
 
 
-def test_a_kept_text_that_failed_by_bad_luck_is_asked_for_once_more_before_the_best_is_chosen(tmp_path: Path) -> None:
+def test_a_kept_text_that_failed_by_chance_is_scored_once_more_before_the_best_is_chosen(tmp_path: Path) -> None:
     tries: list[str] = []
 
     def unlucky(candidate: str, example: Any) -> float:
@@ -570,6 +570,15 @@ def test_a_part_of_the_data_is_held_out_and_never_seen(tmp_path: Path) -> None:
     assert others == {result.seed, result.best}
     none = searched(tmp_path / "none", dataset=records, holdout=0.0)
     assert (none.held_out, none.testset, none.valset.pairs) == (0, None, 24)
+
+
+def test_the_first_text_is_written_without_the_held_out_records(tmp_path: Path) -> None:
+    records = [{"words": ["clear"], "id": f"ID-{number}"} for number in range(40)]
+    proposer = AddingProposer()
+    result = searched(tmp_path, proposer=proposer, seed=None, objective="Be", dataset=records, random_seed=2)
+    held = [each.record["id"] for each in result.examples if each.part == "testset" and each.record]
+    assert proposer.asked[0].count("ID-") == 3
+    assert not [name for name in held if f'"{name}"' in proposer.asked[0]]
 
 
 def test_sets_that_share_records_are_refused(tmp_path: Path) -> None:
@@ -1016,7 +1025,7 @@ def test_a_service_that_breaks_now_and_then_does_not_keep_a_search_from_starting
     assert [SENTINEL in each for each in candidates[:4]] == [True, True, True, batch is not None]
 
 
-def test_a_retryable_failure_of_an_evaluator_that_nobody_waits_for_is_retried(tmp_path: Path) -> None:
+def test_a_retryable_failure_of_an_evaluator_that_is_not_a_service_is_retried(tmp_path: Path) -> None:
     def busy_at_first(candidate: str, example: Any) -> float:
         if evaluator.asked.count((candidate, example)) < 3:
             raise failed("words", "busy", "not now", retryable=True)
@@ -1097,7 +1106,7 @@ class CountedJudge(WordEvaluator):
         return await super().__call__(candidate, example, task_model)
 
 
-def test_what_judges_and_proposer_used_is_told_with_its_price(tmp_path: Path) -> None:
+def test_what_judges_and_proposer_used_is_reported_with_its_price(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     models = "{jury: {input: 1000, output: 2000}, adding: {input: 0, output: 100}}"
     prices.write_text(f"date: 2026-01-01\nmodels: {models}\n")

@@ -43,3 +43,16 @@ def test_shares_that_cannot_be_are_refused(shares: str, size: int) -> None:
 def test_why_nothing_was_held_out_is_said(count: int, holdout: float, held_out: int, why: str) -> None:
     sets = make_sets([{"n": n} for n in range(count)], None, None, holdout=holdout, random_seed=0)
     assert (sets.held_out, sets.why_none_held_out) == (held_out, why)
+
+
+@pytest.mark.parametrize(
+    ("shares", "holdout", "sizes", "held_out"),
+    [("50/50", 0.3, (35, 35, 30), 30), ("50/50", 0.0, (50, 50, 0), 0), ("50/25/25", 0.3, (50, 25, 25), 0)],
+)
+def test_a_split_is_of_what_is_not_held_out(
+    shares: str, holdout: float, sizes: tuple[int, int, int], held_out: int
+) -> None:
+    records = [{"n": number} for number in range(100)]
+    sets = make_sets(records, None, None, holdout=holdout, random_seed=0, shares=shares)
+    assert (len(sets.dataset), len(sets.valset), len(sets.testset)) == sizes
+    assert (sets.held_out, sets.source) == (held_out, "dataset")

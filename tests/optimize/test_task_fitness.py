@@ -51,7 +51,7 @@ def test_the_prompt_goes_where_the_candidate_says(candidate: str, asked: str) ->
     assert filled(candidate, "p") == asked
 
 
-def test_a_sample_is_asked_and_scored_as_in_a_run(tmp_path: Path) -> None:
+def test_a_sample_is_prompted_and_scored_as_in_a_run(tmp_path: Path) -> None:
     path = task_file(tmp_path)
     right = scored(fitness(path), "{prompt}", fitness(path).records[0])
     wrong = scored(fitness(path), "please {prompt}", fitness(path).records[0])
@@ -228,7 +228,7 @@ def test_a_value_of_any_size_is_no_share(tmp_path: Path, monkeypatch: pytest.Mon
     assert scored(made, "{{ sample.q }}", made.records[0]).score == 12.0
 
 
-def test_several_texts_of_a_solver_are_components_and_what_is_no_text_is_refused(
+def test_several_texts_of_a_solver_are_components_and_what_is_not_a_text_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

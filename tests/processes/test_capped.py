@@ -38,5 +38,5 @@ def test_it_is_killed_when_its_time_is_up_or_it_writes_too_much() -> None:
     assert (endless.timed_out, endless.stdout_too_long, endless.exit_code) == (False, True, -signal.SIGKILL)
 
 
-def test_one_that_reads_nothing_tells_its_status() -> None:
+def test_one_that_reads_nothing_has_its_status() -> None:
     assert run("raise SystemExit(5)", b"x" * 1_000_000).exit_code == 5

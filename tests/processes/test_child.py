@@ -44,7 +44,7 @@ def loops() -> list[Callable[[], asyncio.AbstractEventLoop]]:
 
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("loop", loops())
-def test_ending_it_tells_the_signal_whoever_looks_first(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+def test_ending_it_reports_the_signal_whoever_reaps_it_first(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
     async def statuses() -> set[int | None]:
         children = [start(WAITS) for _ in range(8)]
         for child in children[::2]:
@@ -109,7 +109,7 @@ def test_a_program_that_reads_nothing_and_ends_loses_its_input() -> None:
     assert asyncio.run(status()) == 4
 
 
-def test_pipes_held_open_by_who_left_the_group_hold_nobody_up() -> None:
+def test_pipes_held_open_outside_the_group_do_not_block() -> None:
     code = "import os, sys\nif os.fork(): sys.stdin.readline()\nelse:\n os.setsid()\n"
     code += " os.execve('/bin/sh', ['sh', '-c', 'echo $$; exec sleep 600'], {})"
 

@@ -64,7 +64,7 @@ class Held:
         self.wait_until_it_runs()
         Path(f"{self.path}.read").write_bytes(b"x")
 
-    def assert_nobody_holds_it(self) -> None:
+    def assert_no_process_holds_it(self) -> None:
         os.set_blocking(self._reading, True)
         assert os.read(self._reading, 1) == b""
 
@@ -98,7 +98,7 @@ def test_a_daemon_does_not_outlive_a_program_that_has_ended_by_itself(held: Held
         return finished.exit_code
 
     assert asyncio.run(run()) == 0
-    held.assert_nobody_holds_it()
+    held.assert_no_process_holds_it()
 
 
 def test_a_daemon_does_not_outlive_a_program_that_is_killed(held: Held) -> None:
@@ -108,7 +108,7 @@ def test_a_daemon_does_not_outlive_a_program_that_is_killed(held: Held) -> None:
         await child.end()
 
     asyncio.run(run())
-    held.assert_nobody_holds_it()
+    held.assert_no_process_holds_it()
 
 
 def test_a_process_that_ends_there_and_then_leaves_nothing(held: Held) -> None:
@@ -116,7 +116,7 @@ def test_a_process_that_ends_there_and_then_leaves_nothing(held: Held) -> None:
         child = Child(command(held, then="import time; time.sleep(60)"), env=bare_environment())
         await asyncio.to_thread(held.release_once_it_runs)
         kill_every_child()
-        held.assert_nobody_holds_it()
+        held.assert_no_process_holds_it()
         await child.end()
 
     asyncio.run(run())
@@ -137,7 +137,7 @@ def test_children_of_others_in_this_process_are_left_alone() -> None:
             other.wait()
 
 
-def test_a_process_that_is_gone_descends_from_nobody() -> None:
+def test_a_process_that_is_gone_has_no_ancestors() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     assert not _descends(gone.pid, 0, "a mark")

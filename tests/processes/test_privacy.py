@@ -47,5 +47,5 @@ def test_no_child_reads_its_parents_environment() -> None:
     assert what_children_of_a_user_get() == str([(1, True)] * 3)
 
 
-def test_who_wants_to_attach_a_debugger_can_say_so() -> None:
+def test_users_can_allow_a_debugger() -> None:
     assert what_children_of_a_user_get(ASSAY_DEBUGGABLE="1") == str([(0, False)] * 3)

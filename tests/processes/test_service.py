@@ -72,7 +72,7 @@ def test_answers_find_their_requests_and_one_process_serves_all() -> None:
     assert len(talk(processes, "hello")) == 1
 
 
-def test_a_death_is_told_to_all_who_wait_and_the_next_request_starts_another() -> None:
+def test_a_death_reaches_all_who_wait_and_the_next_request_starts_another() -> None:
     async def dying(service: Service[str]) -> tuple[set[int | None], bool]:
         first = await service.ask(line_of("pid"))
         asked = [service.ask(line_of(word)) for word in ("hang", "hang", "die")]
@@ -100,7 +100,7 @@ def test_one_that_hangs_is_killed_and_so_is_one_that_babbles() -> None:
     assert talk(bad) == {-signal.SIGKILL}
 
 
-def test_a_greeting_that_fails_leaves_nobody_behind() -> None:
+def test_a_greeting_that_fails_leaves_no_process_behind() -> None:
     async def greeted(service: Service[str]) -> list[int]:
         with pytest.raises(EndedError):
             await service.ask(line_of("hi"))

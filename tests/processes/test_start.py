@@ -31,7 +31,7 @@ def test_one_that_does_not_end_in_time_is_killed_with_its_group() -> None:
     assert wait_or_kill(reader, grace_seconds=60.0) == 0
 
 
-def test_one_in_view_tells_its_status(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_in_view_has_its_status(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", os.fdopen(os.dup(2), "w"))
     assert run_in_view([sys.executable, "-S", "-c", "print('seen'); raise SystemExit(3)"], env=bare_environment()) == 3
     sys.stderr.close()

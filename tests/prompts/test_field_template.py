@@ -22,7 +22,7 @@ def test_a_missing_column_is_a_failure_with_its_place() -> None:
     assert (failure.stage, failure.part, failure.kind, failure.retryable) == ("prompt", "p", "template", False)
 
 
-def test_a_syntax_error_is_told_before_any_sample() -> None:
+def test_a_syntax_error_is_reported_before_any_sample() -> None:
     with pytest.raises(UsageError, match=r"field `solver\.prompt`"):
         field("{{ sample.q")
 

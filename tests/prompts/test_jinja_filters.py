@@ -94,6 +94,6 @@ def test_bounded_filters_give_what_jinjas_own_do(template: str, text: str) -> No
 
 
 @pytest.mark.parametrize("name", ["wordwrap", "slice", "batch", "center"])
-def test_no_filter_makes_text_without_end(name: str) -> None:
+def test_no_filter_makes_endless_text(name: str) -> None:
     with pytest.raises(RenderError, match="10,000 characters"):
         Template(f"{{{{ 'a' | {name}(20000) | list }}}}", where="t").render({})

@@ -30,7 +30,7 @@ def test_choices_are_a_list_however_it_is_printed(template: str) -> None:
     assert made(choices=template).extras["choices"] == ["red", "it's"]
 
 
-def test_what_is_no_list_of_choices_is_a_failure_of_the_sample() -> None:
+def test_what_is_not_a_list_of_choices_is_a_failure_of_the_sample() -> None:
     with pytest.raises(FailureError, match=r"field `solver\.choices`, sample `1`: expected a list of choices"):
         made(choices="red, blue")
 
@@ -47,6 +47,6 @@ def test_lists_are_read_as_json_or_python_literals(text: str, found: list[Any]) 
     ["", "{}", '"text"', "[open('x')]", "[1", "[" * 10_000, "__import__('os')", "[1] * 10**9", "\x00[]"],
     ids=range(9),
 )
-def test_anything_else_is_no_list_and_runs_nothing(text: str) -> None:
+def test_anything_else_is_not_a_list_and_runs_nothing(text: str) -> None:
     with pytest.raises(ValueError, match="not a list"):
         parse_list(text)

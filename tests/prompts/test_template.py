@@ -71,7 +71,7 @@ def test_a_template_that_cannot_be_rendered_says_why(source: str, says: str) -> 
     assert says in str(caught.value)
 
 
-def test_a_syntax_error_is_told_when_the_file_is_read() -> None:
+def test_a_syntax_error_is_reported_when_the_file_is_read() -> None:
     with pytest.raises(UsageError, match=r"scorers\[0\].*line 2 of the template"):
         Template("x\n{{ sample.q", where="scorers[0].ground_truth")
 

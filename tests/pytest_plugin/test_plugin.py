@@ -67,7 +67,7 @@ def test_a_score_that_is_high_enough_passes_and_the_summary_shows_it(project: py
     )
 
 
-def test_a_failed_comparison_tells_the_interval_and_the_worst_samples(project: pytest.Pytester) -> None:
+def test_a_failed_comparison_shows_the_interval_and_the_worst_samples(project: pytest.Pytester) -> None:
     result = run(project, 'def test_it(assay_run):\n    assert assay_run("tasks", model)["capitals"].score >= 0.9\n')
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -147,7 +147,7 @@ def test_limited(assay_run):
     assert "sk-plugin-0123456789abcdef" not in result.stdout.str()
 
 
-def test_a_wrong_name_or_path_is_told_with_the_nearest(project: pytest.Pytester) -> None:
+def test_a_wrong_name_or_path_is_reported_with_the_nearest(project: pytest.Pytester) -> None:
     tests = """
 def test_name(assay_run):
     assert assay_run("tasks", model)["capital"].score
@@ -183,7 +183,7 @@ def test_two(assay_run, board):
     run(project, tests).assert_outcomes(passed=2)
 
 
-def test_assertions_of_one_prompt_are_tests_of_their_own_and_it_is_asked_once(project: pytest.Pytester) -> None:
+def test_assertions_of_one_prompt_are_separate_tests_and_it_is_sent_once(project: pytest.Pytester) -> None:
     tests = """
 ASKED = []
 
@@ -222,7 +222,7 @@ def test_greeting(assertion):
     result.stdout.fnmatch_lines(["*'Greet Ada' was not answered: model/exception: ValueError: no weights*"])
 
 
-def test_an_assertion_that_there_is_not_is_told_when_tests_are_collected(project: pytest.Pytester) -> None:
+def test_an_assertion_that_there_is_not_is_reported_when_tests_are_collected(project: pytest.Pytester) -> None:
     tests = '@pytest.mark.assay_assertions("x", ["contain: y"])\ndef test_it(assertion):\n    assert assertion.holds\n'
     result = run(project, tests)
     assert result.ret == pytest.ExitCode.INTERRUPTED

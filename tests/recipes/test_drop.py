@@ -22,7 +22,7 @@ def test_answers_are_numbers_spans_and_dates(variant: str, tmp_path: Path) -> No
     assert [sample.metadata["answer_type"] for sample in task.dataset] == ["number", "spans", "date"]
 
 
-def test_worked_examples_stand_before_the_passage(tmp_path: Path) -> None:
+def test_few_shot_examples_stand_before_the_passage(tmp_path: Path) -> None:
     [task] = tasks_made("drop", tmp_path)
     prompt = next(iter(task.dataset)).prompt
     assert prompt.count("Passage: ") == 2
@@ -39,7 +39,7 @@ def test_rows_of_the_hub_hold_the_annotators_in_columns(tmp_path: Path) -> None:
     assert (passage, _answers(question)) == ("p", [["4"], ["four", "men"]])
 
 
-def test_a_question_nobody_answered_is_left_out(tmp_path: Path) -> None:
+def test_an_unanswered_question_is_left_out(tmp_path: Path) -> None:
     data = json.loads(drop())
     data["nfl_1"]["qa_pairs"][0]["answer"]["number"] = ""
     data["nfl_1"]["qa_pairs"][0]["validated_answers"] = []

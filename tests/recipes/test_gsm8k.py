@@ -22,7 +22,7 @@ def sums(tmp_path: Path) -> Path:
     return folder
 
 
-def test_worked_examples_come_first_and_targets_are_plain_numbers(sums: Path, tmp_path: Path) -> None:
+def test_few_shot_examples_come_first_and_targets_are_plain_numbers(sums: Path, tmp_path: Path) -> None:
     write_tasks(find_recipe("gsm8k"), sums, tmp_path / "out", variant=None, shots=1, accept_unknown=True)
     (definition,) = load_tasks([str(tmp_path / "out")])
     first, second = build_task(definition).dataset

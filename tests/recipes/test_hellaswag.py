@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.recipes.recipe import find_recipe, write_tasks
 
 
-def test_a_scene_is_asked_without_marks(tmp_path: Path) -> None:
+def test_a_scene_is_prompted_without_marks(tmp_path: Path) -> None:
     sample = last_sample("hellaswag", tmp_path)
     assert sample.prompt.endswith("\n\nCooking: A man cuts an onion fast. He")
     assert sample.extras["choices"][1] == "flies. up."

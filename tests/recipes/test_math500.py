@@ -24,5 +24,5 @@ def test_a_model_that_continues_ends_at_the_next_problem(tmp_path: Path) -> None
     assert sample.extras["generation"]["stop"] == ["Problem:"]
 
 
-def test_an_answer_is_read_out_of_the_solution_where_a_record_has_none() -> None:
+def test_an_answer_is_extracted_from_the_solution_where_a_record_has_none() -> None:
     assert _answer({"problem": "p", "solution": "So $\\boxed{\\text{odd}}$."}) == "\\text{odd}"

@@ -48,7 +48,7 @@ def test_in_one_line_the_question_is_what_the_sample_itself_asks() -> None:
     assert "How many a week?" in attempt_text(records[0], {}, longest=300).text()
 
 
-def test_worked_examples_that_all_samples_share_are_counted_and_the_question_is_whole() -> None:
+def test_few_shot_examples_that_all_samples_share_are_counted_and_the_question_is_whole() -> None:
     records = [few_shot(0, "1", 1), few_shot(1, "2", 1)]
     beginnings = beginnings_of(msgspec.to_builtins(record) for record in records)
     shown = attempt_text(records[0], {}, longest=None, beginnings=beginnings).text()

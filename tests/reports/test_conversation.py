@@ -98,7 +98,7 @@ def test_items_of_the_responses_shape_are_read_as_calls() -> None:
     assert (call.kind, call.value, call.result and call.result[0].text) == ("call", "not json", "2")
 
 
-def test_an_attempt_that_broke_shows_what_was_asked_and_no_answer() -> None:
+def test_an_attempt_that_broke_shows_its_request_and_no_answer() -> None:
     assert kinds({"last_request": "2+2?"}) == [("user", ["text"])]
     assert kinds({}) == []
 

@@ -44,7 +44,7 @@ def test_a_run_that_was_left_alone_is_intact(run: Path) -> None:
     assert checked.yours
 
 
-def test_a_run_with_failures_made_again_is_intact(tmp_path: Path) -> None:
+def test_a_run_with_retried_failures_is_intact(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path / "tasks", "sums", COUNT)
     run = run_into(tmp_path / "run", tasks, Broken([2, 5]))
     assert (check_run(run).finished, check_run(run).failed) == (10, 2)
@@ -157,7 +157,7 @@ def test_an_edited_leaderboard_and_report_are_named(run: Path) -> None:
     assert found(run) == [("report.md", None, "board")]
 
 
-def test_lines_whose_checksums_were_taken_off_are_named(run: Path, tmp_path: Path) -> None:
+def test_lines_whose_checksums_were_removed_are_named(run: Path, tmp_path: Path) -> None:
     rewrite(run, lambda lines: [*lines[:10], *(record_of(line) + b"\n" for line in lines[10:])])
     assert found(run) == [("journal.jsonl", line, "unchecked") for line in range(11, COUNT + 1)]
     rewrite(run, lambda lines: [record_of(line) + b"\n" for line in lines])
@@ -174,7 +174,7 @@ def test_many_problems_are_counted(run: Path) -> None:
     assert checked.more > 0
 
 
-def test_what_another_user_made_is_told(run: Path, tmp_path: Path) -> None:
+def test_what_another_user_made_is_reported(run: Path, tmp_path: Path) -> None:
     done = assay("verify", "run", cwd=tmp_path, ASSAY_HOME=str(tmp_path / "another"))
     assert done.returncode == 0
     assert "another user, machine or version made this run" in done.stderr

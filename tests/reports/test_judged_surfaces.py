@@ -85,12 +85,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def task(folder: Path, prompt: str) -> Path:
-    rows = [{"q": f"{ODD[n % len(ODD)]} #{n}"} for n in range(SAMPLES)]
+    rows = [{"q": f"{ODD[n % len(ODD)]} #{n}", "gold": f"gold {n}"} for n in range(SAMPLES)]
     judge = {
         "key": "judge",
         "type": "model_as_a_judge_scorer",
         "model_key": "judge",
-        "user_prompt": "Rate from 1 to 5: {{ model_output }}",
+        "user_prompt": "Rate from 1 to 5, where 5 is {{ sample.gold }}: {{ model_output }}",
         "score_min": 1,
         "score_max": 5,
     }
@@ -102,6 +102,19 @@ def task(folder: Path, prompt: str) -> Path:
 @pytest.fixture(scope="module")
 def boards(project: Path) -> dict[str, Leaderboard]:
     return {name: build_leaderboard(project / "runs" / name, View(level=0.9)) for name in ("before", "after")}
+
+
+def test_a_failed_attempt_shows_the_expected_answer_like_a_scored_one(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = Api(RunLibrary([project / "runs"]))
+    lines = [json.loads(line) for line in (project / "runs" / "before" / "journal.jsonl").read_text().splitlines()]
+    for line in lines:
+        sample = api.sample(Params([("run", "before"), ("key", line["key"])]))
+        assert sample["expected"] == f"gold {line['index']}"
+    assert [line["index"] for line in lines if line.get("failures")] == [UNUSABLE]
+    assert main(["show", str(project / "runs" / "before"), "--sample", str(UNUSABLE)]) == 0
+    assert f"expected:  gold {UNUSABLE}\n" in capsys.readouterr().out
 
 
 def ratings(careful: bool) -> list[float]:

@@ -74,7 +74,7 @@ def test_a_run_without_marks_has_no_agreement(tmp_path: Path) -> None:
     assert marks_agreement(tmp_path) is None
 
 
-def test_a_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "marks.jsonl").write_text('{"key": "a", "task": "t", "sample_id": "s"}\n{"verdict": "great"}\n')
     with pytest.raises(UsageError, match="line 2"):
         read_marks(tmp_path)

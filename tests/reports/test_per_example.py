@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.types import Failure, Message, Record, Score, Trace
-from assay.reports.measure import Measure
+from assay.core.types import DatasetSpec, Failure, Message, PartSpec, Record, Score, TaskDefinition, Trace
+from assay.reports.measure import Measure, measure_of
 from assay.reports.per_example import per_example, question
 
 RECORD = Record(
@@ -38,6 +38,34 @@ def test_an_attempt_that_broke_has_a_failure_and_no_number() -> None:
     assert (seen.score, seen.failure) == (None, "timeout: 600 s")
     nothing = Record(key="1f", task="t", sample_id="a", index=0, failures=(failure,))
     assert (per_example(nothing, Measure()).prediction, per_example(nothing, Measure()).prompt) == (None, None)
+
+
+def test_a_model_that_failed_leaves_what_the_judge_would_have_been_shown() -> None:
+    failure = Failure(stage="solver", kind="timeout", message="600 s")
+    row = {"country": "France", "capital": "Paris", "continent": "Europe"}
+    record = Record(
+        key="1f",
+        task="t",
+        sample_id="a",
+        index=0,
+        metadata={"sample": row},
+        last_request="The capital of France?",
+        failures=(failure,),
+    )
+    prompt = "Expected: {{ sample.capital }}, of {{ sample['country'] }}"
+    judge = PartSpec(key="judge", use="model_as_a_judge_scorer", options={"user_prompt": prompt})
+    mean = PartSpec(key="mean", use="mean")
+    dataset, solver = DatasetSpec(use="jsonl"), PartSpec(key="solver", use="single_turn")
+    definition = TaskDefinition(
+        name="t",
+        format="declarative",
+        dataset=dataset,
+        solver=solver,
+        scorers=(judge,),
+        aggregates=(mean,),
+        metric="mean",
+    )
+    assert per_example(record, measure_of(definition)).expected == "Paris"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_everything_is_closed_when_making_ready_fails(tmp_path: Path, monkeypatc
     assert model.closed == 1
 
 
-def test_a_preview_shows_samples_and_asks_nobody(tmp_path: Path) -> None:
+def test_a_preview_shows_samples_and_calls_no_model(tmp_path: Path) -> None:
     [definition] = tasks(tmp_path, "a")
     [(sample, requests)] = preview(definition, 5)
     assert (sample.prompt, requests) == ("compute: 1 + 1", [])
@@ -117,7 +117,7 @@ class Remembers(Closable):
         return Completion(text="<think>1 + 1</think>2")
 
 
-def test_the_measured_model_is_asked_with_the_runs_system_message_prefill_and_effort(tmp_path: Path) -> None:
+def test_the_evaluated_model_is_called_with_the_runs_system_message_prefill_and_effort(tmp_path: Path) -> None:
     model = Remembers()
     config = RunConfig(system="Be brief.", prefill="It is", reasoning_effort="low")
 

@@ -35,7 +35,7 @@ class Flaky:
         return [str(eval(prompt.removeprefix("compute:"))) for prompt in prompts]
 
 
-def test_a_failure_is_not_a_score_and_a_second_run_makes_only_the_failed_attempts_again(tmp_path: Path) -> None:
+def test_a_failure_is_not_a_score_and_a_second_run_retries_only_the_failed_attempts(tmp_path: Path) -> None:
     path = write_sums(tmp_path / "sums.jsonl", 10, wrong=0)
     model = Flaky("compute: 3 + 1", "compute: 7 + 1")
     first = run(path, tmp_path / "run", model, batch_size=1)
@@ -51,7 +51,7 @@ def test_a_failure_is_not_a_score_and_a_second_run_makes_only_the_failed_attempt
     assert second.tasks[0].bounds is None
 
 
-def test_a_finished_run_is_not_made_again(tmp_path: Path) -> None:
+def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     path = write_sums(tmp_path / "sums.jsonl")
     model = Flaky()
     first = run(path, tmp_path / "run", model)

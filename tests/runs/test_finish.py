@@ -17,7 +17,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name in ("leaderboard.json", "report.md")}
 
 
-def test_what_was_deleted_is_made_again_the_same(tmp_path: Path) -> None:
+def test_what_was_deleted_is_rebuilt_the_same(tmp_path: Path) -> None:
     write_run(tmp_path, {"t": [[1.0], [0.0], [BROKEN]]})
     board = asyncio.run(finish(tmp_path))
     first = files(tmp_path)

@@ -38,7 +38,7 @@ def test_gates_are_those_of_the_command_line(task: str) -> None:
     assert assay.evaluate_tasks(task, right, **unsure, cannot_tell_passes=True).exit_status == 0
 
 
-def test_a_gate_that_cannot_be_checked_is_refused_before_a_model_is_asked(task: str) -> None:
+def test_a_gate_that_cannot_be_checked_is_refused_before_a_model_is_called(task: str) -> None:
     def never(prompt: str) -> str:
         raise AssertionError
 

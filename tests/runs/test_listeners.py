@@ -251,7 +251,7 @@ def test_a_listener_hears_the_end_of_a_run_that_its_budget_stopped(task: str) ->
     assert listener.heard[-1].stopped == result.runs[0].stopped
 
 
-def test_a_run_that_is_resumed_is_told_as_the_one_that_was_begun(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_run_is_logged_as_the_one_that_was_begun(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = Everything(), Everything()
     assay.evaluate_tasks(task, "toy", listeners=[first])
     monkeypatch.setattr("assay.runs.assemble.time.strftime", lambda *_: "2100-01-01T00:00:00Z")
@@ -260,7 +260,7 @@ def test_a_run_that_is_resumed_is_told_as_the_one_that_was_begun(task: str, monk
     assert second.heard[0].run.created == first.heard[0].run.created
 
 
-def test_a_listener_that_cannot_be_made_is_told_before_anything_runs(task: str) -> None:
+def test_a_listener_that_cannot_be_made_is_reported_before_anything_runs(task: str) -> None:
     class Unmade(Everything):
         def __init__(self) -> None:
             raise OSError("no such server")

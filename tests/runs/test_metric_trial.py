@@ -107,7 +107,7 @@ MAY_WORK = {
 
 
 @pytest.mark.parametrize("snippet", MAY_WORK.values(), ids=MAY_WORK)
-def test_what_depends_on_scores_that_nobody_knows_yet_is_run(tmp_path: Path, snippet: str) -> None:
+def test_what_depends_on_unknown_scores_is_run(tmp_path: Path, snippet: str) -> None:
     scorer = python_scorer('{"scores": {"label": "good"}, "metadata": {"weight": 2}}')
     board = run_task(with_metric(tmp_path, snippet, scorer))
     assert board.tasks[0].score is not None

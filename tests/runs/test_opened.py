@@ -224,7 +224,7 @@ def test_attempts_of_a_task_that_the_run_does_not_know_are_in_no_table(written: 
     assert [each.task for each in assay.open_run(written).attempts()] == ["graded"]
 
 
-def test_a_journal_that_was_put_aside_while_it_was_read_is_a_sentence(written: Path) -> None:
+def test_a_journal_that_was_moved_aside_while_it_was_read_is_a_sentence(written: Path) -> None:
     run = assay.open_run(written)
     assert run.leaderboard.tasks[0].scored == SAMPLES
     assert run._source.survey is not None
@@ -276,7 +276,9 @@ def test_a_weight_that_is_missing_leaves_every_attempt_without_a_number(written:
     assert [each.score for each in run.attempts()] == [None, None]
 
 
-def test_shards_that_are_not_merged_yet_are_told_and_then_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_that_are_not_merged_yet_are_reported_and_then_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     tasks = load_tasks([str(write_sums(tmp_path, "sums", 4))])
     for number in (1, 2):
@@ -297,7 +299,7 @@ def test_a_run_that_was_scored_again_is_read_like_any(tmp_path: Path, monkeypatc
     assert [each.score for each in assay.open_run("again").attempts()] == [1.0, 1.0, 0.0]
 
 
-def test_what_is_no_run_is_a_sentence(tmp_path: Path) -> None:
+def test_what_is_not_a_run_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not a run folder \(it has no run.json\)"):
         assay.open_run(tmp_path / "nothing")
     (tmp_path / "run.json").write_text('{"schema": "assay.optimize.run.v1", "fingerprint": "", "parts": {}}')

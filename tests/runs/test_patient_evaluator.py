@@ -26,7 +26,7 @@ def asked(evaluator: Any) -> tuple[Any, PatientEvaluator]:
     return asyncio.run(ask())
 
 
-def test_not_now_is_asked_again_when_the_service_says() -> None:
+def test_not_now_is_retried_when_the_service_says() -> None:
     answers = iter([Answer(status=429, headers={"Retry-After": "0"}), Answer(status=503, headers={"Retry-After": "0"})])
     with serving(lambda payload: next(answers, Answer(b'{"score": 0.5, "why": "fine"}'))) as server:
         evaluation, patient = asked(http_evaluator(server.url))
@@ -41,11 +41,11 @@ def test_what_cannot_pass_is_not_asked_again_and_keeps_what_was_seen() -> None:
     assert caught.value.side_info == {"body": "no such thing"}
 
 
-def test_other_evaluators_are_asked_as_they_are() -> None:
+def test_other_evaluators_are_called_directly() -> None:
     evaluation, patient = asked(WordEvaluator())
     assert (evaluation.score, patient.made) == (0.0, 1)
 
 
-def test_one_text_is_sent_as_it_is_and_several_as_one() -> None:
+def test_one_text_is_sent_unchanged_and_several_as_one() -> None:
     assert candidate_of({"text": "Be"}) == "Be"
     assert candidate_of({"a": "Be", "b": "so"}) == "## a\n\nBe\n\n## b\n\nso"

@@ -192,7 +192,7 @@ def test_scoring_that_was_interrupted_goes_on_and_a_finished_one_is_left_alone(j
     assert means("new") == means("old")
 
 
-def test_a_rescored_run_tells_what_confined_its_code_and_which_command_made_it(
+def test_a_rescored_run_records_what_confined_its_code_and_which_command_made_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -152,7 +152,7 @@ def test_a_run_file_means_the_same_from_python_and_from_the_command_line() -> No
     assert {run.folder.name: traits(run.folder) for run in found} == commanded
 
 
-def test_the_settings_that_nobody_gave_are_those_of_the_command_line() -> None:
+def test_the_default_settings_are_those_of_the_command_line() -> None:
     main(["run", *SOURCES, "--quiet", "--run-dir", "run"])
     assert make_config(model="toy") == read_run_file(Path("run")).config
 

@@ -95,7 +95,7 @@ def test_a_shard_that_is_none_gets_a_sentence(text: str) -> None:
         parse_shard(text)
 
 
-def test_the_first_whole_record_wins_and_a_torn_line_is_owed(tmp_path: Path) -> None:
+def test_the_first_whole_record_wins_and_a_torn_line_is_remaining(tmp_path: Path) -> None:
     shard = Shard(0, 10)
     write(new_file(tmp_path, shard), record(1, said="first"), record(2), torn=b'{"key": "0000000000000003", "ta')
     write(new_file(tmp_path, shard), record(1, said="second"), record(4))
@@ -108,7 +108,7 @@ def test_the_first_whole_record_wins_and_a_torn_line_is_owed(tmp_path: Path) -> 
     assert set(finished_in_shards(tmp_path, shard)) == {1, 2, 4}
 
 
-def test_a_failure_counts_only_where_nobody_succeeded(tmp_path: Path) -> None:
+def test_a_failure_counts_only_where_no_shard_succeeded(tmp_path: Path) -> None:
     write(new_file(tmp_path, Shard(0, 10)), record(1, failed="timeout"), record(2, failed="timeout"))
     write(new_file(tmp_path, Shard(5, 20)), record(1), record(2, failed="connection"))
     merged = merge(tmp_path)
@@ -137,7 +137,7 @@ def test_files_of_other_names_are_left_alone(tmp_path: Path) -> None:
     assert shard_files(tmp_path) == []
 
 
-def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_named(tmp_path: Path) -> None:
     path = new_file(tmp_path, Shard(0, 2))
     write(path, record(1), torn=b"not json\n")
     with pytest.raises(UsageError, match=r"samples-.*line 2: not a journal record"):

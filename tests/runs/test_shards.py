@@ -74,7 +74,7 @@ def test_shards_begun_at_the_same_moment_do_not_meet(tmp_path: Path, tasks: list
     assert not list((tmp_path / "cut").glob("*.partial"))
 
 
-def test_a_run_that_is_not_cut_goes_on_with_what_its_shards_have_finished(tmp_path: Path, tasks: list[Path]) -> None:
+def test_a_run_that_is_not_cut_resumes_with_what_its_shards_have_finished(tmp_path: Path, tasks: list[Path]) -> None:
     with fake_server() as server:
         flags = ["--model", "openai:fake", "--model-arg", f"base_url={server.base_url}", "--no-cache", "--quiet"]
         assert assay("run", *tasks, *flags, "--run-dir", "cut", "--shard", "1/2", cwd=tmp_path).returncode == 0

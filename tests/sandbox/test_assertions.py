@@ -64,7 +64,7 @@ def test_humaneval_checks_of_plain_calls_need_no_verifier() -> None:
     assert "check(f)" in plan_tests(loop, "", ("f",)).sources[0]
 
 
-def test_a_check_that_names_data_is_told_from_one_that_calls() -> None:
+def test_a_check_that_names_data_is_distinguished_from_one_that_calls() -> None:
     plan = plan_tests("assert K == 1\nassert f(2) > K\nassert f(3) > 1", "", ())
     assert [plan.mentions(check, {"K"}, called=False) for check in range(3)] == [True, True, False]
     assert [plan.mentions(check, {"f"}, called=False) for check in range(3)] == [False, False, False]

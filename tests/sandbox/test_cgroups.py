@@ -51,12 +51,12 @@ def hierarchy(
     return proc
 
 
-def test_the_place_is_beside_the_cgroup_of_this_process(tmp_path: Path) -> None:
+def test_the_place_is_next_to_the_cgroup_of_this_process(tmp_path: Path) -> None:
     proc = hierarchy(tmp_path, "/user.slice/app.slice/shell.scope")
     assert find_place(proc).folder == tmp_path / "cgroup fs" / "user.slice" / "app.slice"
 
 
-def test_at_the_root_the_controllers_are_enabled_where_nobody_has(tmp_path: Path) -> None:
+def test_at_the_root_missing_controllers_are_enabled(tmp_path: Path) -> None:
     proc = hierarchy(tmp_path, "/", enabled="memory")
     place = find_place(proc)
     assert place.folder == tmp_path / "cgroup fs"
@@ -130,7 +130,7 @@ OUTPUTS = Stdout(code="print(1)", stdin=("1", "2"), expected=("1", "1"))
 
 
 @pytest.mark.parametrize("killed", [1, 0], ids=["by the kernel", "by itself"])
-def test_the_kernels_count_tells_why_a_candidate_was_killed(killed: int, tmp_path: Path) -> None:
+def test_the_kernels_count_shows_why_a_candidate_was_killed(killed: int, tmp_path: Path) -> None:
     outcome = asyncio.run(judged_with_a_stand_in(tmp_path, killed, IoPairs(code=SUICIDE, pairs=((1, 2),))))
     assert outcome.outcome == ("memory" if killed else "crash")
 
@@ -254,7 +254,7 @@ def test_every_zygote_is_in_a_cgroup_of_its_own_and_the_report_says_so() -> None
     ],
     ids=["pairs", "output", "tests"],
 )
-def test_a_candidate_that_meets_the_limit_on_memory_is_told_so(
+def test_a_candidate_that_meets_the_limit_on_memory_is_reported(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroups, "room_mb", lambda _: 200)  # below what the process's own limit allows

@@ -130,7 +130,7 @@ class HeldAtTheDoor(Sandbox):
             await self.go_on.wait()
 
 
-def test_closing_ends_a_program_that_still_waited_for_the_start() -> None:
+def test_closing_ends_a_program_that_has_not_started_yet() -> None:
     async def use() -> None:
         sandbox = HeldAtTheDoor()
         waiting = asyncio.create_task(sandbox.run(HONEST))

@@ -74,7 +74,7 @@ def test_unsandboxed_needs_a_flag_and_a_variable(monkeypatch: pytest.MonkeyPatch
     assert "UNSANDBOXED" in report.line()
 
 
-def test_an_unknown_tier_is_told() -> None:
+def test_an_unknown_tier_is_reported() -> None:
     with pytest.raises(UsageError, match="unknown sandbox tier `Z`"):
         report_of(Sandbox(min_tier="Z"))
 
@@ -86,7 +86,7 @@ def test_windows_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @linux
-def test_the_tier_is_told_with_every_outcome() -> None:
+def test_the_tier_is_reported_with_every_outcome() -> None:
     async def use() -> str:
         async with Sandbox(workers=1, pretend=("no_landlock",)) as sandbox:
             program = Expressions(code="def f(x): return x", targets=("f(1) == 1",))

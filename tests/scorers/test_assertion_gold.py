@@ -53,7 +53,7 @@ def test_an_example_of_a_simple_schema_conforms(schema: dict[str, Any]) -> None:
     assert conforms(example_of(schema), schema)
 
 
-def test_no_schema_makes_an_example_without_end() -> None:
+def test_no_schema_makes_an_endless_example() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(40):
         schema = {"type": "array", "items": schema, "minItems": 1_000_000}

@@ -107,7 +107,7 @@ def test_the_answer_is_the_code_that_ran() -> None:
 
 
 @linux
-def test_only_so_many_checks_are_written_down() -> None:
+def test_only_so_many_checks_are_recorded() -> None:
     found = score("def f(x): return x", sample(io_pairs=[[n, n] for n in range(60)]))
     assert found.metadata is not None
     assert len(found.metadata["checks"]) == module.CHECKS_KEPT
@@ -142,7 +142,7 @@ BAD_OPTIONS = [
 
 
 @pytest.mark.parametrize("options", BAD_OPTIONS, ids=str)
-def test_bad_options_are_told(options: dict[str, Any]) -> None:
+def test_bad_options_are_reported(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         code_exec("code_exec", **options)
 

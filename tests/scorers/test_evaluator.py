@@ -82,7 +82,7 @@ def test_a_command_is_sent_prediction_and_sample() -> None:
     }
 
 
-def test_a_row_is_sent_as_it_is() -> None:
+def test_a_row_is_sent_unchanged() -> None:
     with serving(Answer()) as server:
         scored(Sample(id="s1", row={"question": "why?", "n": 2}), url=server.url)
     assert server.received[0].payload["example"] == {"question": "why?", "n": 2}

@@ -19,7 +19,7 @@ def score(prediction: str, targets: tuple[str, ...], **how: Any) -> Score:
     return asyncio.run(extracted_match("m")(sample, Trace(prediction=prediction)))
 
 
-def test_what_was_read_out_is_compared_and_logged() -> None:
+def test_what_was_extracted_is_compared_and_logged() -> None:
     found = score("so #### 41 or #### 42", ("42",), steps=[{**NUMBER, "select": -1}])
     assert (found.values["score"], found.answer, found.extracted) == (1.0, "42", True)
     assert score("so #### 41 or #### 42", ("42",), steps=[NUMBER]).values["score"] == 0.0

@@ -97,7 +97,7 @@ def test_a_list_that_is_none_is_a_failure(required: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["[" * 50_000 + "]" * 50_000, "9" * 6_000, "{x"])
-def test_arguments_that_nobody_can_read_are_a_wrong_call_and_no_failure(arguments: str) -> None:
+def test_unreadable_arguments_are_a_wrong_call_and_no_failure(arguments: str) -> None:
     # or a model could trade a wrong answer for one that does not count
     made = {**call("a"), "arguments": arguments}
     score = cover([{"name": "a", "arguments": {"x": 1}}], USER, made)

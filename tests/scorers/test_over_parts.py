@@ -101,7 +101,7 @@ def test_code_that_raises_about_an_answer_fails_the_attempt_and_no_other(tmp_pat
         ("[({}, 3)]", "traces, outputs or texts"),
     ],
 )
-def test_what_is_no_list_of_pairs_is_a_failure(tmp_path: Path, returned: str, message: str) -> None:
+def test_what_is_not_a_list_of_pairs_is_a_failure(tmp_path: Path, returned: str, message: str) -> None:
     source = f"def postprocess(sample, solver_output):\n    return {returned}\n"
     assert only(run(tmp_path, source, [EQUALS], ROWS[:1])).failed == 1
     assert message in records(tmp_path)["both"]["failures"][0]["message"]
@@ -155,7 +155,7 @@ def test_validate_wants_the_function(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "must define a function `postprocess`" in capsys.readouterr().out
 
 
-def test_rescore_takes_answers_apart_anew(tmp_path: Path) -> None:
+def test_rescore_takes_answers_apart_again(tmp_path: Path) -> None:
     run(tmp_path, SPLITS, [EQUALS])
     strict = SPLITS.replace("answer.strip()", "answer.strip().lower()")
     write_task(tmp_path, ROWS, [EQUALS], solver=solver(strict))

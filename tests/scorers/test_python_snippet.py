@@ -86,7 +86,7 @@ def test_flat_and_structured_results(result: Any, values: Any, metadata: Any) ->
     assert (score.values, score.metadata) == (values, metadata)
 
 
-def test_a_result_that_is_no_mapping_is_a_failure() -> None:
+def test_a_result_that_is_not_a_mapping_is_a_failure() -> None:
     with pytest.raises(FailureError, match="must return a mapping"):
         score_of("p", [1], "sample `1`")
 

@@ -66,7 +66,7 @@ def check(model: Scripted, answer: str, chunks: list[str], target: str, **option
     return asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": target}), trace))
 
 
-def test_a_judge_is_asked_and_the_calls_are_counted() -> None:
+def test_a_judge_is_called_and_the_calls_are_counted() -> None:
     model = Scripted(Oracle())
     score = check(model, "Bern is a city. Bern has bears", ["Bern is a city. It rains"], "Bern is a city. It rains")
     assert score.values["precision"] == 0.5
@@ -114,7 +114,7 @@ def test_a_missing_column_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("raw", [None, {}, {"choices": [{"index": 0}]}, {"choices": []}, {"references": "x"}])
-def test_an_answer_without_references_fails_before_the_judge_is_asked(raw: dict[str, Any] | None) -> None:
+def test_an_answer_without_references_fails_before_the_judge_is_called(raw: dict[str, Any] | None) -> None:
     model = Scripted(Oracle())
     trace = Trace(prediction="a", completions=(Completion(text="a", raw=raw),))
     scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}))

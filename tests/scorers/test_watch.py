@@ -56,29 +56,29 @@ def scored(
     return asyncio.run(go())
 
 
-def loop_for_ever() -> None:
+def loop_forever() -> None:
     while True:
         pass
 
 
-def sleep_for_ever() -> None:
+def sleep_forever() -> None:
     time.sleep(1000)
 
 
-def match_for_ever() -> None:
+def match_forever() -> None:
     re.search(r"(?:a|a)*b", "a" * 40)
 
 
 def catch_what_it_can() -> None:
     try:
-        loop_for_ever()
+        loop_forever()
     except Exception:
         return
 
 
 def swallow_everything() -> None:
     try:
-        loop_for_ever()
+        loop_forever()
     except BaseException:
         return  # and a score is made up
 
@@ -91,9 +91,9 @@ def swallow_again_and_again() -> None:
 @pytest.mark.parametrize(
     "compute",
     [
-        loop_for_ever,
-        sleep_for_ever,
-        match_for_ever,
+        loop_forever,
+        sleep_forever,
+        match_forever,
         catch_what_it_can,
         swallow_everything,
         swallow_again_and_again,
@@ -139,7 +139,7 @@ def test_a_limit_of_its_own_by_alarm_is_the_scorers_own_business() -> None:
         before = signal.signal(signal.SIGALRM, raise_alarm)
         signal.setitimer(signal.ITIMER_REAL, 0.3)
         try:
-            loop_for_ever()
+            loop_forever()
         except AlarmError:
             pass
         finally:
@@ -151,12 +151,12 @@ def test_a_limit_of_its_own_by_alarm_is_the_scorers_own_business() -> None:
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_who_asks_the_run_to_end_does_not_wait_for_a_scorer(signals: int) -> None:
+def test_ending_a_run_does_not_wait_for_a_scorer(signals: int) -> None:
     stop = Stop()
 
     def be_interrupted() -> None:
         stop.signals = signals
-        loop_for_ever()
+        loop_forever()
 
     scores, (failure,) = scored(Scorer(be_interrupted), limit=None, stop=stop)
     assert (scores, failure.kind) == ((), "interrupted")
@@ -170,7 +170,7 @@ def test_without_a_stop_who_cancels_what_is_watched_asks_it_to_end() -> None:
 
         def be_cancelled() -> None:
             cancel()
-            loop_for_ever()
+            loop_forever()
 
         with Watch(None):
             task: Any = Task((Scorer(be_cancelled),), {})
@@ -200,7 +200,7 @@ def test_outside_the_main_thread_it_says_what_it_cannot_end() -> None:
 
 def test_nothing_is_left_behind() -> None:
     before = signal.getsignal(signal.SIGURG)
-    scored(Scorer(loop_for_ever))
+    scored(Scorer(loop_forever))
     assert signal.getsignal(signal.SIGURG) == before
     assert not [thread for thread in threading.enumerate() if thread.name == "watch over scoring"]
 

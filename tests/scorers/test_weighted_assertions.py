@@ -62,7 +62,7 @@ def test_cost_is_what_the_run_says_that_answers_cost(most: float, score: float) 
     assert scored([{"type": "cost", "max_cost": most}], "x", context=context).values["score"] == score
 
 
-def test_a_cost_that_nobody_knows_is_a_failure() -> None:
+def test_an_unknown_cost_is_a_failure() -> None:
     for context in (BuildContext(), BuildContext(cost_of=lambda _: None)):
         with pytest.raises(FailureError, match="no price is known"):
             scored([{"type": "cost", "max_cost": 1}], "x", context=context)

@@ -83,12 +83,12 @@ def test_what_breaks_is_a_failure_with_a_sentence(source: str, kind: str, says: 
         "def f(x):\n  while True:\n    try:\n      while True: len([])\n    except BaseException: pass\n",
     ],
 )
-def test_a_snippet_that_runs_for_ever_is_stopped(source: str) -> None:
+def test_a_snippet_that_runs_forever_is_stopped(source: str) -> None:
     found = failure(source, {}, limit=0.4)
     assert "took" in found.message
 
 
-def test_after_a_crash_the_next_call_starts_anew() -> None:
+def test_after_a_crash_the_next_call_starts_another_process() -> None:
     async def run() -> list[Any]:
         source = "import os\ndef f(x):\n  if x == 2: os._exit(1)\n  return x\n"
         snippet = Snippet(source, function="f", stage="scorer", part="p", context=ALLOWED)
@@ -122,7 +122,7 @@ def test_credentials_do_not_reach_a_snippet(monkeypatch: pytest.MonkeyPatch) -> 
     assert call("import os\ndef f(x): return sorted(os.environ)", 0).count("OPENAI_API_KEY") == 0
 
 
-def test_a_model_is_asked_over_the_pipe_and_its_time_is_not_the_snippets() -> None:
+def test_a_model_is_called_over_the_pipe_and_its_time_is_not_the_snippets() -> None:
     source = (
         "async def run_solver(sample, model, trace):\n"
         "  trace.append_system_message('be brief')\n"
@@ -196,7 +196,7 @@ def test_half_a_character_cannot_be_sent_and_is_a_failure() -> None:
     assert (caught.value.failure.stage, caught.value.failure.kind) == ("scorer", "bad_input")
 
 
-def test_half_a_character_of_a_model_is_the_models_failure_and_holds_nobody_up() -> None:
+def test_half_a_character_of_a_model_is_the_models_failure_and_blocks_nothing() -> None:
     async def predict(asked: dict[str, Any]) -> dict[str, Any]:
         return {"text": "\ud83d"}
 

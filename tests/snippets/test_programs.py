@@ -43,7 +43,7 @@ def test_javascript_gives_its_value(code: str, value: Any) -> None:
 
 
 @needs_node
-def test_javascript_without_end_is_killed() -> None:
+def test_endless_javascript_is_killed() -> None:
     with pytest.raises(FailureError) as late:
         run({"language": "javascript", "code": "while (true) {}\nreturn 1"}, "x", {}, timeout_seconds=0.5)
     assert late.value.failure.kind == "timeout"

@@ -145,7 +145,7 @@ def test_a_conversation_that_begins_with_the_model_is_a_failure() -> None:
         converse(loop(GENERATE), answers=["hello"])
 
 
-def test_a_solver_that_never_asks_the_model_is_refused() -> None:
+def test_a_solver_that_never_calls_the_model_is_refused() -> None:
     with pytest.raises(UsageError, match="no builder is `generate`"):
         converse(say("q"), {"type": "chat_message", "role": "assistant", "content": "SCRIPTED"}, answers=[])
 

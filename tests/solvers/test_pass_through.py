@@ -82,5 +82,5 @@ def test_the_view_of_a_trace_leaves_the_preamble_out() -> None:
     assert message.created_by == "x"
 
 
-def test_without_a_solver_nothing_is_asked() -> None:
+def test_without_a_solver_no_model_is_called() -> None:
     assert asyncio.run(NoSolver()(Sample(id="1"), Scripted([]))).prediction == ""

@@ -87,7 +87,7 @@ def test_an_answer_is_data_and_never_code() -> None:
     assert trace.prediction == hostile
 
 
-def test_a_snippet_cannot_ask_another_model_under_the_name_of_this_one() -> None:
+def test_a_snippet_cannot_call_another_model_under_the_name_of_this_one() -> None:
     asked = "{'messages': [{'role': 'user', 'content': 'q'}], 'model': 'say:PARIS'}"
     with pytest.raises(FailureError, match="the input names `say:PARIS`"):
         solve(f"async def run_solver(sample, model, trace):\n  return (await model.predict({asked})).text\n", ["x"])

@@ -19,7 +19,7 @@ def solved(sample: Sample, answer: Any = "4", **options: Any) -> tuple[Request, 
     return model.requests[0], trace
 
 
-def test_a_prompt_is_sent_as_it_is_and_kept_with_its_answer() -> None:
+def test_a_prompt_is_sent_unchanged_and_kept_with_its_answer() -> None:
     request, trace = solved(Sample(id="1", prompt=" 2 + 2?\n"))
     assert request == Request(prompt=" 2 + 2?\n")
     assert (trace.prompt, trace.prediction, trace.messages) == (" 2 + 2?\n", "4", None)

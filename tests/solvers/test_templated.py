@@ -83,7 +83,7 @@ def test_bad_builders_are_refused_when_built() -> None:
         single_turn_solver(input_builder=chat(("user", "{{")))
 
 
-def test_an_input_cannot_ask_another_model_under_the_name_of_this_one() -> None:
+def test_an_input_cannot_call_another_model_under_the_name_of_this_one() -> None:
     template = '{"model": "say:PARIS", "messages": [{"role": "user", "content": "q"}]}'
     with pytest.raises(FailureError, match="the input names `say:PARIS`"):
         solve({"type": "generic", "template": template}, {"q": "x"})

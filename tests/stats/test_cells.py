@@ -51,7 +51,7 @@ def test_clusters_are_counted_and_widen() -> None:
     assert (together.high or 0) - (together.low or 0) > (alone.high or 0) - (alone.low or 0)
 
 
-def test_a_share_among_nothing_is_no_number_and_says_why() -> None:
+def test_a_share_among_nothing_is_not_a_number_and_says_why() -> None:
     table = table_of({"label": "a"}, {"label": "b"})
     table.add_failure()
     labels = table.labels("label")
@@ -90,7 +90,7 @@ def test_f1_is_that_of_the_summed_counts_and_lies_in_its_interval() -> None:
     assert found.low < found.value < found.high <= 1.0
 
 
-def test_a_ratio_that_is_no_number_is_empty_with_its_reason() -> None:
+def test_a_ratio_that_is_not_a_number_is_empty_with_its_reason() -> None:
     table = table_of({"n": 0.0})
     found = ratio_of_sums(
         *("x", "x", np.zeros((1, 1)), lambda sums: np.full(len(sums), np.inf), "the texts are empty"),

@@ -140,7 +140,7 @@ def test_recall_of_counts_that_differ_from_sample_to_sample() -> None:
     ("models", "tasks", "samples", "kind"),
     [(10, 1, 100, "coins"), (20, 1, 100, "coins"), (10, 1, 40, "graded"), (10, 3, 40, "hard and easy")],
 )
-def test_ranks_of_equal_models_deny_nobody_the_first(models: int, tasks: int, samples: int, kind: str) -> None:
+def test_ranks_of_equal_models_deny_none_the_first(models: int, tasks: int, samples: int, kind: str) -> None:
     """Holm over all pairs: in at most 5 % of boards any range at all excludes rank 1."""
     random = np.random.default_rng(27)
     denied = 0

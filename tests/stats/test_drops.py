@@ -61,7 +61,7 @@ def test_a_drop_within_a_margin(low: float, high: float, outcome: str) -> None:
     assert non_inferiority(Interval(low=low, high=high, level=0.95, method="t"), 0.02).outcome == outcome
 
 
-def test_without_an_interval_nobody_can_tell() -> None:
+def test_without_an_interval_there_is_no_verdict() -> None:
     assert non_inferiority(no_interval("t", 0.95, "one pair"), 0.02).outcome == "cannot tell"
     with pytest.raises(ValueError, match="0 or more"):
         non_inferiority(no_interval("t", 0.95, "one pair"), -0.02)

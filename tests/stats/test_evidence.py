@@ -15,7 +15,7 @@ def test_every_number_keeps_its_name_and_a_single_reading_has_no_interval() -> N
     ]
 
 
-def test_a_value_that_is_no_number_says_why_beside_those_that_are() -> None:
+def test_a_value_that_is_not_a_number_says_why_next_to_those_that_are() -> None:
     table = ScoreTable()
     table.add({"name": "h100", "gpus": 4.0}, sample=0)
     found = {each.name: each for each in evidence(table)}

@@ -24,7 +24,7 @@ from assay.stats.intervals import (
 DATA_SETS = 2000
 
 
-def test_wilson_worked_example():
+def test_wilson_textbook_example():
     # Newcombe 1998, Statistics in Medicine 17, table I, method 3: 81 of 263 and 15 of 148
     assert _rounded(wilson(81, 263)) == (0.2553, 0.3662)
     assert _rounded(wilson(15, 148)) == (0.0624, 0.1605)
@@ -133,7 +133,7 @@ def test_repeated_perfect_answers_keep_a_width():
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, -0.5, float("nan")])
-def test_a_level_that_is_no_share_is_told_in_a_sentence(level):
+def test_a_level_that_is_no_share_is_reported_in_a_sentence(level):
     for make in (
         lambda: wilson(1, 2, level),
         lambda: mean_interval([1, 2], level),

@@ -28,7 +28,7 @@ from assay.stats.paired import (
 DATA_SETS = 2000
 
 
-def test_mcnemar_worked_example():
+def test_mcnemar_textbook_example():
     # by hand: 1 + 22 + 231 + 1540 + 7315 + 26334 + 74613 ways of at most 6 among 22, twice, of 2^22
     assert mcnemar_exact(6, 16) == 2 * 110_056 / 4_194_304
 
@@ -163,7 +163,7 @@ def test_effect_sizes():
     assert odds_ratio(3, 0) is None
 
 
-def test_minimum_detectable_effect_worked_example():
+def test_minimum_detectable_effect_textbook_example():
     # (1.95996 + 0.84162) · 0.5 / √400
     assert minimum_detectable_effect(0.025) == pytest.approx(0.0700396, abs=1e-6)
     # (2.77645 + 0.94096) · 0.1, t with four degrees of freedom
@@ -223,7 +223,7 @@ def test_identical_runs_differ_by_nothing_and_keep_a_width():
 
 
 @pytest.mark.parametrize(("scale", "widths"), [(1.0, True), (100.0, False)])
-def test_differences_that_only_rounding_tells_apart_are_one_number(scale, widths):
+def test_differences_that_only_rounding_separates_are_one_number(scale, widths):
     """With a scale the interval has a width, and without one there is none: never `25 to 25`."""
     first = np.random.default_rng(1).random(200) * 0.7 * scale
     second = first + 0.25 * scale

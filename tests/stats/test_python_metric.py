@@ -55,7 +55,7 @@ def test_a_number_that_most_resamples_lack_has_no_interval() -> None:
     assert "undefined" in str((summary.details or {})["no_interval"])
 
 
-def test_a_mistake_is_told_and_has_no_value() -> None:
+def test_a_mistake_is_reported_and_has_no_value() -> None:
     output = output_of("def compute_metrics(scores):\n    return 3\n", [1.0, 2.0])
     [summary] = python_metric(ScoreTable(), compute_metrics_snippet="", output=output)
     assert summary.value is None

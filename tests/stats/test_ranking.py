@@ -13,7 +13,7 @@ def by_model(found):
     return {each.model: each for each in found}
 
 
-def test_standings_worked_example():
+def test_standings_textbook_example():
     scores = {
         "ant": {"arith": 0.9, "code": 0.2},
         "bee": {"arith": 0.8, "code": 0.6},
@@ -66,7 +66,7 @@ def test_twins_are_never_told_apart():
     assert [each.text for each in rank_ranges(["a", "b"], [twins])] == ["1–2", "1–2"]
 
 
-def test_a_clear_order_is_told():
+def test_a_clear_order_is_ranked():
     random = np.random.default_rng(3)
     matrix = random.normal([3.0, 2.0, 1.0, 0.0], 0.5, size=(100, 4))
     names = ["a", "b", "c", "d"]
@@ -130,7 +130,7 @@ def test_one_cluster_cannot_be_ranked_by():
         rank_ranges("ab", [np.eye(2)], groups=[["same", "same"]])
 
 
-def test_a_handful_of_samples_ranks_nobody():
+def test_a_handful_of_samples_ranks_no_model():
     """All four samples that differ favour the first model: one pattern of signs in eight, as `assay diff` says too."""
     capitals, polite = [[1, 0], [1, 0], [1, 1]], [[1, 0], [1, 0]]
     assert [each.text for each in rank_ranges(["a", "b"], [capitals, polite])] == ["1–2", "1–2"]

@@ -35,7 +35,7 @@ def attempts_of(scores):
         (rep.flip_rate, (0 + 4 / 6 + 0) / 3),
     ],
 )
-def test_worked_example(estimate, value):
+def test_textbook_example(estimate, value):
     assert estimate(attempts_of(MATRIX)).value == pytest.approx(value)
 
 

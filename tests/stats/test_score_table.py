@@ -47,7 +47,7 @@ def test_a_missing_value_is_unscored_not_zero():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, ["a", "list"], {"a": "mapping"}])
-def test_a_value_that_is_no_number_is_unscored(value):
+def test_a_value_that_is_not_a_number_is_unscored(value):
     table = ScoreTable()
     table.add({"score": value}, sample=0)
     table.add({"score": 0.5}, sample=1)

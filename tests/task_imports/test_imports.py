@@ -41,7 +41,7 @@ def test_what_has_no_part_in_the_score_is_listed(sums: Path) -> None:
     assert not found.losses
 
 
-def test_nothing_read_out_has_its_own_count(sums: Path) -> None:
+def test_nothing_extracted_has_its_own_count(sums: Path) -> None:
     write_imported(import_lm_eval(sums / "task.yaml"), sums / "task.yaml", sums / "out")
     row = run(sums / "out", Script({}))["my_sums"]
     assert (row.score, row.nothing_extracted) == (0.0, 3)

@@ -105,7 +105,7 @@ def in_one_form(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_is_asked_and_scored_as_lm_eval_does(tmp_path: Path, name: str) -> None:
+def test_a_task_is_prompted_and_scored_as_lm_eval_does(tmp_path: Path, name: str) -> None:
     case = TASKS[name]
     file, test, dev = written(tmp_path, case)
     found = import_lm_eval(file, test, shots_data=dev)

@@ -52,7 +52,7 @@ def test_a_model_that_can_only_write_is_refused_and_offered_the_letters(tmp_path
         ({"solver": {"type": "choice_likelihood_solver", "prompt": "{{ sample.q }}"}}, "needs the field `choices`"),
     ],
 )
-def test_what_does_not_go_together_is_told(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_what_does_not_go_together_is_reported(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     task = choice_task()
     task["definition"] |= change
     with pytest.raises(UsageError) as caught:

@@ -23,7 +23,7 @@ def test_hidden_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
     assert [task.name for task in load_tasks([str(tmp_path)])] == ["sums"]
 
 
-def test_what_is_wrong_in_several_files_is_told_at_once(tmp_path: Path) -> None:
+def test_what_is_wrong_in_several_files_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("{\n")
     (tmp_path / "b.jsonl").write_text(EXAMPLE)
     (tmp_path / "c.yaml").write_text("dataset: [")
@@ -58,7 +58,7 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(("source", "told"), SOURCES)
-def test_what_holds_no_task_is_told_in_a_sentence(
+def test_what_holds_no_task_is_reported_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -68,7 +68,7 @@ def test_what_holds_no_task_is_told_in_a_sentence(
         load_tasks([source])
 
 
-def test_a_project_is_no_folder_of_tasks_and_what_to_name_instead_is_told(
+def test_a_project_is_not_a_folder_of_tasks_and_what_to_name_instead_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

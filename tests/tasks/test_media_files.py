@@ -121,7 +121,7 @@ def test_another_picture_under_the_same_name_is_another_task(folder: Path) -> No
         ("large.png", "larger than"),
     ],
 )
-def test_what_is_not_sent_is_told_with_its_line(name: str, says: str, folder: Path, tmp_path: Path) -> None:
+def test_what_is_not_sent_is_reported_with_its_line(name: str, says: str, folder: Path, tmp_path: Path) -> None:
     outside = tmp_path.parent / "secret.png"
     outside.write_bytes(PNG)
     (folder / "link.png").symlink_to(outside)

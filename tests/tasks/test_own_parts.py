@@ -40,7 +40,7 @@ def test_a_line_of_a_task_folder_takes_a_function_that_makes_a_scorer(project: P
         ("Unnamed", "the scorer `MODULE:Unnamed` has the `name` `mine`; it must be the `key`, here `MODULE:Unnamed`"),
     ],
 )
-def test_what_could_score_nothing_is_refused_before_a_model_is_asked(
+def test_what_could_score_nothing_is_refused_before_a_model_is_called(
     project: Project, metric: str, says: str, tmp_path: Path
 ) -> None:
     path = with_metric(project(), metric)

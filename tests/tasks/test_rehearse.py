@@ -338,7 +338,7 @@ def test_the_expected_column_of_another_scorer_is_tried_where_an_assertion_names
         (["uppercase"], ["gold_not_full_marks"], {}),
     ],
 )
-def test_an_expected_text_that_is_read_out_of_more_is_given_the_words_around_it(
+def test_an_expected_text_that_is_extracted_is_given_the_words_around_it(
     tmp_path: Path, extract: list[Any], faults: list[str], without: dict[str, int]
 ) -> None:
     rows = [{"q": "q", "a": "1"}, {"q": "r", "a": "yes" if faults else "2"}]

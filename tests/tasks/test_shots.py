@@ -53,7 +53,7 @@ def asked(source: str, **told: object) -> Sample:
 @pytest.mark.parametrize(
     ("count", "before"), [(0, ""), (2, "Question: 0 + 1\nAnswer: 1\n\nQuestion: 1 + 1\nAnswer: 2\n\n")]
 )
-def test_a_record_is_asked_with_so_many_of_its_own_examples(spec: str, count: int, before: str) -> None:
+def test_a_record_is_prompted_with_so_many_of_its_own_examples(spec: str, count: int, before: str) -> None:
     assert asked(spec, num_fewshot=count).prompt == before + RECORD["prompt"]  # type: ignore[operator]
 
 
@@ -87,7 +87,7 @@ def yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return yaml_task(tmp_path, FEW_SHOT)
 
 
-def test_a_yaml_task_is_asked_with_another_number_and_style(yaml: str) -> None:
+def test_a_yaml_task_is_prompted_with_another_number_and_style(yaml: str) -> None:
     (usual,) = load_tasks([yaml])
     (more,) = load_tasks([yaml], lm_eval=LmEvalOptions(num_fewshot=3, fewshot_as_turns=True))
     (none,) = load_tasks([yaml], lm_eval=LmEvalOptions(num_fewshot=0))

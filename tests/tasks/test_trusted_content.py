@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.end_to_end.commands import assay
 
 
-def test_trust_is_remembered_by_content_and_a_changed_file_is_asked_about_again(stranger: Path, tmp_path: Path) -> None:
+def test_trust_is_remembered_by_content_and_a_changed_file_needs_it_again(stranger: Path, tmp_path: Path) -> None:
     project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
     shown = assay("trust", stranger / "task.yaml", "--show", cwd=project, ASSAY_HOME=home)
     assert "run the Python `open(" in shown.stdout
@@ -30,7 +30,7 @@ def test_trust_is_remembered_by_content_and_a_changed_file_is_asked_about_again(
     assert not mark.exists()
 
 
-def test_files_that_change_places_are_asked_about_again(stranger: Path, tmp_path: Path) -> None:
+def test_files_that_change_places_need_trust_again(stranger: Path, tmp_path: Path) -> None:
     """What was read as a text must not become the code."""
     project, mark, home = tmp_path / "project", tmp_path / "ran", str(tmp_path / "home")
     code, text = stranger / "score.py", stranger / "rubric.txt"

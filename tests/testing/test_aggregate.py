@@ -87,7 +87,7 @@ def adds_a_row(table: ScoreTable, *, level: float) -> list[Summary]:
     return [replace(each, unscored=0, scored=0) for each in found]
 
 
-def beside_the_value(table: ScoreTable, *, level: float) -> list[Summary]:
+def next_to_the_value(table: ScoreTable, *, level: float) -> list[Summary]:
     return [replace(each, low=each.high) if each.high else each for each in share(table, level=level)]
 
 
@@ -136,7 +136,7 @@ BROKEN = [
     (missing_uncounted, contract.leaves_out_and_counts_a_sample_without_the_values_it_needs),
     (last_in_the_table, contract.takes_attempts_in_any_order),
     (counting(), contract.takes_attempts_in_any_order),
-    (beside_the_value, contract.has_intervals_that_hold_the_value),
+    (next_to_the_value, contract.has_intervals_that_hold_the_value),
     (half_an_interval, contract.has_intervals_that_hold_the_value),
     (always_narrower, contract.has_wider_intervals_at_higher_levels),
     (naive, contract.is_no_surer_for_attempts_at_the_same_samples),

@@ -40,7 +40,7 @@ def test_the_first_clause_that_breaks_is_the_one_reported() -> None:
     assert tried == ["holds", "breaks"]
 
 
-def test_code_that_computes_without_end_is_ended_whatever_it_catches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_computes_forever_is_ended_whatever_it_catches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract, "CPU_SECONDS", 0.2)
 
     def ends(subject: None) -> None:

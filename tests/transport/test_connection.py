@@ -100,7 +100,7 @@ def test_a_trailer_is_no_header() -> None:
     assert not {"retry-after", "x-late"} & set(asyncio.run(ask()).headers)
 
 
-def test_a_header_without_end_is_cut_off() -> None:
+def test_an_endless_header_is_cut_off() -> None:
     async def ask() -> None:
         async with raw_server(b"HTTP/1.1 200 OK\r\nX: " + b"a" * (4 << 20)) as url:
             await asked(url, 1)

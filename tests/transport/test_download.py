@@ -35,7 +35,7 @@ def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
     ("path", "told"),
     [("/none", "there is no file at this address: 127.0.0.1:.* answered 404"), ("/round", "more than 5 redirects")],
 )
-def test_what_is_not_there_is_told_and_leaves_nothing(path: str, told: str, tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported_and_leaves_nothing(path: str, told: str, tmp_path: Path) -> None:
     with file_server({"/round": "/round"}) as server, pytest.raises(UsageError, match=told):
         download(f"{server.address}{path}", tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
@@ -99,7 +99,7 @@ def test_no_redirect_leads_from_a_public_host_to_this_machine(tmp_path: Path, mo
         assert inner.asked == []
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with file_server({"/a": b"x"}) as server, pytest.raises(UsageError, match="could not write"):
         download(f"{server.address}/a", tmp_path / "file" / "a")

@@ -41,7 +41,9 @@ def test_a_relative_place_would_be_the_projects_and_is_not_taken(home: Path, mon
         user_folder()
 
 
-def test_a_place_that_cannot_be_made_is_told_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_made_is_reported_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HOME", str(tmp_path / "file"))
     with pytest.raises(UsageError, match=r"cannot be made \(Not a directory\). Set ASSAY_HOME"):
@@ -85,7 +87,7 @@ def test_a_secret_that_others_can_read_is_none(mode: int) -> None:
         user_secret()
 
 
-def test_a_damaged_secret_is_told(home: Path) -> None:
+def test_a_damaged_secret_is_reported(home: Path) -> None:
     user_secret()
     (user_folder() / "secret").write_bytes(b"short")
     with pytest.raises(UsageError, match="damaged"):

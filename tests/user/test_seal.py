@@ -34,7 +34,7 @@ def test_a_seal_of_another_user_is_not_ours_and_does_not_tell_whose_it_is(
     assert not is_sealed(tmp_path / "run", "f 2026")
 
 
-def test_a_folder_in_the_place_of_a_seal_vouches_for_nothing(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_a_seal_proves_nothing(tmp_path: Path) -> None:
     seal_folder(tmp_path / "run", "f 2026")
     (seal,) = (tmp_path / "run" / "seals").iterdir()
     seal.unlink()

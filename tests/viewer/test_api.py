@@ -23,7 +23,7 @@ pytest.importorskip("uvicorn")
 READS = ("runs", "run", "samples", "neighbours", "sample", "slices", "compare", "marks")
 
 
-def test_a_mark_is_kept_beside_the_run_and_told_again(folder: Path) -> None:
+def test_a_mark_is_kept_next_to_the_run_and_shown_again(folder: Path) -> None:
     with viewing(folder / "outside") as viewer:
         row = viewer.get("samples", run="outside", outcome="wrong")["rows"][0]
         viewer.mark(run="outside", key=row["key"], verdict="right", note="the target is wrong <b>")

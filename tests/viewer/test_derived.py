@@ -53,7 +53,7 @@ def test_nor_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert boards.latest(read_run_file(folder)) == ({"overall_score": 1.0}, False)
 
 
-def test_without_a_secret_nothing_beside_the_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_secret_nothing_next_to_the_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_user(tmp_path / "home", monkeypatch)
     monkeypatch.setenv("ASSAY_HOME", "not/absolute")
     folder = make_demo(tmp_path / "run", each=2)

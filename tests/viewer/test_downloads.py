@@ -59,7 +59,7 @@ def test_a_task_file_is_one_that_runs_with_its_origin(api: Api, tmp_path: Path) 
     assert json.loads(made.data)["metadata"]["origin"]["run"] == "sums"
 
 
-def test_samples_of_a_yaml_task_are_a_run_file_to_lie_beside_it(
+def test_samples_of_a_yaml_task_are_a_run_file_to_put_next_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

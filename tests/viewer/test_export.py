@@ -117,7 +117,7 @@ def test_a_folder_that_is_no_export_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nowhere"], ["nowhere", "--export", "site"], [".", "--export", "site"]])
-def test_bad_input_is_told_in_a_sentence(tmp_path: Path, arguments: list[str]) -> None:
+def test_bad_input_is_reported_in_a_sentence(tmp_path: Path, arguments: list[str]) -> None:
     done = assay("view", *arguments, "--no-browser", cwd=tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(r"assay view: .+\n", done.stderr)

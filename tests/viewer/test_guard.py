@@ -22,7 +22,7 @@ def test_two_hosts_are_one_too_many(viewer: Viewer) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/main.js", "/api/runs", "/api/events", "/api/marks"])
 @pytest.mark.parametrize("given", ["", "assay-view=x", "assay-view-PORT=x", "assay-view-PORT="])
-def test_without_the_session_nothing_is_told(viewer: Viewer, path: str, given: str) -> None:
+def test_without_the_session_nothing_is_answered(viewer: Viewer, path: str, given: str) -> None:
     status, _, body = viewer.ask(path, cookie=given.replace("PORT", str(viewer.port)))
     assert status == 403
     assert b"assay view" in body

@@ -39,7 +39,7 @@ def test_every_line_is_a_row_with_its_outcome(tmp_path: Path) -> None:
     assert {"right", "partial", "wrong", "unparsed", "excluded", "failed", "timeout"} == set(named)
 
 
-def test_a_failed_attempt_made_again_counts_once(tmp_path: Path) -> None:
+def test_a_retried_failed_attempt_counts_once(tmp_path: Path) -> None:
     folder = make_demo(tmp_path / "run")
     keys = [json.loads(line)["key"] for line in (folder / "journal.jsonl").read_text().splitlines()]
     snapshot = build(folder)
@@ -70,7 +70,7 @@ def test_growing_in_pieces_gives_the_same_index_as_one_pass(
 
 
 @pytest.mark.parametrize("change", ["another run", "shrunk", "rewritten", "damaged", "older schema"])
-def test_an_index_that_no_longer_belongs_is_built_anew(tmp_path: Path, change: str) -> None:
+def test_an_index_that_no_longer_belongs_is_rebuilt(tmp_path: Path, change: str) -> None:
     folder = make_demo(tmp_path / "run")
     build(folder)
     journal, fingerprint = folder / "journal.jsonl", "f"

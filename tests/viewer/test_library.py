@@ -47,7 +47,7 @@ def test_no_name_leads_out_of_the_runs_folder(viewer: Viewer, name: str) -> None
                 assert status == (400 if what == "compare" else 404), (what, params)
 
 
-def test_runs_of_other_versions_and_broken_ones_are_told_in_a_sentence(viewer: Viewer) -> None:
+def test_runs_of_other_versions_and_broken_ones_are_reported_in_a_sentence(viewer: Viewer) -> None:
     listed = {run["name"]: run for run in viewer.get("runs")["runs"]}
     assert set(listed) == {"small", "large", "hostile", "later", "broken"}
     assert "run.v9" in listed["later"]["error"]

@@ -9,7 +9,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 
-def test_one_run_tells_everything_from_above(viewer: Viewer) -> None:
+def test_one_run_shows_everything_from_above(viewer: Viewer) -> None:
     run = viewer.get("run", run="small")
     assert [row["task"] for row in run["board"]["tasks"]] == [each["task"] for each in run["distributions"]]
     assert {each["kind"] for each in run["failures"]} == {"model/timeout", "model/rate_limit"}

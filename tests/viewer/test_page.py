@@ -354,7 +354,7 @@ def test_a_five_megabyte_answer_is_cut_and_shown_whole_on_request(browser: str, 
     visit(browser, viewer.link, steps)
 
 
-def test_weak_passes_stand_beside_the_outcome(browser: str, tmp_path: Path) -> None:
+def test_weak_passes_stand_next_to_the_outcome(browser: str, tmp_path: Path) -> None:
     weak, strong = (
         Score(name="code", values={"score": 1.0, "outcome": "pass"}, metadata={"grade": grade})
         for grade in ("weak", "strong")

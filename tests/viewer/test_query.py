@@ -107,7 +107,7 @@ def test_a_sort_orders_all_rows_and_puts_missing_values_last(
         ("worse", lambda a, b: b < a),
     ],
 )
-def test_flips_are_told_from_samples_that_both_runs_scored(
+def test_flips_are_counted_over_samples_that_both_runs_scored(
     runs: tuple[RunView, RunView], flip: str, holds: Callable[[float, float], bool]
 ) -> None:
     small, large = runs

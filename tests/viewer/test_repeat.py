@@ -34,7 +34,7 @@ ASKED: dict[str, Any] = {"prompt": 'It\'s $HOME `id` "here"\n\\', "max_tokens": 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 @pytest.mark.parametrize("adapter", ["openai", "anthropic", "gemini"])
-def test_curl_sends_what_was_asked_with_the_key_of_the_environment(adapter: str) -> None:
+def test_curl_sends_the_same_request_with_the_key_of_the_environment(adapter: str) -> None:
     heard: list[tuple[str, dict[str, str], dict[str, Any]]] = []
 
     class Hears(http.server.BaseHTTPRequestHandler):
@@ -149,7 +149,7 @@ def test_the_command_of_the_run_is_narrowed_to_the_sample() -> None:
     assert run_only(replace(RUN, command=["python", "script.py"]), "x") is None
 
 
-def test_of_several_models_only_the_run_s_own_is_asked_again_and_no_id_is_taken_for_a_flag() -> None:
+def test_of_several_models_only_the_run_s_own_is_called_again_and_no_id_is_taken_for_a_flag() -> None:
     run = replace(RUN, config=replace(RUN.config, model="b"), command=["assay", "run", "--model", "a", "--model=b"])
     assert run_only(run, "-1") == "assay run --model b --only=-1"
 
@@ -177,7 +177,7 @@ def test_curl_asks_with_the_run_s_system_message_prefill_and_effort(
     assert [each["role"] for each in body["messages"]][-2:] == ["user", "assistant"]
 
 
-def test_a_request_of_a_strange_shape_is_shown_as_it_is() -> None:
+def test_a_request_of_a_strange_shape_is_shown_unchanged() -> None:
     run = replace(RUN, config=RunConfig(system="Be kind."))
     assert request_of(run, {"trace": {"messages": [{"role": 7}]}})["messages"] == [{"role": 7}]
 

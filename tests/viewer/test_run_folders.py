@@ -56,7 +56,7 @@ def test_a_root_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
         find_runs([tmp_path / "none"])
 
 
-def test_a_journal_is_being_written_while_somebody_holds_its_lock(tmp_path: Path) -> None:
+def test_a_journal_is_being_written_while_someone_holds_its_lock(tmp_path: Path) -> None:
     import os
 
     journal = tmp_path / "journal.jsonl"
@@ -70,7 +70,7 @@ def test_a_journal_is_being_written_while_somebody_holds_its_lock(tmp_path: Path
         os.close(lock)
 
 
-def test_what_fresh_put_aside_is_listed_only_when_asked_for(tmp_path: Path) -> None:
+def test_what_fresh_moved_aside_is_listed_only_when_asked_for(tmp_path: Path) -> None:
     for name in ("run", "run.old-1"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")

@@ -167,7 +167,7 @@ def test_samples_of_several_runs_are_read_together_and_side_by_side(browser: str
     visit(browser, viewer.link, steps)
 
 
-def test_one_sample_stands_beside_other_runs_with_what_differs_marked(browser: str, viewer: Viewer) -> None:
+def test_one_sample_stands_next_to_other_runs_with_what_differs_marked(browser: str, viewer: Viewer) -> None:
     asked = {"run": "small", "against": ["large", "middle"], "task": "arithmetic", "q": "outcome:wrong"}
     rows = viewer.get("samples", **asked, flip="better")["rows"]
     row = next(each for each in rows if [other["outcome"] for other in each["others"]] == ["right", "right"])

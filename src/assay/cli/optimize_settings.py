@@ -34,13 +34,9 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         raise UsageError("SEED and --component: give one text, or several components")
     if options.valset and not (options.dataset or options.task):
         raise UsageError("--valset needs --dataset: the examples to learn from")
-    if options.split and (options.valset or options.testset):
-        raise UsageError("--split makes the valset and the testset; leave --valset and --testset out")
     _refuse_alone(options)
     sets = _sets(options)  # first: a bad line is reported before anything is started
     evaluator = _evaluator(options, sets)
-    if options.split:
-        _split(sets, options)
     seed = _seed(options, evaluator)
     _refuse_with_one_text(options, seed)
     texts = {"text": seed} if isinstance(seed, str) else seed
@@ -176,19 +172,6 @@ def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
         target: float = options.target_score
         return target
     return 1.0 if _score_range(options, evaluator) == "unit" else None
-
-
-def _split(sets: dict[str, Any], options: argparse.Namespace) -> None:
-    from assay.optimize.sets import HOLDOUT, hold_out, split
-
-    if not sets["dataset"]:
-        raise UsageError("--split cuts a --dataset or --task into parts; there is neither")
-    records, held = sets["dataset"], None
-    if options.split.count("/") == 1:
-        share = HOLDOUT if options.holdout is None else options.holdout
-        records, held = hold_out(records, share, options.random_seed)
-    parts = split(records, options.split, options.random_seed)
-    sets |= {"testset": held or None, **dict(zip(("dataset", "valset", "testset"), parts, strict=False))}
 
 
 def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:

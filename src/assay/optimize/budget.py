@@ -22,7 +22,7 @@ class CallEstimate(Struct, frozen=True, kw_only=True):
     most_proposals: int
     """When none is."""
     outside_the_budget: int
-    """To score seed and best on the testset."""
+    """To score seed and best on the testset, or on what is held out."""
     recommended: int
 
     def in_words(self) -> str:
@@ -32,7 +32,7 @@ class CallEstimate(Struct, frozen=True, kw_only=True):
             f"(up to {self.per_proposal} calls each, {self.per_accepted} more for each accepted one)"
         )
         if self.outside_the_budget:
-            text += f"; the testset costs up to {self.outside_the_budget} more calls"
+            text += f"; the verdict costs up to {self.outside_the_budget} more calls"
         return text
 
     def refuse_too_small(self) -> None:

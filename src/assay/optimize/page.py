@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from assay.costs.spending import money
-from assay.optimize.results import KeptCandidate, Result, counts, in_both, proposals_in_words
+from assay.optimize.results import KeptCandidate, Result, counts, in_both, proposals_in_words, unseen
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import figures
 from assay.reports.html import page as html
@@ -49,7 +49,6 @@ def page(result: Result) -> str:
 def head(result: Result) -> Child:
     """The verdict, and the facts a reader should know before believing it."""
     selected = f"{in_both(result.valset)}; {result.valset.verdict}"
-    tested = "held out" if result.held_out else "testset"
     facts: list[tuple[str, Child]] = [
         ("stopped", result.stopped),
         ("proposals", proposals_in_words(result)),
@@ -58,7 +57,7 @@ def head(result: Result) -> Child:
         ("evaluator failures", counts(result.evaluator_failures)),
         *([(f"… {kind}", message) for kind, message in result.failure_messages.items()]),
         (result.selected_on, selected if result.selected_on != "text" else in_both(result.valset)),
-        *([(tested, f"{in_both(result.testset)}; {result.testset.verdict}")] if result.testset else []),
+        *([(unseen(result), f"{in_both(result.testset)}; {result.testset.verdict}")] if result.testset else []),
         ("evaluator", result.evaluator),
         ("proposer", result.proposer),
         ("cost", money(result.cost)),
@@ -108,7 +107,7 @@ def examples(result: Result, seen: _Seen) -> Child:
     changed = sum(each.seed != each.best for each in result.examples)
     return [
         tag("p", f"{changed} of {len(result.examples)} changed."),
-        [_example(each, result.best_number, seen) for each in shown],
+        [_example(each, result, seen) for each in shown],
         tag("p", f"… and {more} more, in summary.json") if more > 0 else None,
     ]
 
@@ -120,13 +119,19 @@ _EXAMPLE = (
 _TONES = {tone: raw(f' class="{tone}"' if tone else "") for tone in ("good", "bad", "")}
 
 
-def _example(each: ExampleOutcomes, best: int, seen: _Seen) -> Html:
-    name = "the text" if each.part == "single" else f"{each.part} {each.index + 1}"
+def _example(each: ExampleOutcomes, result: Result, seen: _Seen) -> Html:
+    best, name = result.best_number, _name(each, result)
     tone = "" if each.seed == each.best else "good" if _is_better(each) else "bad"
     before = _outcome(seen.get((0, each.part, each.index), []), each.seed_failure)
     after = _outcome(seen.get((best, each.part, each.index), []), each.best_failure)
     record = None if each.record is None else tag("div", tag("h4", "record"), html.text_block(_as_text(each.record)))
     return filled(_EXAMPLE, name, _score(each.seed), _TONES[tone], _score(each.best), before, after, record)
+
+
+def _name(each: ExampleOutcomes | EvaluationRow, result: Result) -> str:
+    if each.part == "single":
+        return "the text"
+    return f"{unseen(result) if each.part == 'testset' else each.part} {each.index + 1}"
 
 
 def _outcome(rows: Sequence[EvaluationRow], failure: str | None) -> Child:
@@ -171,7 +176,7 @@ def tree(result: Result, rows: _Rows) -> Html:
         depth[each.number] = depth[each.parent] + (not beside)
     branches: dict[int | None, list[Html]] = {None: []}
     for each in reversed(result.lineage):  # so that the children of each are there before it
-        shown = _kept(each, result.best_number, rows.get(each.number, []))
+        shown = _kept(each, result, rows.get(each.number, []))
         branch = tag("li", shown, _branches(branches.get(each.number)))
         branches.setdefault(below[each.number], []).append(branch)
     return _branches(branches[None]) or tag("p", "None.")
@@ -188,21 +193,21 @@ def _by_candidate(evaluations: Sequence[EvaluationRow]) -> _Rows:
     return rows
 
 
-def _kept(each: KeptCandidate, best: int, rows: Sequence[EvaluationRow]) -> Html:
+def _kept(each: KeptCandidate, result: Result, rows: Sequence[EvaluationRow]) -> Html:
     name = "seed" if each.number == 0 else f"candidate {each.number}"
     name += f", merged from {each.parent} and {each.merged_with}" if each.merged_with is not None else ""
     mean = "no score" if each.mean is None else f"{each.mean:.4f}"
     failed = f" ({each.failed} failed)" if each.failed else ""
-    mark = tag("span", "best", class_="tag good") if each.number == best else None
+    mark = tag("span", "best", class_="tag good") if each.number == result.best_number else None
     content = [_diff_line(line) for line in each.diff] if each.diff else each.text
     heading = f"{name}: {mean}{failed}, after {each.calls} calls "
-    return html.folded([heading, mark], tag("pre", content), _evaluations(rows))
+    return html.folded([heading, mark], tag("pre", content), _evaluations(rows, result))
 
 
-def _evaluations(evaluations: Sequence[EvaluationRow]) -> Child:
+def _evaluations(evaluations: Sequence[EvaluationRow], result: Result) -> Child:
     rows: list[list[Child]] = [
         [
-            f"{row.part} {row.index + 1}" + (f", repeat {row.repeat}" if row.repeat > 1 else ""),
+            _name(row, result) + (f", repeat {row.repeat}" if row.repeat > 1 else ""),
             _score(row.score),
             row.failure.message[:300] if row.failure else (row.output or _as_text(row.side_info))[:300],
         ]

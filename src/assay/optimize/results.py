@@ -273,6 +273,11 @@ def problem_of(
     return None
 
 
+def unseen(result: Result) -> str:
+    """The name of the examples behind the verdict."""
+    return "held out" if result.held_out else "testset"
+
+
 def in_words(result: Result) -> str:
     """The result for a person, the most important first."""
     calls = result.calls
@@ -295,7 +300,7 @@ def in_words(result: Result) -> str:
     selected = "" if result.best_is_seed or result.selected_on == "text" else " (selected on, so biased upwards)"
     lines.append(f"{result.selected_on}: {in_both(result.valset)}{selected}")
     if result.testset is not None:
-        lines.append(f"{'held out' if result.held_out else 'testset'}: {in_both(result.testset)}")
+        lines.append(f"{unseen(result)}: {in_both(result.testset)}")
     lines.append(f"verdict: {result.verdict}")
     if result.front is not None:
         lines.append(

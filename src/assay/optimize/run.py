@@ -142,9 +142,8 @@ def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) ->
 def _announce(planned: CallEstimate, sets: SearchSets, evaluator: Evaluator, known: int, progress: Progress) -> None:
     progress.say(planned.in_words())
     if sets.held_out:
-        left = len(sets.dataset if sets.source == "dataset" else sets.valset)
         progress.say(
-            f"held out: {sets.held_out} of {sets.held_out + left} records of the {sets.source}, for the verdict"
+            f"held out: {sets.held_out} of {sets.source_records} records of the {sets.source}, for the verdict"
         )
     if sets.why_none_held_out and sets.why_none_held_out != REFUSED:  # --holdout 0 needs no warning
         progress.warn(f"nothing is held out ({sets.why_none_held_out}), so there will be no verdict; see --testset")
@@ -284,7 +283,8 @@ class _Work:
         )
 
     async def _first_draft(self) -> Texts:
-        text = await self._proposer.first_draft(ONE, (self._settings.dataset or [])[:3])
+        shown = [example.record for example in self._sets.dataset[:3] if example.record is not None]
+        text = await self._proposer.first_draft(ONE, shown)
         if text is None:
             failure = self._proposer.failure
             reasons = [failure.message] if failure else list(self._proposer.unusable)

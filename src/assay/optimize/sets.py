@@ -49,6 +49,8 @@ class SearchSets(Struct, frozen=True, kw_only=True):
     """How many records of the data became the testset."""
     source: str = "dataset"
     """Where those were taken from."""
+    source_records: int = 0
+    """How many it had before."""
     why_none_held_out: str = ""
     """In words, where there is no testset and something could have been."""
 
@@ -64,8 +66,12 @@ def make_sets(
     *,
     holdout: float,
     random_seed: int,
+    shares: str | None = None,
 ) -> SearchSets:
-    """The sets, with a part held out of the valset, or of the dataset where there is none, as the testset."""
+    """The sets, with a part held out of the valset, or of the dataset where there is none, as the testset.
+
+    `shares` split what is left of the dataset; three of them make a testset, so that nothing is held out.
+    """
     if not 0.0 <= holdout < 1.0:
         raise UsageError(f"--holdout must be from 0 up to, but not including, 1, got {holdout:g}")
     for name, records in (("dataset", dataset), ("valset", valset), ("testset", testset)):
@@ -74,9 +80,12 @@ def make_sets(
     if valset is not None and dataset is None:
         raise UsageError("a valset needs a dataset to learn from: give --dataset as well")
     refuse_shared({"dataset": dataset or (), "valset": valset or (), "testset": testset or ()})
-    source = "dataset" if valset is None else "valset"
-    kept, held = hold_out(dataset if valset is None else valset, 0.0 if testset else holdout, random_seed)
-    if valset is None:
+    source, data = ("dataset", dataset) if valset is None else ("valset", valset)
+    kept, held = hold_out(data, 0.0 if testset or makes_testset(shares) else holdout, random_seed)
+    if shares is not None:
+        dataset, valset, *others = split(kept or (), shares, random_seed)
+        testset = others[0] if others else testset
+    elif valset is None:
         dataset = kept
     else:
         valset = kept
@@ -87,15 +96,20 @@ def make_sets(
         testset=_examples("testset", testset or held),
         held_out=len(held),
         source=source,
-        why_none_held_out="" if testset or held or dataset is None else _why_none(dataset, valset, holdout),
+        source_records=len(data or ()),
+        why_none_held_out="" if testset or held or data is None else _why_none(source, data, holdout),
     )
 
 
-def _why_none(dataset: Records, valset: Records | None, share: float) -> str:
+def makes_testset(shares: str | None) -> bool:
+    """Whether shares such as `50/25/25` have one for the testset."""
+    return shares is not None and shares.count("/") == 2
+
+
+def _why_none(source: str, records: Records, share: float) -> str:
     if not share:
         return REFUSED
     fewest = next(number for number in itertools.count(1) if round(number * share) >= FEWEST_HELD_OUT)
-    source, records = ("dataset", dataset) if valset is None else ("valset", valset)
     are = "record is" if len(records) == 1 else "records are"
     return f"{len(records)} {are} too few in the {source}: {fewest} or more are needed"
 

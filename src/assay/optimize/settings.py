@@ -21,7 +21,7 @@ from assay.optimize.engine import SearchStrategy, engine_version
 from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
 from assay.optimize.reflection import REMEMBER, ReflectionSettings, check_template
-from assay.optimize.sets import HOLDOUT, SearchSets, make_sets
+from assay.optimize.sets import HOLDOUT, SearchSets, make_sets, makes_testset
 
 MINIBATCH = 3
 
@@ -35,6 +35,9 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     valset: list[dict[str, Any]] | None = None
     """None: the dataset is also what candidates are selected on."""
     testset: list[dict[str, Any]] | None = None
+    split: str | None = None
+    """Shares such as `60/40`: the dataset, without what is held out, is cut into dataset and valset; `50/25/25` makes
+    a testset too."""
     holdout: float | None = None
     """The part of the data that becomes the testset where none is given; None takes 0.3, or what the folder had."""
     objective: str = ""
@@ -98,7 +101,9 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
             share = 0.0 if self.testset else HOLDOUT
         # a testset that was added later takes the place of what was held out, which stays out
         given = None if share else self.testset
-        sets = make_sets(self.dataset, self.valset, given, holdout=share, random_seed=self.random_seed)
+        sets = make_sets(
+            self.dataset, self.valset, given, holdout=share, random_seed=self.random_seed, shares=self.split
+        )
         if not share or not self.testset:
             return sets
         alone = make_sets(self.dataset, self.valset, self.testset, holdout=0.0, random_seed=self.random_seed)
@@ -173,6 +178,7 @@ def check_settings(settings: SearchSettings) -> None:
     if settings.strategy.proposals < 1:
         raise UsageError(f"--proposals must be at least 1, got {settings.strategy.proposals}")
     check_template(settings.template)
+    _check_split(settings)
     _check_seed(settings)
 
 
@@ -182,8 +188,19 @@ def require_objective(settings: SearchSettings) -> None:
         raise UsageError("without a seed the proposer needs --objective: what the text is for")
 
 
+def _check_split(settings: SearchSettings) -> None:
+    if settings.split is None:
+        return
+    if settings.valset or settings.testset:
+        raise UsageError("--split makes the valset and the testset; leave --valset and --testset out")
+    if not settings.dataset:
+        raise UsageError("--split cuts a --dataset or --task into parts; there is neither")
+    if makes_testset(settings.split) and settings.holdout:
+        raise UsageError(f"--split {settings.split} makes a testset, so nothing is held out; leave --holdout out")
+
+
 def _check_seed(settings: SearchSettings) -> None:
-    if settings.demonstrations and settings.valset is None:
+    if settings.demonstrations and settings.valset is None and settings.split is None:
         raise UsageError(
             "--demonstrations are picked from the dataset, so a text must be selected on other examples: "
             "give a --valset, or cut the data with --split"

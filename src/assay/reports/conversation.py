@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, AnyStr, Protocol
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.scorers.expected import unseen_columns
 from assay.tasks.media_files import FILE
 from assay.wording import count_of, shortened
 
@@ -235,21 +236,29 @@ def question_in(record: Mapping[str, Any], beginnings: Mapping[str, str]) -> str
     return last_question(prompt, shared_beginning(beginnings.get(str(record.get("task", "")), ""), prompt))
 
 
-def expected_in(record: Mapping[str, Any]) -> str | None:
-    """What the answer was compared with where the sample has no targets, as its scorers recorded it."""
+def expected_in(record: Mapping[str, Any], columns: Collection[str] = ()) -> str | None:
+    """What the answer was compared with where the sample has no targets, as its scorers recorded it.
+
+    Where they did not, because the attempt failed, the short ones of the columns that a judge would have been shown.
+    """
     scores = record.get("scores")
     for score in scores if isinstance(scores, list | tuple) else ():
         metadata = score.get("metadata") if isinstance(score, dict) else None
         if not isinstance(metadata, dict):
             continue
-        columns = metadata.get("expected")
-        if isinstance(columns, dict) and columns:
-            alone = len(columns) == 1
-            return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
+        expected = metadata.get("expected")
+        if isinstance(expected, dict) and expected:
+            return _cells(expected)
         for name in ("answer_gt", "ground_truth_correct_choice"):
             if isinstance(metadata.get(name), str):
                 return str(metadata[name])
-    return None
+    row = _mapping(_mapping(record.get("metadata")).get("sample"))
+    return _cells(unseen_columns(row, columns, "\n".join(text for _, text in prompt_of(record)))) or None
+
+
+def _cells(columns: Mapping[str, Any]) -> str:
+    alone = len(columns) == 1
+    return "\n".join(str(cell) if alone else f"{name}: {cell}" for name, cell in columns.items())
 
 
 def ends_kept(text: str, longest: int) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
+from assay.scorers.expected import judge_columns
 from assay.stats.cells import interval_of_mean
 from assay.stats.failure_bounds import Range, holds_all, range_of
 from assay.stats.intervals import Floats, Interval, is_binary
@@ -78,6 +80,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """The lowest and highest number possible; None when unknown."""
     scale: Range | None = None
     """The range for the interval of the mean, as passed to the aggregate; None: inferred from the values."""
+    compared_with: frozenset[str] = frozenset()
+    """The columns that judges are shown: where a sample has no targets, its answer is compared with those."""
 
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
         """The interval of the mean of these numbers, as the leaderboard would show it."""
@@ -193,8 +197,13 @@ def headline_of(definition: TaskDefinition) -> PartSpec | None:
     return None if first is None or (first.use == "frequency" and "label" not in first.options) else first
 
 
-def measure_of(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
+def measure_of(definition: TaskDefinition) -> Measure:
     """The measure behind a task's first aggregate; the default score where that is not a mean over samples."""
+    columns = frozenset(name for scorer in definition.scorers for name in judge_columns(scorer.options))
+    return msgspec.structs.replace(_first_aggregate(definition), compared_with=columns)
+
+
+def _first_aggregate(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
     first = definition.aggregates[0] if definition.aggregates else None
     if first is None:
         return Measure(headline=False)

@@ -63,7 +63,7 @@ def per_example(record: Record, measure: Measure) -> PerExample:
         values={score.name: score.values for score in record.scores},
         excluded=record.excluded,
         failure=f"{record.failures[0].kind}: {record.failures[0].message}" if record.failures else None,
-        expected=(None if record.targets else expected_in({"scores": msgspec.to_builtins(record.scores)})) or UNSET,
+        expected=(None if record.targets else expected_in(msgspec.to_builtins(record), measure.compared_with)) or UNSET,
         reasons={score.name: text for score in record.scores if (text := reason_of(score)) is not None} or UNSET,
         latency_ms=round(record.seconds * 1000, 3),
         metadata=record.metadata,

@@ -6,7 +6,6 @@ the score's metadata under `judge`. A verdict that cannot be read, or lies outsi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,14 +15,12 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import read_answer
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
+from assay.scorers.expected import judge_columns, unseen_columns
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.variables import scorer_field, scorer_variables
 from assay.scorers.verdict import VerdictError, read_label, read_score
 
 _SAID_FIELDS = ("reasoning", "confidence")
-_COLUMN = re.compile(r"\bsample(?:\.(\w+)|\[['\"](\w+)['\"]\])")
-MOST_EXPECTED = 4000
-"""Characters of what was expected that a score keeps."""
 # what servers answer to a schema they do not know
 _NO_SCHEMAS = ("unsupported", "bad_request")
 
@@ -125,14 +122,11 @@ class Judge:
 
     def _expected(self, sample: Sample, trace: Trace) -> dict[str, str]:
         """The columns that the judge was shown and the model was not: what the answer was compared with."""
-        named = {name for groups in _COLUMN.findall(f"{self._system.source} {self._user.source}") for name in groups}
+        named = judge_columns({"system_prompt": self._system.source, "user_prompt": self._user.source})
         prompt = trace.prompt or "\n".join(
             str(each.content) for each in trace.messages or () if each.role != "assistant"
         )
-        cells = ((name, cell) for name, cell in (sample.row or {}).items() if name in named and cell is not None)
-        texts = ((name, [str(each) for each in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
-        unseen = ((name, "\n".join(each for each in cell if each not in prompt)) for name, cell in texts)
-        return {name: text[:MOST_EXPECTED] for name, text in unseen if text}
+        return unseen_columns(sample.row or {}, named, prompt)
 
 
 async def ask_judge(

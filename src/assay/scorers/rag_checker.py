@@ -14,7 +14,8 @@ from typing import Any
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
-from assay.scorers.judge import MOST_EXPECTED, NO_VERDICT, Read, ask_judge, judge_model, usage
+from assay.scorers.expected import MOST_EXPECTED
+from assay.scorers.judge import NO_VERDICT, Read, ask_judge, judge_model, usage
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.verdict import VerdictError, json_object
 

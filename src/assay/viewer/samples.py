@@ -189,7 +189,7 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "record": record if whole else shortened(record, "", cut),
         "turns": shown if whole else shortened(shown, "turns", []),
         **_question_in(record, snapshot.shared, before),
-        "expected": expected_in(record),
+        "expected": expected_in(record, snapshot.measure(str(record.get("task", ""))).compared_with),
         "attempts": _attempts(snapshot, row),
         "cut": cut,
         "line": row + 1,

@@ -59,6 +59,7 @@ class SearchSummary(Struct):
     valset: _Comparison
     lineage: list[_Candidate]
     testset: _Comparison | None = None
+    held_out: int = 0
     better: bool | None = None
     problem: str | None = None
     proposals: dict[str, int] = {}
@@ -215,7 +216,7 @@ def listed_search(name: str, folder: Path) -> dict[str, Any]:
         "verdict": summary.verdict,
         "seed": held.seed.mean,
         "best": held.best.mean,
-        "on": "held-out data" if summary.testset else summary.selected_on,
+        "on": "held-out data" if summary.held_out else "testset" if summary.testset else summary.selected_on,
         "calls": summary.calls.get("used", 0),
     }
 

@@ -209,7 +209,7 @@ def test_a_run_file_with_a_python_function_as_model(capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["tasks"][0]["score"] == 1.0
 
 
-def test_both_kinds_are_told_to_whoever_is_asked_for_trust(server: str) -> None:
+def test_both_kinds_are_listed_in_the_question_for_trust(server: str) -> None:
     config = {
         "connection_type": "custom_inference",
         "run_inference_snippet": SNIPPET,

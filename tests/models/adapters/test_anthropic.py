@@ -44,7 +44,7 @@ BEGUN = (QUESTION, Message(role="assistant", content="It is"))
         (Request(messages=(QUESTION,), reasoning_effort="high", top_p=0.5), "top_p at least 0.95"),
     ],
 )
-def test_what_the_api_would_refuse_is_told_before_it_is_asked(request_: Request, says: str) -> None:
+def test_what_the_api_would_refuse_is_reported_before_the_call(request_: Request, says: str) -> None:
     with pytest.raises(FailureError, match=says) as caught:
         sent("anthropic", request_)
     assert caught.value.failure.kind == "unsupported"

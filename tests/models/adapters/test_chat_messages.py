@@ -28,7 +28,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "
         ),
     ],
 )
-def test_an_empty_content_is_sent_and_none_beside_calls(message: Message, body: dict[str, Any]) -> None:
+def test_an_empty_content_is_sent_and_none_next_to_calls(message: Message, body: dict[str, Any]) -> None:
     assert message_body(message) == body
 
 

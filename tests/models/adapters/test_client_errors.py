@@ -57,7 +57,7 @@ def test_a_status_is_a_number_that_http_has(error: Exception, status: int | None
         (ZeroDivisionError(), "exception", False, None),
     ],
 )
-def test_what_may_help_and_whether_the_server_is_away(
+def test_what_may_help_and_whether_it_is_an_outage(
     error: Exception, kind: str, retryable: bool, away: str | None
 ) -> None:
     found = trouble_of(error)

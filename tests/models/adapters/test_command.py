@@ -111,7 +111,7 @@ def test_a_request_is_one_line_with_what_was_set(kind: Kind) -> None:
 
 
 @BOTH
-def test_what_the_program_tells_is_kept(kind: Kind) -> None:
+def test_what_the_program_reports_is_kept(kind: Kind) -> None:
     told = "'text': 'x', 'finish_reason': 'length', 'tokens_in': 3, 'tokens_out': 4, 'logprob': -1.5, 'new': 1"
     source = HEAD + f"print(json.dumps({{'id': json.loads(sys.stdin.readline())['id'], {told}}}))"
     completion = ask(kind, source, Request(prompt="a", continuation="b"))
@@ -250,7 +250,7 @@ def test_a_timeout_kills_the_whole_process_group(kind: Kind, fifo: Path) -> None
     assert "within 2 s" in failure.message
 
 
-def test_a_cancelled_batch_leaves_nobody_behind(fifo: Path) -> None:
+def test_a_cancelled_batch_leaves_no_process_behind(fifo: Path) -> None:
     async def run() -> bool:
         task = asyncio.ensure_future(
             CommandModel(program(fifo_program(fifo, "time.sleep(600)"))).generate(Request(prompt="x"))
@@ -262,7 +262,7 @@ def test_a_cancelled_batch_leaves_nobody_behind(fifo: Path) -> None:
     assert asyncio.run(run())
 
 
-def test_closing_a_served_program_leaves_nobody_behind(fifo: Path) -> None:
+def test_closing_a_served_program_leaves_no_process_behind(fifo: Path) -> None:
     async def run() -> None:
         model = ServingCommandModel(program(fifo_program(fifo, "time.sleep(600)")))
         task = asyncio.ensure_future(model.generate(Request(prompt="x")))

@@ -341,7 +341,7 @@ def test_no_bytes_break_the_reader_in_a_new_way(body: bytes) -> None:
         ({"mode": "completions"}, Request(messages=(Message(role="user", content=[{"type": "text"}]),)), "only text"),
     ],
 )
-def test_what_an_endpoint_cannot_do_is_said_before_it_is_asked(
+def test_what_an_endpoint_cannot_do_is_reported_before_the_call(
     options: dict[str, Any], request_: Request, says: str
 ) -> None:
     failure = failure_error(request_, **options).failure

@@ -71,7 +71,7 @@ def ask(server: str, request: Request) -> Completion:
     return asyncio.run(one())
 
 
-def test_a_chat_is_asked_and_answered(server: str) -> None:
+def test_a_chat_is_sent_and_answered(server: str) -> None:
     chat = (Message(role="system", content="be brief"), Message(role="user", content='Say "hi" <&>'))
     answer = ask(server, Request(messages=chat, temperature=0.5, max_tokens=9, seed=4))
     assert (answer.text, answer.finish_reason, answer.tokens_in, answer.tokens_out) == ('東京 "ok"\n', "stop", 11, 3)

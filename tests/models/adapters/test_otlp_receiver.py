@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import socket
@@ -173,7 +174,8 @@ def test_spans_that_could_not_be_read_fail_the_answer() -> None:
         receiver = SpanReceiver("m", port=port, required=required)
         try:
             with receiver.trace() as trace:
-                assert await asyncio.to_thread(post, port, b"{}", Content_Type="text/plain") == 415
+                body = body_of(trace.id, "x")
+                assert await asyncio.to_thread(post, port, body, Content_Type="text/plain") == 415
                 return await receiver.collected(trace, Completion(text="x"))
         finally:
             await receiver.aclose()
@@ -220,11 +222,11 @@ def test_a_trace_is_not_complete_while_the_parent_of_a_span_is_missing(monkeypat
 
 def until_a_request_is_received(receiver: SpanReceiver) -> None:
     assert receiver._server is not None
-    while not receiver._server.requests:
+    while not any(request.content for request in list(receiver._server.requests)):
         pass
 
 
-def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_is_being_received_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     port, polls = free_port(), 0
 
     async def answer() -> Completion:
@@ -253,7 +255,7 @@ def test_a_request_that_is_being_received_is_waited_for(monkeypatch: pytest.Monk
     assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
 
 
-def test_a_parent_that_never_arrives_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_for_a_parent_that_never_arrives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)
     assert len(received(SpanReceiver("m", port=port), port, lambda trace: body_of(trace, "child", "a" * 16))) == 1
@@ -274,13 +276,18 @@ def test_an_answer_has_only_so_many_spans(names: list[str], monkeypatch: pytest.
         received(SpanReceiver("m", port=port), port, *bodies)
 
 
-@pytest.mark.parametrize("head", ["Content-Length: 500\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n1f4\r\n{}"])
+BROKEN_OFF = ["Content-Length: 500\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1f4\r\n"]
+
+
+@pytest.mark.parametrize("head", BROKEN_OFF)
 def test_a_connection_that_breaks_fails_the_answer_without_a_word(head: str, capfd: pytest.CaptureFixture[str]) -> None:
     port = free_port()
 
-    def send() -> None:
+    def send(body: bytes) -> None:
         with socket.create_connection(("127.0.0.1", port)) as client:
-            client.sendall(f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\n{head}".encode())
+            client.sendall(
+                f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\n{head}".encode() + body[:100]
+            )
             client.shutdown(socket.SHUT_WR)
             assert b"400" in client.recv(100)
 
@@ -288,7 +295,7 @@ def test_a_connection_that_breaks_fails_the_answer_without_a_word(head: str, cap
         receiver = SpanReceiver("m", port=port)
         try:
             with receiver.trace() as trace:
-                await asyncio.to_thread(send)
+                await asyncio.to_thread(send, body_of(trace.id, "x"))
                 await receiver.collected(trace, Completion(text="x"))
         finally:
             await receiver.aclose()
@@ -296,3 +303,86 @@ def test_a_connection_that_breaks_fails_the_answer_without_a_word(head: str, cap
     with pytest.raises(FailureError, match="the request ends too early"):
         asyncio.run(answer())
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"{}", {}, 400),
+        (b"\xff\x00 rubbish", {"Content_Type": "application/x-protobuf"}, 400),
+        (b"hello", {"Content_Type": "text/plain"}, 415),
+        (b"not gzip", {"Content_Encoding": "gzip"}, 400),
+        (body_of("f" * 32, "x").replace(b"spanId", b"noId"), {}, 400),
+        (body_of("f" * 32, "x"), {}, 200),
+    ],
+)
+def test_requests_of_other_programs_fail_no_answer(body: bytes, headers: dict[str, str], status: int) -> None:
+    port = free_port()
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        try:
+            with receiver.trace() as trace:
+                assert await asyncio.to_thread(post, port, body, **headers) == status
+                assert await asyncio.to_thread(post, port, body_of(trace.id, "mine")) == 200
+                return await receiver.collected(trace, Completion(text="x"))
+        finally:
+            await receiver.aclose()
+
+    assert len((trace_of([asyncio.run(answer())]) or {})["spans"]) == 1
+
+
+@pytest.mark.parametrize("head", BROKEN_OFF)
+@pytest.mark.parametrize("is_own", [True, False])
+def test_only_an_own_request_that_does_not_end_fails_the_answer(
+    head: str, is_own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    monkeypatch.setattr("assay.models.adapters.otlp_receiver.POLL_SECONDS", 0)
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        with receiver.trace() as trace:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            body = body_of(trace.id if is_own else "f" * 32, "x")[:100]
+            writer.write(f"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json\r\n{head}".encode() + body)
+            await asyncio.to_thread(until_a_request_is_received, receiver)
+            try:
+                return await receiver.collected(trace, Completion(text="x"))
+            finally:
+                writer.close()
+                await writer.wait_closed()
+                await receiver.aclose()
+
+    if is_own:
+        with pytest.raises(FailureError, match="a request was still being received"):
+            asyncio.run(answer())
+    else:
+        assert asyncio.run(answer()).text == "x"
+
+
+@pytest.mark.parametrize("form", ["hex", "HEX", "bytes", "base64", "gzip"])
+def test_an_own_request_is_known_by_the_id_of_its_trace(form: str) -> None:
+    """Programs write it as the JSON and the protobuf of OTLP allow."""
+    port = free_port()
+    forms = {
+        "hex": lambda id_: id_.encode(),
+        "HEX": lambda id_: id_.upper().encode(),
+        "bytes": bytes.fromhex,
+        "base64": lambda id_: base64.b64encode(bytes.fromhex(id_)),
+        "gzip": lambda id_: gzip.compress(id_.encode() * 3000)[:-4],
+    }
+
+    async def answer() -> Completion:
+        receiver = SpanReceiver("m", port=port)
+        encoding = {"Content_Encoding": "gzip"} if form == "gzip" else {}
+        try:
+            with receiver.trace() as trace:
+                body = b"{" + forms[form](trace.id) if form != "gzip" else forms[form](trace.id)
+                assert await asyncio.to_thread(post, port, body, **encoding) == 400
+                return await receiver.collected(trace, Completion(text="x"))
+        finally:
+            await receiver.aclose()
+
+    with pytest.raises(FailureError, match="not all spans of the answer could be received"):
+        asyncio.run(answer())

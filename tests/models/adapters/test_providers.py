@@ -54,7 +54,7 @@ def test_every_hosted_provider_is_reached_encrypted_at_its_own_address() -> None
         ("@localhost:8000", ("@localhost:8000", None)),
     ],
 )
-def test_an_address_is_told_from_a_name_with_an_at_sign(model: str, parts: tuple[str, str | None]) -> None:
+def test_an_address_is_distinguished_from_a_name_with_an_at_sign(model: str, parts: tuple[str, str | None]) -> None:
     assert split_address(model) == parts
 
 

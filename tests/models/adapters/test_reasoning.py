@@ -20,7 +20,7 @@ def test_more_effort_is_more_tokens_and_an_unknown_word_is_medium() -> None:
     assert thinking_budget("xhigh") == thinking_budget("medium")
 
 
-def test_anthropic_is_given_tokens_to_think_beside_those_of_the_answer() -> None:
+def test_anthropic_is_given_tokens_to_think_in_addition_to_those_of_the_answer() -> None:
     body = sent("anthropic", asked("low"))
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
     assert body["max_tokens"] == 100 + 2048

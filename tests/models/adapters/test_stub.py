@@ -29,7 +29,7 @@ def test_it_keeps_the_contract_of_a_model() -> None:
     check_model(make_one, Exam(answer=lambda a, b: "no", breaking=None))
 
 
-def test_the_echo_says_what_it_is_asked() -> None:
+def test_the_echo_answers_with_its_prompt() -> None:
     asked = Request(messages=(Message(role="system", content="s"), Message(role="user", content="ü")))
     assert asyncio.run(echo().generate(Request(prompt="a"))).text == "a"
     said = json.loads(asyncio.run(echo().generate(asked)).text)

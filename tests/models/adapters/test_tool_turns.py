@@ -196,7 +196,7 @@ async def run_solver(sample, model, trace):
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_a_snippet_can_go_on_with_calls_it_keeps_as_chat_messages(vendor: str, tmp_path: Path) -> None:
+def test_a_snippet_can_continue_with_calls_it_keeps_as_chat_messages(vendor: str, tmp_path: Path) -> None:
     serve, adapter = VENDORS[vendor]
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     source = AGENT.replace("IMAGE", repr(image)).replace("WEATHER", repr(WEATHER))

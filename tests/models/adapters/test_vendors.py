@@ -157,7 +157,7 @@ def test_the_key_may_stand_in_an_env_file_and_is_kept_out_of_options(
 
 
 @pytest.mark.parametrize("vendor", ["anthropic", "gemini"])
-def test_an_address_behind_the_name_is_asked_instead_of_the_vendor(vendor: str) -> None:
+def test_an_address_behind_the_name_is_called_instead_of_the_vendor(vendor: str) -> None:
     model = make_model(f"{vendor}:m@http://127.0.0.1:9/v1")
     assert (model.name, model.settings["base_url"]) == (f"{vendor}:m", "http://127.0.0.1:9/v1")  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="names one server and base_url another"):

@@ -21,7 +21,7 @@ def test_logits_are_those_of_the_plain_computation(engine: Engine) -> None:
     np.testing.assert_allclose(engine.logits(hidden), tiny_llama.reference_logits(tokens), atol=2e-4)
 
 
-def test_reading_in_pieces_beside_others_changes_nothing(engine: Engine) -> None:
+def test_reading_in_pieces_next_to_others_changes_nothing(engine: Engine) -> None:
     first, second = Memory(engine.shape, 20), Memory(engine.shape, 20)
     engine.read([Piece(first, [7, 250, 3]), Piece(second, [1])])
     hidden = engine.read([Piece(second, [2, 9, 9, 4]), Piece(first, [3, 88])])[1]

@@ -50,7 +50,7 @@ CHAT = {"messages": [{"role": "user", "content": "hi"}]}
         ("/health", {}, 405, "POST /health"),
     ],
 )
-def test_a_bad_request_is_told_why(address: str, path: str, body: Any, status: int, says: str) -> None:
+def test_a_bad_request_is_answered_with_the_reason(address: str, path: str, body: Any, status: int, says: str) -> None:
     code, error = error_of(address + path, body)
     assert (code, error["type"]) == (status, "invalid_request_error")
     assert says in error["message"]

@@ -47,7 +47,7 @@ def test_it_says_what_it_is(address: str) -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1])
-def test_an_echo_tells_the_likelihood_of_every_token_but_the_first(address: str, texts: TokenTexts, most: int) -> None:
+def test_an_echo_has_the_likelihood_of_every_token_but_the_first(address: str, texts: TokenTexts, most: int) -> None:
     prompt = "in the €thing"
     body = {"prompt": prompt, "max_tokens": most, "echo": True, "logprobs": 2}
     (choice,) = post(f"{address}/v1/completions", body)["choices"]

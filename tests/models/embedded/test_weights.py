@@ -92,7 +92,7 @@ def test_so_is_a_model_file_that_is_not_there(published: tuple[weights.Published
         weights.get(nothing, Path(source), published[0])
 
 
-def test_a_place_that_cannot_be_written_is_told_with_how_to_choose_another(
+def test_a_place_that_cannot_be_written_is_reported_with_how_to_choose_another(
     published: tuple[weights.Published, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -111,7 +111,7 @@ def test_what_a_killed_process_left_goes_with_the_next(published: tuple[weights.
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_process_that_is_told_to_end_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_terminated_process_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """A pip that fetches for ever stands in for a slow line."""
     slow = tmp_path / "path" / "pip" / "__main__.py"
     slow.parent.mkdir(parents=True)
@@ -143,7 +143,7 @@ def test_a_process_that_is_told_to_end_leaves_nothing(tmp_path: Path, number: si
     [("model", "get"), ("model", "serve"), ("run", "demo-real", "--model", "embedded")],
     ids=lambda arguments: " ".join(arguments[:2]),
 )
-def test_a_missing_package_is_told_with_the_command_that_installs_it(
+def test_a_missing_package_is_reported_with_the_command_that_installs_it(
     published: tuple[weights.Published, Path],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -37,7 +37,7 @@ def test_no_wait_is_longer_than_the_longest(after: float | None) -> None:
     assert max(clock.slept) <= 2.0
 
 
-def test_what_cannot_be_retried_is_asked_once() -> None:
+def test_what_cannot_be_retried_is_called_once() -> None:
     inner = Scripted([broke("auth", retryable=False)])
     (error,) = ask(Retrying(inner), "q")
     assert isinstance(error, FailureError)

@@ -63,7 +63,7 @@ def test_each_scorers_values_stand_by_themselves(runs: Runs) -> None:
     assert (example.score, example.values) == (1.0, {"main": {"is_correct": True}, "quality": {"is_correct": False}})
 
 
-def test_values_that_some_samples_lack_are_told(runs: Runs) -> None:
+def test_values_that_some_samples_lack_are_reported(runs: Runs) -> None:
     rows: list[dict[str, Any]] = [{"q": "a", "v": 1}, {"q": "b"}, {"q": "c", "v": None}, {"q": "d", "v": 5}]
     scorer = python_scorer('{"v": sample.get("v")}', metrics=[{"type": "mean", "field": "v"}])
     board = runs(rows, [scorer], solver=None)

@@ -28,7 +28,7 @@ def board(tmp_path: Path, cost: Cost | None, judge: Cost | None = None, **row: A
     ("cost", "tokens", "told"),
     [(OURS, 0, True), (UNKNOWN, 5, True), (UNKNOWN, 0, False), (Cost(amount=0.0), 5, False), (None, 5, False)],
 )
-def test_what_cost_nothing_is_no_news_and_what_nobody_knows_is(
+def test_an_unknown_cost_is_noted_and_no_cost_is_not(
     tmp_path: Path, cost: Cost | None, tokens: int, told: bool
 ) -> None:
     assert costs_something(board(tmp_path, cost, tokens_in=tokens).tasks[0]) is told

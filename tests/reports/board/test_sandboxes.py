@@ -49,7 +49,7 @@ def test_a_note_that_cannot_be_read_is_passed_over(tmp_path: Path, run: RunFile,
     assert sandbox_of(tmp_path, run) == {"tier": "B"}
 
 
-def test_a_tier_nobody_knows_is_weaker_than_all(tmp_path: Path, run: RunFile) -> None:
+def test_an_unknown_tier_is_weaker_than_all(tmp_path: Path, run: RunFile) -> None:
     note(tmp_path, "one", '{"tier": "D"}')
     note(tmp_path, "two", '{"tier": "Z"}')
     assert (sandbox_of(tmp_path, run) or {})["tier"] == "Z"

@@ -63,7 +63,7 @@ def test_a_board_counts_them_for_tasks_that_have_graded_outcomes(board: Leaderbo
     assert [row.weak_passes for row in read_leaderboard_file(tmp_path / "board.json").tasks] == [2, None]
 
 
-def test_every_surface_shows_them_beside_the_score(board: Leaderboard, tmp_path: Path) -> None:
+def test_every_surface_shows_them_next_to_the_score(board: Leaderboard, tmp_path: Path) -> None:
     for text in (report_page(board), run_summary(board, [])):
         assert "weak passes" in text
         assert f"code: {SENTENCE}" in text
@@ -90,7 +90,7 @@ def test_comparisons_and_rankings_show_them_too(tmp_path: Path) -> None:
     assert sorted(line.rpartition(",")[2] for line in lines) == ["0", "2"]
 
 
-def test_tables_grow_for_nobody_who_has_none(tmp_path: Path) -> None:
+def test_tables_without_weak_passes_do_not_grow(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"code": [[graded("strong")]] * 3, "sums": [[1.0]] * 3})
     assert [row.weak_passes for row in board.tasks] == [0, None]
     assert "weak" not in report_page(board)

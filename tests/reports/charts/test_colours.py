@@ -47,7 +47,7 @@ def test_a_name_keeps_its_colour_in_any_order_and_where_nobody_else_asks_for_it(
     assert colour_of(found[second]) == 4, "the next that nobody asks for"
 
 
-def test_colours_that_are_fixed_stay_and_names_beside_them_get_others() -> None:
+def test_colours_that_are_fixed_stay_and_names_next_to_them_get_others() -> None:
     everywhere = colours_of(alike(2)[:4])
     first, second, _, last = everywhere
     assert colours_of([last, second], everywhere) == {name: everywhere[name] for name in (second, last)}

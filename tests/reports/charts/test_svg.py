@@ -95,7 +95,7 @@ def test_a_phone_shows_the_value_without_its_interval() -> None:
     assert "0.500" in texts(draw(chart, NARROW))
 
 
-def test_texts_beside_points_do_not_cover_each_other() -> None:
+def test_texts_next_to_points_do_not_cover_each_other() -> None:
     dots = [Dot(x=0.5 + n / 1000, y=0.5, text=f"model {n}") for n in range(4)]
     scale = Scale(low=0.0, high=1.0)
     drawn = draw(Chart(name="x", title="X", x=scale, y=scale, marks=dots, behind=BEHIND), WIDE)

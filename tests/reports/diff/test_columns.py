@@ -51,7 +51,7 @@ def test_leaderboards_without_examples_compare_only_scores(runs: Path, tmp_path:
     assert "is unknown" in found.tasks[1].verdict
 
 
-def test_a_failed_attempt_that_was_made_again_counts_once(tmp_path: Path) -> None:
+def test_a_failed_attempt_that_was_retried_counts_once(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 10)
     run_into(tmp_path / "a", tasks, Adder(name="broken"))
     run_into(tmp_path / "b", tasks, Broken([3, 4]))

@@ -61,7 +61,7 @@ def flip(a: str | None, b: str | None, read_a: str | None = None, read_b: str | 
     )
 
 
-def test_what_was_read_out_of_the_answers_is_shown_where_it_differs() -> None:
+def test_what_was_extracted_from_the_answers_is_shown_where_it_differs() -> None:
     assert answers(flip(THOUGHTS + "So 230.", THOUGHTS + "So 242.", "230", "242")) == ("230", "242")
 
 

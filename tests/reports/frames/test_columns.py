@@ -57,7 +57,7 @@ def test_columns_of_one_name_are_told_apart() -> None:
     assert distinct(["a", "a", "a (2)", "b"]) == ["a", "a (2)", "a (2) (2)", "b"]
 
 
-def test_rows_come_in_chunks_and_again_for_who_asks_again() -> None:
+def test_rows_come_in_chunks_and_again_for_a_second_reader() -> None:
     table = table_of([(Column("n", "int"), lambda n: n)], None, lambda: ((n,) for n in range(CHUNK_ROWS + 1)))
     for _ in range(2):
         assert [len(chunk[0]) for chunk in table.chunks()] == [CHUNK_ROWS, 1]

@@ -26,7 +26,7 @@ from assay.reports.gates.result import GateResult
         ("baseline.other >= sums", "no task or number of the run is called `other`"),
     ],
 )
-def test_a_name_nobody_knows_is_refused_before_the_run(
+def test_an_unknown_name_is_refused_before_the_run(
     gate: str, sentence: str, boards: tuple[Leaderboard, Leaderboard]
 ) -> None:
     with pytest.raises(UsageError) as caught:

@@ -69,7 +69,7 @@ def test_numbers_are_those_of_leaderboard_and_diff(folder: Path) -> None:
         assert point.adjusted_p >= task.comparison.p_drop
 
 
-def test_what_changed_is_told_where_it_changed(folder: Path) -> None:
+def test_what_changed_is_reported_where_it_changed(folder: Path) -> None:
     [found] = histories(candidates(folder), VIEW)
     changed = {point.run: point.changes for point in found.runs}
     assert changed["run-0"] == []

@@ -41,7 +41,7 @@ def test_everything_that_models_and_files_say_is_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in shown
 
 
-def test_a_failed_attempt_shows_what_was_asked_and_what_broke(tmp_path: Path) -> None:
+def test_a_failed_attempt_shows_its_request_and_what_broke(tmp_path: Path) -> None:
     write_run(tmp_path / "run", "m", 0.5, ("failed",))
     shown = assay.open_run(tmp_path / "run").sample("s3")._repr_html_()
     assert "model, timeout: " in shown

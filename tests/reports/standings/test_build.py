@@ -102,7 +102,7 @@ def test_a_task_that_one_model_lacks_is_left_out_of_overall_numbers(runs: Path, 
     assert "more (not compared)" in markdown(standings_document(found))
 
 
-def test_failures_are_told_and_other_questions_are_refused(runs: Path, tmp_path: Path) -> None:
+def test_failures_are_reported_and_other_questions_are_refused(runs: Path, tmp_path: Path) -> None:
     write_sums(tmp_path / "tasks", "sums", 200, prompt="please compute: {n} + 1")
     write_sums(tmp_path / "tasks", "more", 100)
     run_into(tmp_path / "other", tmp_path / "tasks", Adder(name="other"))

@@ -65,7 +65,7 @@ def test_runs_of_different_tasks_are_no_pair(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_failed_attempts_are_told_beside_the_comparison(tmp_path: Path) -> None:
+def test_failed_attempts_are_reported_next_to_the_comparison(tmp_path: Path) -> None:
     runs = [run(tmp_path, "a", Answers("m", 4)), run(tmp_path, "b", Answers("m", 4, failing=5))]
     (pair,) = compare_prompts(runs, View())
     assert pair.difference == pytest.approx(0.0)

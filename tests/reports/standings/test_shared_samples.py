@@ -50,7 +50,7 @@ def test_samples_of_one_group_are_drawn_together(tmp_path: Path) -> None:
     assert (worse.win_rate_interval.low, worse.win_rate_interval.high) == (0.0, 0.5)
 
 
-def test_one_shared_sample_ranks_nobody_and_says_why(tmp_path: Path) -> None:
+def test_one_shared_sample_ranks_no_model_and_says_why(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path / "tasks", "sums", 1)
     run_into(tmp_path / "right", tasks, Adder(name="right"))
     run_into(tmp_path / "wrong", tasks, Adder(range(1), name="wrong"))

@@ -37,12 +37,12 @@ def ended(*endings: str) -> list[tuple[int, int, float]]:
     return records
 
 
-def test_every_child_is_told_once_with_its_status_and_time() -> None:
+def test_every_child_is_reported_once_with_its_status_and_time() -> None:
     found = ended("0", "7", "killed")
     assert len({pid for pid, _, _ in found}) == 3
     assert sorted(os.waitstatus_to_exitcode(status) for _, status, _ in found) == [-signal.SIGKILL, 0, 7]
     assert all(0.0 <= seconds < 60.0 for _, _, seconds in found)
 
 
-def test_no_child_is_no_record() -> None:
+def test_no_child_has_no_record() -> None:
     assert ended() == []

@@ -12,7 +12,7 @@ from assay.sandbox import Sandbox, TestProgram
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
 
 
-def test_an_object_that_vouches_for_itself_is_weak(sandbox: Sandbox) -> None:
+def test_an_object_that_certifies_itself_is_weak(sandbox: Sandbox) -> None:
     code = "class P:\n    def same(self, other): return True\n    def __bool__(self): return True\ndef f(): return P()"
     assert run(sandbox, TestProgram(code=code, tests="assert f().same(42)")).grade == "weak"
     assert run(sandbox, TestProgram(code=code, tests="x = f()\nassert x")).grade == "weak"

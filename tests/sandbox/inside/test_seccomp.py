@@ -62,7 +62,7 @@ def test_every_named_call_gets_the_answer_of_its_table(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_what_nobody_named_does_not_exist(machine: str) -> None:
+def test_what_is_not_named_does_not_exist(machine: str) -> None:
     named = set(NUMBERS[machine].values())
     for number in range(600):
         if number not in named:

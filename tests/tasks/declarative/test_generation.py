@@ -58,7 +58,7 @@ def test_the_seed_decides_and_another_is_another_dataset(project: Path) -> None:
     assert len(list(Path(".assay/generated").glob("*.jsonl"))) == 2
 
 
-def test_the_provenance_stands_beside_the_rows(project: Path) -> None:
+def test_the_provenance_stands_next_to_the_rows(project: Path) -> None:
     (definition,) = read_yaml_tasks(dataset(project))
     path = Path(definition.dataset.options["path"])
     written = json.loads(path.with_suffix(".json").read_text())
@@ -120,7 +120,7 @@ def test_a_row_that_fails_ends_it_and_what_was_made_is_kept(project: Path) -> No
         ("    - type: python\n      generate_snippet: 'def made(sample): return {}'\n", "define a function `generate`"),
     ],
 )
-def test_what_makes_no_row_is_told(steps: str, told: str, project: Path) -> None:
+def test_what_makes_no_row_is_reported(steps: str, told: str, project: Path) -> None:
     with pytest.raises(UsageError, match=told):
         read_yaml_tasks(dataset(project, steps))
 

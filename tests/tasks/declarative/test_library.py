@@ -23,7 +23,7 @@ def test_datasets_and_models_are_found_by_the_key_inside_the_file(project: Path)
     assert [path.name for path in around.nearby.used] == ["any.yaml", "any.yaml"]
 
 
-def test_a_key_that_nobody_holds_is_told_with_where_it_was_looked_for(project: Path) -> None:
+def test_an_unknown_key_is_reported_with_where_it_was_looked_for(project: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no dataset `row`.*datasets"):
         library(project).dataset("row")
     with pytest.raises(UsageError, match=r"there is no model `jugde`.*--model-for"):

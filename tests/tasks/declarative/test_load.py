@@ -105,7 +105,7 @@ def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Pat
 # --- whole runs, worked out by hand ------------------------------------------------------------------------------
 
 
-def test_a_second_run_goes_on_with_what_failed(read: Read, tmp_path: Path) -> None:
+def test_a_second_run_retries_what_failed(read: Read, tmp_path: Path) -> None:
     asked: deque[str] = deque()  # what is in a list that a model closes over tells it from others
 
     def model(prompt: str) -> str:

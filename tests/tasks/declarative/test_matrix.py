@@ -53,7 +53,7 @@ def run_file(project: Path, text: str = RUN) -> str:
     return "run.yaml"
 
 
-def test_every_model_is_asked_with_every_prompt(project: Path) -> None:
+def test_every_model_is_called_with_every_prompt(project: Path) -> None:
     found = assay.evaluate_tasks(run_file(project))
     scores = {
         (run.leaderboard.adapter, run.leaderboard.settings["prompt"]): run.leaderboard.overall_score for run in found
@@ -88,7 +88,7 @@ def test_a_specification_with_a_prompt_of_its_own_keeps_it(project: Path) -> Non
     assert prompts == ["compute: {{ sample.q }}", "say: {{ sample.q }}", "own"]
 
 
-def test_one_model_on_the_command_line_is_asked_with_every_prompt(project: Path) -> None:
+def test_one_model_on_the_command_line_is_called_with_every_prompt(project: Path) -> None:
     planned = plan_runs(load_tasks([run_file(project)]), make_config(), ["toy"])
     assert [(run.config.prompt, len(run.definitions)) for run in planned] == [("right", 1), ("wrong", 1)]
 
@@ -100,7 +100,7 @@ def test_prompts_need_no_model_in_the_file(project: Path) -> None:
     assert [(run.config.model, run.config.prompt) for run in planned] == [("toy", "right")]
 
 
-def test_a_task_specification_that_names_a_model_is_asked_of_that_one(project: Path) -> None:
+def test_a_task_specification_that_names_a_model_is_run_by_that_one(project: Path) -> None:
     evaluation = "evaluation: {key: e, display_name: E, task_specifications: [{task_key: quiz, model_key: toy}]}\n"
     planned = plan_runs(load_tasks([run_file(project, RUN + evaluation)]), make_config())
     assert [(run.config.model, run.config.prompt) for run in planned] == [("toy", "right"), ("toy", "wrong")]

@@ -61,7 +61,7 @@ def mended(text: str) -> tuple[list[str] | None, Mending]:
         ("truth: \"{{ sample.a }}", "truth: \"<< config.x >>", ["same", "has"], ["`<< config.x >>` names no"]),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_alone_and_the_rest_is_read(
+def test_a_fault_is_reported_alone_and_the_rest_is_read(
     written: str, instead: str, left: list[str], says: list[str]
 ) -> None:
     assert written in TASK
@@ -95,7 +95,7 @@ def test_a_fault_of_a_rule_is_found_behind_a_fault_of_a_shape() -> None:
     ]
 
 
-def test_a_file_of_which_nothing_can_be_read_tells_what_it_can() -> None:
+def test_a_file_of_which_nothing_can_be_read_reports_what_it_can() -> None:
     found, mending = mended("key: t\ndisplay_name: T\ndescription: d\ndefinition: 4\n")
     assert found is None
     assert mending.sentences == [

@@ -22,7 +22,7 @@ def test_a_provider_is_the_first_part_of_its_models_name() -> None:
     assert provider_key("together/a/b") == ("together$a-b", "together", "a/b")
 
 
-def test_settings_of_a_connection_that_are_not_used_are_told(project: Path) -> None:
+def test_settings_of_a_connection_that_are_not_used_are_reported(project: Path) -> None:
     (project / "models" / "any.yaml").write_text(
         "key: judge\ndisplay_name: J\nconfig: {url: 'http://127.0.0.1:9/v1', custom_headers: {X-Team: a}}\n"
     )

@@ -204,7 +204,7 @@ def test_faults_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert len(columns) == 2
 
 
-def test_a_filter_that_a_row_breaks_is_told_at_its_place_in_the_dataset_file(tmp_path: Path) -> None:
+def test_a_filter_that_a_row_breaks_is_reported_at_its_place_in_the_dataset_file(tmp_path: Path) -> None:
     path = write_task(tmp_path, ROWS, [EQUALS])
     (tmp_path / "rows.jsonl").rename(tmp_path / "data.jsonl")
     (tmp_path / "rows.yaml").write_text(

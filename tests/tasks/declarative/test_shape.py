@@ -107,7 +107,7 @@ definition:
         ),
     ],
 )
-def test_labels_are_compared_with_valid_ones_and_conversations_ask_the_model(
+def test_labels_are_compared_with_valid_ones_and_conversations_call_the_model(
     tmp_path: Path, change: tuple[str, str], says: str
 ) -> None:
     assert faults(tmp_path, LABELLED) == []

@@ -108,7 +108,7 @@ def test_in_a_list_each_assertion_has_its_own_model_and_negation(project: Path) 
 
 
 @pytest.mark.parametrize("model", ["stub:x", "anthropic:x"])
-def test_a_model_without_embeddings_is_refused_at_its_field_before_anything_is_asked(
+def test_a_model_without_embeddings_is_refused_at_its_field_before_any_call(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)  # what a class cannot do is known without a key

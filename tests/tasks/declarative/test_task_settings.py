@@ -25,7 +25,7 @@ ROWS = [
 ]
 
 
-class Listening:
+class RecordingModel:
     name = "listening"
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ TURNS = {
 def test_a_task_says_how_the_model_answers(tmp_path: Path, solver: dict[str, Any], seed: int) -> None:
     settings = {"temperature": 0.5, "max_tokens": 12, "stop": ["\n"], "seed": 7}
     path = write_task(tmp_path, ROWS[:1], [EQUALS], solver={**solver, "generation": settings})
-    model = Listening()
+    model = RecordingModel()
     run_evaluation(read_yaml_tasks(path), RunConfig(temperature=1.0, top_p=0.9), model=model, folder=tmp_path / "run")
     [request] = model.asked
     assert (request.temperature, request.max_tokens, request.stop, request.seed) == (0.5, 12, ("\n",), seed)
@@ -87,7 +87,7 @@ def test_trials_are_attempts_with_pass_at_k(tmp_path: Path) -> None:
     definitions = read_yaml_tasks(trials(write_task(tmp_path, ROWS, [EQUALS])))
     [run] = plan_runs(definitions, RunConfig())
     assert run.config.repeat == 3
-    board = run_evaluation(run.definitions, run.config, model=Listening(), folder=tmp_path / "run").leaderboard
+    board = run_evaluation(run.definitions, run.config, model=RecordingModel(), folder=tmp_path / "run").leaderboard
     assert board.tasks[0].total == 9
     assert {"pass@3", "pass^3"} <= {each.name for each in board.tasks[0].repetitions}
     assert plan_runs(definitions, RunConfig(repeat=5))[0].config.repeat == 5

@@ -157,7 +157,7 @@ def test_included_text_is_stripped_and_relative_to_its_yaml_file(tmp_path: Path)
     assert document.directory(("two", "snippet")) == tmp_path / "parts"
 
 
-def test_a_reference_alone_may_be_a_list_but_not_beside_other_keys(tmp_path: Path) -> None:
+def test_a_reference_alone_may_be_a_list_but_not_next_to_other_keys(tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text("- 1\n- 2\n")
     assert read(tmp_path, "a:\n  $ref: list.yaml\n").value == {"a": [1, 2]}
     with pytest.raises(UsageError, match="not a mapping"):

@@ -54,7 +54,7 @@ def test_a_folder_is_loaded_by_file_name_without_comments_and_blank_lines(tmp_pa
     }
 
 
-def test_all_bad_lines_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+def test_all_bad_lines_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     write(tmp_path, "a.jsonl", example(), "{", without("id"))
     write(tmp_path, "b.jsonl", example(metric="rogue_l"))
     write(tmp_path, "c.jsonl", "# nothing yet")

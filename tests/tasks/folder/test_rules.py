@@ -70,7 +70,7 @@ BAD: list[tuple[str | dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("bad", "field", "words"), BAD, ids=[f"{n}-{case[2][:20]}" for n, case in enumerate(BAD)])
-def test_a_bad_line_is_told_with_file_line_and_field(tmp_path: Path, bad: Any, field: str, words: str) -> None:
+def test_a_bad_line_is_reported_with_file_line_and_field(tmp_path: Path, bad: Any, field: str, words: str) -> None:
     path = write(tmp_path, "sums.jsonl", "# a comment", bad)
     (problem,) = iter_examples(path)
     assert isinstance(problem, Problem)

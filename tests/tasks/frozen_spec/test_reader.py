@@ -152,7 +152,7 @@ def test_line_endings_and_a_byte_order_mark_do_not_matter(tmp_path: Path, ending
     assert [getattr(outcome, "task_id", outcome) for outcome in iter_validated(path)] == ["a", "b"]
 
 
-def test_a_line_beyond_the_limit_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_a_line_beyond_the_limit_is_reported_and_passed_over(tmp_path: Path) -> None:
     long = b'{"task_id": "' + b"x" * (MAX_LINE_BYTES * 2) + b'"}'
     validated, errors = validate_file(write(tmp_path, record(task_id="a"), long, record(task_id="b")))
     assert [task.task_id for task in validated] == ["a", "b"]
@@ -209,7 +209,7 @@ def test_every_sample_names_a_scorer_of_its_task() -> None:
         assert list(dataset) == samples
 
 
-def test_a_sample_is_asked_with_its_examples_in_front(tmp_path: Path) -> None:
+def test_a_sample_is_prompted_with_its_examples_in_front(tmp_path: Path) -> None:
     path = write(tmp_path, record(few_shot_examples=[example(3)], metadata={"level": 1}))
     (sample,) = SpecFileDataset(path, "arithmetic")
     assert sample.prompt == "Say 3. 3\n\nSay 4." == render(record(few_shot_examples=[example(3)]))
@@ -267,7 +267,7 @@ def test_a_file_without_one_good_record_is_refused_even_then(tmp_path: Path, con
         read_spec_file(path, allow_bad=True)
 
 
-def test_a_file_full_of_errors_is_told_in_bounded_words(tmp_path: Path) -> None:
+def test_a_file_full_of_errors_is_reported_in_bounded_words(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         read_spec_file(write(tmp_path, *[b"{"] * 1500), allow_bad=False)
     assert "and 500 more" in str(caught.value)

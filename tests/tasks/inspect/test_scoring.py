@@ -60,7 +60,7 @@ def test_a_score_is_what_the_process_says(process: None) -> None:
     assert (made.values, made.answer, made.metadata) == ({"score": 1.0, "value": "C"}, "right", None)
 
 
-def test_a_grader_is_asked_until_the_scorer_has_enough(process: None) -> None:
+def test_a_grader_is_called_until_the_scorer_has_enough(process: None) -> None:
     asked: list[Request] = []
     with pytest.raises(FailureError, match="verdict 1 verdict 2") as caught:
         scored(scorer(asked), "wrong")

@@ -63,7 +63,7 @@ def test_without_the_package_a_sentence_says_what_to_install() -> None:
         read_inspect("inspect:some/task")
 
 
-def test_a_run_folder_vouches_for_no_python_of_inspect() -> None:
+def test_a_run_folder_trusts_no_python_of_inspect() -> None:
     part = PartSpec(key="x", use="inspect", options={"library": {"name": "p/t"}, "code": []})
     definition = TaskDefinition(
         name="t",
@@ -129,7 +129,7 @@ def test_parameters_that_a_task_does_not_have_are_refused(own: str) -> None:
 
 
 @needs_inspect
-def test_documents_come_from_files_beside_it_or_in_place_of_the_hub(own: str) -> None:
+def test_documents_come_from_files_next_to_it_or_in_place_of_the_hub(own: str) -> None:
     assert read_inspect(f"{own}with_a_file").dataset.size == 2
     given = read_inspect(f"{own}of_the_hub", data={"test": "rows.jsonl"})
     assert preview_sample(given, "2")[0].targets == ("two",)  # type: ignore[index]

@@ -19,7 +19,7 @@ def test_a_missing_package_is_named_as_it_is_installed() -> None:
     assert not_loaded("t", own) == "`t` needs a package: `sympy` is required; pip install lm-eval[math]"
 
 
-def test_anything_else_is_told_with_its_kind() -> None:
+def test_anything_else_is_reported_with_its_kind() -> None:
     assert not_loaded("lm-eval:t", KeyError("question")) == "`lm-eval:t` cannot be loaded: KeyError: 'question'"
 
 

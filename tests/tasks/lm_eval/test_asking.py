@@ -27,7 +27,7 @@ class Scripted:
         return next(self._answers)
 
 
-def test_each_type_of_request_is_asked_as_lm_eval_means_it() -> None:
+def test_each_type_of_request_is_sent_as_lm_eval_means_it() -> None:
     settings = {"max_tokens": 5, "temperature": 0.0, "stop": ["\n"]}
     likely, whole, written = requests_of(
         sample(

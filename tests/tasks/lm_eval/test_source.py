@@ -48,7 +48,7 @@ def test_flags_for_lm_eval_go_with_its_tasks_only() -> None:
         load_tasks(["starter"], lm_eval=LmEvalOptions(data={"test": "rows.jsonl"}))
 
 
-def test_a_run_folder_vouches_for_no_python_of_lm_eval() -> None:
+def test_a_run_folder_trusts_no_python_of_lm_eval() -> None:
     def reached(kind: str, **about: bool) -> list[str]:
         part = PartSpec(key="x", use="lm_eval", options={"task": "t", "library": {}, "code": []})
         plain = PartSpec(key="x", use="metric")
@@ -122,7 +122,7 @@ def test_a_file_of_ones_own_is_named_behind_the_task(own: LmEvalOptions) -> None
 
 
 @needs_lm_eval
-def test_what_is_not_there_is_told_in_a_sentence(own: LmEvalOptions) -> None:
+def test_what_is_not_there_is_reported_in_a_sentence(own: LmEvalOptions) -> None:
     with pytest.raises(UsageError, match="Did you mean `lm-eval:own_choice`"):
         read_lm_eval("lm-eval:own_choise", own)
     with pytest.raises(UsageError, match=r"cannot be reached.*--data SPLIT=FILE"):

@@ -81,7 +81,7 @@ def test_an_eval_scores_as_its_class_does(registry: str, name: str, answer: str,
     assert read_leaderboard(Path("r")).tasks[0].score == pytest.approx(score)
 
 
-def test_worked_examples_stand_before_the_last_message(registry: str) -> None:
+def test_few_shot_examples_stand_before_the_last_message(registry: str) -> None:
     (first, *_) = build_dataset(read_openai_eval("openai-evals:shots", registry))
     assert [each["content"] for each in first.extras["messages"]] == ["Be brief.", "ex1", "q0"]
     assert first.extras["generation"] == {"temperature": 0.0}
@@ -114,7 +114,7 @@ def test_what_is_not_known_is_refused_by_name(registry: str, name: str, said: st
         read_openai_eval(f"openai-evals:{name}", registry)
 
 
-def test_the_number_of_worked_examples_is_the_registrys(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_of_few_shot_examples_is_the_registrys(registry: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "openai-evals:m", "--registry", registry, "--num-fewshot", "3"]) == 2
     assert "--num-fewshot 3: openai-evals:m has few-shot examples of its own" in capsys.readouterr().err
 

@@ -26,7 +26,10 @@ class _Service(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_service_and_python_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", [{}, {"method": "POST"}])
+def test_a_service_and_python_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], method: dict[str, str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     server = HTTPServer(("127.0.0.1", 0), _Service)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -38,6 +41,7 @@ def test_a_service_and_python_are_asked(tmp_path: Path, monkeypatch: pytest.Monk
                 "id": "http",
                 "label": "service",
                 "config": {
+                    **method,
                     "url": f"http://127.0.0.1:{server.server_port}/ask",
                     "body": {"q": {"text": "{{prompt}}"}},
                     "transformResponse": "json.reply[0].text",
@@ -49,6 +53,7 @@ def test_a_service_and_python_are_asked(tmp_path: Path, monkeypatch: pytest.Monk
     }
     Path("promptfooconfig.yaml").write_text(json.dumps(config))
     assert main(["run", "promptfooconfig.yaml", "--quiet", "--trust"]) == 0
+    assert ("promptfoo 0.122 itself sends GET" in capsys.readouterr().err) is (not method)
     server.shutdown()
     server.server_close()
     records = [
@@ -68,7 +73,7 @@ def test_a_service_and_python_are_asked(tmp_path: Path, monkeypatch: pytest.Monk
         ({"url": "http://x/", "body": {}, "session": 1}, "`session`"),
     ],
 )
-def test_what_cannot_be_asked_is_named(settings: dict[str, object], said: str) -> None:
+def test_what_cannot_be_called_is_named(settings: dict[str, object], said: str) -> None:
     found, problem = http_model("http", settings)
     assert found is None
     assert said in problem

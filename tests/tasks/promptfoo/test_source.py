@@ -61,7 +61,7 @@ def test_every_verdict_and_score_is_promptfoos(verdicts: Path) -> None:
     assert summaries.score == pytest.approx(sum(passed for passed, _ in wanted) / len(wanted))
 
 
-def test_every_prompt_is_asked_with_every_test_as_promptfoo_asks_it() -> None:
+def test_every_prompt_is_sent_with_every_test_as_promptfoo_sends_it() -> None:
     found = []
     for definition in read_promptfoo(CASES / "reading" / "promptfooconfig.yaml"):
         solver = prompt_template(**definition.solver.options)

@@ -1,12 +1,14 @@
 """Receives the spans of programs behind a model: OTLP over HTTP on a port of this machine.
 
 Each request to the model gets a trace of its own, whose id the program is handed as a W3C `traceparent`. The models of
-one process that name the same port share its server. Spans of other traces are dropped.
+one process that name the same port share its server. Spans of other traces are dropped, and so is what other programs
+send to the port: a request that cannot be read fails an answer only if it contains the id of its trace.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import secrets
 import zlib
@@ -34,6 +36,7 @@ MAX_BODY_BYTES = 10 << 20
 """Of one request, and of the spans of one answer."""
 MAX_SPANS = 10_000
 _LONGEST_LINE = 1024
+_PIECE = 4096
 _TYPES = {"application/json": "json", "application/x-protobuf": "protobuf"}
 
 
@@ -47,7 +50,7 @@ class OpenTrace:
     size: float = 0
     """How many bytes of requests the spans took."""
     problem: str | None = None
-    """Why spans were not accepted meanwhile: they may have been its own."""
+    """Why spans of it were not accepted."""
 
     @property
     def traceparent(self) -> str:
@@ -59,6 +62,11 @@ class OpenTrace:
             self.problem = f"an answer may have at most {MAX_SPANS:,} spans and {MAX_BODY_BYTES:,} bytes of them"
         else:
             self.spans.append(span)
+
+    def is_named_in(self, content: bytes) -> bool:
+        """Whether the id is there, as text, in base64 or as bytes."""
+        raw = bytes.fromhex(self.id)
+        return self.id.encode() in content.lower() or base64.b64encode(raw)[:20] in content or raw in content
 
     def lacks_a_parent(self) -> bool:
         spans = list(self.spans)
@@ -135,7 +143,7 @@ class SpanReceiver:
             has_settled = counts[-1] > 0 and len(counts) >= SETTLED_POLLS and len(set(counts[-SETTLED_POLLS:])) == 1
             if has_settled and not requests and not trace.lacks_a_parent():
                 return
-        if requests:
+        if any(each is trace for request in list(requests) for each in request.named_traces()):
             trace.problem = "a request was still being received"
 
     async def aclose(self) -> None:
@@ -208,14 +216,16 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content_type = (self.headers.get("content-type") or "").partition(";")[0].strip().lower()
         format_ = _TYPES.get(content_type, "")
+        self.content = bytearray()
         self.server.requests.add(self)
         try:
+            self._receive()
             if format_ not in self.server.formats:
                 raise ValueError(f"the content type {content_type or 'of nothing'} is not accepted")
-            body = _unpacked(self._body(), self.headers.get("content-encoding"))
+            body = self._unpacked()
             spans = spans_in(body, format_)
         except (ValueError, OSError) as error:
-            for trace in list(self.server.traces.values()):
+            for trace in self.named_traces():
                 trace.problem = str(error)
             self.server.requests.discard(self)
             self._answer(400 if format_ in self.server.formats else 415, {"error": str(error)})
@@ -227,24 +237,36 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.requests.discard(self)
             self._answer(200, {"partialSuccess": {}}, empty=format_ == "protobuf")
 
-    def _body(self) -> bytes:
-        """The body, by its length or in chunks; `ValueError` where it is too large."""
+    def named_traces(self) -> list[OpenTrace]:
+        """The open traces whose ids are in what has been received: only their own programs know these."""
+        content, _ = _unpack(bytes(self.content), self.headers.get("content-encoding"))
+        return [trace for trace in list(self.server.traces.values()) if trace.is_named_in(content)]
+
+    def _receive(self) -> None:
+        """The content, by its length or in chunks; `ValueError` where it is too large."""
         if (self.headers.get("transfer-encoding") or "").lower() != "chunked":
-            return self._read(int(self.headers.get("content-length") or 0))
-        body = bytearray()
+            self._read(int(self.headers.get("content-length") or 0))
+            return
         while size := int(self.rfile.readline(_LONGEST_LINE).partition(b";")[0], 16):
-            body += self._read(size, len(body))
+            self._read(size)
             self.rfile.readline(_LONGEST_LINE)
         while self.rfile.readline(_LONGEST_LINE).strip():
             pass
-        return bytes(body)
 
-    def _read(self, size: int, before: int = 0) -> bytes:
-        if not 0 <= size <= MAX_BODY_BYTES - before:
+    def _read(self, size: int) -> None:
+        end = len(self.content) + size
+        while len(self.content) < min(end, MAX_BODY_BYTES):
+            part = self.rfile.read1(min(end, MAX_BODY_BYTES) - len(self.content))
+            if not part:
+                raise ValueError("the request ends too early")
+            self.content += part
+        if size < 0 or end > MAX_BODY_BYTES:
             raise ValueError(f"a request may have at most {MAX_BODY_BYTES:,} bytes")
-        content = self.rfile.read(size)
-        if len(content) < size:
-            raise ValueError("the request ends too early")
+
+    def _unpacked(self) -> bytes:
+        content, problem = _unpack(bytes(self.content), self.headers.get("content-encoding"))
+        if problem is not None:
+            raise ValueError(problem)
         return content
 
     def _answer(self, status: int, content: Mapping[str, Any], *, empty: bool = False) -> None:
@@ -261,19 +283,18 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def _unpacked(body: bytes, encoding: str | None) -> bytes:
-    """The body without its compression, up to the same size."""
+def _unpack(content: bytes, encoding: str | None) -> tuple[bytes, str | None]:
+    """The content without its compression, as far as it can be read and up to the same size; and what is wrong."""
     if not encoding or encoding == "identity":
-        return body
+        return content, None
     if encoding != "gzip":
-        raise ValueError(f"the content encoding {encoding} is not supported")
-    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        return content, f"the content encoding {encoding} is not supported"
+    unpacker, unpacked = zlib.decompressobj(16 + zlib.MAX_WBITS), bytearray()
     try:
-        unpacked = unpacker.decompress(body, MAX_BODY_BYTES + 1)
+        for at in range(0, len(content), _PIECE):  # an error leaves what was read before it
+            unpacked += unpacker.decompress(content[at : at + _PIECE], MAX_BODY_BYTES + 1 - len(unpacked))
+            if len(unpacked) > MAX_BODY_BYTES:
+                return bytes(unpacked), "the request is too large"
     except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if len(unpacked) > MAX_BODY_BYTES:
-        raise ValueError("the request is too large")
-    if not unpacker.eof:
-        raise ValueError("the request ends too early")
-    return unpacked
+        return bytes(unpacked), str(error)
+    return bytes(unpacked), None if unpacker.eof else "the request ends too early"

@@ -174,6 +174,9 @@ def _model(
     if name.startswith(("http://", "https://")) or word in ("http", "https"):
         from assay.tasks.promptfoo.own_providers import http_model
 
+        if settings.get("body") is not None and not settings.get("method"):
+            assert provider.value is not None  # noqa: S101 - `read_provider` made it
+            config.warn(provider.value, f"provider `{name}`: {_NO_METHOD}")
         return http_model(name, settings)
     if word == "exec":
         return None, "a program is not supported as a provider"
@@ -183,6 +186,12 @@ def _model(
         assert provider.value is not None  # noqa: S101 - `read_provider` made it
         return program_model(config, provider.value, name, settings)
     return _served(name, settings, embeds=embeds)
+
+
+_NO_METHOD = (
+    "has a `body` and no `method`. It is called by POST, as promptfoo's documentation says, but promptfoo 0.122 itself "
+    "sends GET without the body; add `method: POST` for the same requests"
+)
 
 
 def _served(name: str, settings: dict[str, Any], *, embeds: bool) -> tuple[dict[str, Any] | None, str]:

@@ -143,7 +143,7 @@ function headline(name, summary) {
 
 function figures(summary) {
   const sets = [[`on the ${summary.selected_on}, which it was selected on`, summary.valset]];
-  if (summary.testset) sets.unshift(["on held-out data", summary.testset]);
+  if (summary.testset) sets.unshift([summary.held_out ? "on held-out data" : "on the testset", summary.testset]);
   return [
     ...sets.map(([label, { seed, best, difference }]) =>
       figure(label, `${number(seed.mean)} → ${number(best.mean)}`, `difference ${signed(difference)}`),

@@ -21,7 +21,11 @@ export function searchRecords(summary, open, onopen) {
     fill(
       box,
       records.length
-        ? table("Records", head(), records.map((each) => rows(summary, each, nameOf(each) === open, onopen)).flat())
+        ? table(
+            "Records",
+            head(),
+            records.map((each) => rows(summary, each, nameOf(each, summary) === open, onopen)).flat(),
+          )
         : el("p.empty", "No record matches."),
     );
   };
@@ -46,8 +50,9 @@ export function searchRecords(summary, open, onopen) {
   );
 }
 
-export function nameOf(each) {
-  return each.part === "single" ? "the text" : `${each.part} ${each.index + 1}`;
+function nameOf(each, summary) {
+  const part = each.part === "testset" && summary.held_out ? "held out" : each.part;
+  return part === "single" ? "the text" : `${part} ${each.index + 1}`;
 }
 
 function head() {
@@ -57,12 +62,15 @@ function head() {
 
 function rows(summary, each, isOpen, onopen) {
   const detail = h("tr", { class: "detail", hidden: true }, h("td", { colspan: 5 }));
-  const toggle = button(nameOf(each), () => show(detail.hidden), { class: "record", "aria-expanded": "false" });
+  const toggle = button(nameOf(each, summary), () => show(detail.hidden), {
+    class: "record",
+    "aria-expanded": "false",
+  });
   const show = (on) => {
     if (on && !detail.firstElementChild.childElementCount) fill(detail.firstElementChild, record(summary, each));
     detail.hidden = !on;
     toggle.setAttribute("aria-expanded", String(on));
-    onopen(on ? nameOf(each) : null);
+    onopen(on ? nameOf(each, summary) : null);
   };
   const gained = change(each);
   const tone = !gained ? "quiet" : gained > 0 ? "good" : "bad";

@@ -111,7 +111,7 @@ def test_mistakes_are_named_with_place_and_remedy(tmp_path: Path, text: str, pla
     assert f"task.yaml{place}" in str(caught.value)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         task(tmp_path, MODEL_TASK.replace("role: user", "role: x").replace("key: d", "key: 3"))
     assert len(str(caught.value).splitlines()) == 2

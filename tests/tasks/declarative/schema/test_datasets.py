@@ -33,7 +33,7 @@ def test_a_source_that_speaks_to_a_service_is_refused_with_a_way_around(tmp_path
         checked_dataset(document, document.value)
 
 
-def test_a_generator_beside_its_dataset_is_refused_with_a_way_around(tmp_path: Path) -> None:
+def test_a_generator_next_to_its_dataset_is_refused_with_a_way_around(tmp_path: Path) -> None:
     generator = "{dataset_generator_key: g, dataset_generator_config: {}, num_samples: 3}"
     document = read(tmp_path, f"key: d\ndisplay_name: D\ngenerator_specification: {generator}\n")
     with pytest.raises(UsageError, match=r"generator_specification: .*`source: \{type: generated"):

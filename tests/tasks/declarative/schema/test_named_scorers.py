@@ -81,7 +81,7 @@ def test_a_scorer_by_name(tmp_path: Path, scorer: dict[str, Any], answer: str, s
     assert scored(tmp_path, scorer, answer).values["score"] == pytest.approx(score)
 
 
-def test_what_was_read_out_is_kept(tmp_path: Path) -> None:
+def test_what_was_extracted_is_kept(tmp_path: Path) -> None:
     scorer = {"type": "extracted_match", **GOLD, "extract": [{"regex": "#### (.*)", "fallback": "none"}]}
     found = scored(tmp_path, scorer, "no mark")
     assert (found.answer, found.extracted) == ("none", False)

@@ -25,7 +25,7 @@ def test_steps_are_taken_apart_and_named() -> None:
     assert [name_of(each) for each in metrics_of(task.scorer[0])] == ["accuracy", "stderr"]
 
 
-def test_everything_that_is_not_supported_is_told_at_once() -> None:
+def test_everything_that_is_not_supported_is_reported_at_once() -> None:
     from inspect_ai import Epochs
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ChatMessageUser, ContentImage, ContentText

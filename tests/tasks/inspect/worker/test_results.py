@@ -68,5 +68,5 @@ def test_an_answer_to_another_question_is_not_scored(task: Any) -> None:
     assert "make a different request each time" in made["problem"]
 
 
-def test_a_process_that_was_started_anew_says_that_it_must_load() -> None:
+def test_a_restarted_process_says_that_it_must_load() -> None:
     assert results.score({**ORDER, "name": "never/loaded", "samples": []}) == {"not_loaded": True}

@@ -135,7 +135,7 @@ COMMANDS = [
 
 
 @pytest.mark.timeout(900)  # some eighty commands
-def test_no_verb_that_reads_imports_starts_or_connects_whatever_it_is_pointed_at(
+def test_no_command_that_reads_imports_starts_or_connects_whatever_it_is_pointed_at(
     trap: Path, address: tuple[str, list[str]]
 ) -> None:
     project, downloads = trap / "project", trap / "downloads"
@@ -157,7 +157,7 @@ def test_the_traps_are_live(trap: Path, address: tuple[str, list[str]]) -> None:
 
 @pytest.mark.parametrize("name", FILES[:4])
 @pytest.mark.parametrize("verb", ["check", "run"])
-def test_no_file_from_elsewhere_runs_or_connects_without_the_users_word(
+def test_no_file_from_elsewhere_runs_or_connects_without_the_users_consent(
     trap: Path, address: tuple[str, list[str]], verb: str, name: str
 ) -> None:
     done = assay(verb, trap / "downloads" / name, cwd=trap / "project")
