@@ -28,6 +28,7 @@ _FILLING = {"append", "appendleft", "extend", "insert", "add", "update", "setdef
 _FILLING |= {"pop", "popleft", "remove", "discard", "clear"}
 
 _handed_over: dict[str, Callable[..., Any]] = {}
+_chosen: set[str] = set()
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -37,6 +38,15 @@ def name_of(function: Callable[..., Any]) -> str:
     name = f"{HERE}{function.__name__.strip('<>')}@{code_sha256(function)[:12]}"
     _handed_over[name] = function
     return name
+
+
+def choose(name: str) -> None:
+    """The program itself names this function, so running it needs no trust in the file of a task."""
+    _chosen.add(name)
+
+
+def is_chosen(name: str) -> bool:
+    return name in _chosen
 
 
 def is_here(name: object) -> bool:
