@@ -32,6 +32,7 @@ from assay.runs.local import run_here
 from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked, make_config, plan_runs, read_tasks
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
+from assay.runs.twins import warn_of_a_twin
 
 if TYPE_CHECKING:
     from assay.reports.gates.result import GateResult
@@ -256,7 +257,7 @@ def run_evaluation(
         progress=progress or Progress(),
         command=command,
     )
-    return run_blocking(run_planned(PlannedRun(list(definitions), config, model), options))
+    return run_blocking(run_planned(PlannedRun(list(definitions), config, model, given=model), options))
 
 
 async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
@@ -291,6 +292,8 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
             with closing(Journal(folder / "journal.jsonl")) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
                 finished = finished_keys(journal.path)
+                if run.given is not None:
+                    warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
                 parts.keep_to_budget(stop, [journal.path], generated_for=read_run_file(folder))
                 begin(folder, parts.run_file, len(finished), progress, listeners)
                 with signals(stop, progress):
