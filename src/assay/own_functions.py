@@ -14,6 +14,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -28,6 +29,7 @@ _FILLING = {"append", "appendleft", "extend", "insert", "add", "update", "setdef
 _FILLING |= {"pop", "popleft", "remove", "discard", "clear"}
 
 _handed_over: dict[str, Callable[..., Any]] = {}
+_chosen: set[str] = set()
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -37,6 +39,15 @@ def name_of(function: Callable[..., Any]) -> str:
     name = f"{HERE}{function.__name__.strip('<>')}@{code_sha256(function)[:12]}"
     _handed_over[name] = function
     return name
+
+
+def choose(name: str) -> None:
+    """The program itself names this function, so running it needs no trust in the file of a task."""
+    _chosen.add(name)
+
+
+def is_chosen(name: str) -> bool:
+    return name in _chosen
 
 
 def is_here(name: object) -> bool:
@@ -84,6 +95,30 @@ def own_sha256(thing: Any) -> str | None:
 def code_sha256(thing: Any) -> str:
     """A hash of its code and the values that it uses, not of its position in the file."""
     return hashlib.sha256(repr(_facts(thing, 0)).encode()).hexdigest()
+
+
+def opaque_parts(thing: Any) -> list[Any]:
+    """The objects in it that may differ in more than their hash: made with arguments that they do not keep."""
+    return list(_opaque(thing, 0))
+
+
+def _opaque(value: Any, depth: int) -> Iterator[Any]:
+    if depth > _DEEPEST or isinstance(value, (*_PLAIN, CodeType, type, ModuleType)):
+        return
+    if not isinstance(value, (tuple, list, set, frozenset, dict, partial, *_ROUTINES)) and _drops_arguments(value):
+        yield value
+    for each in _inside(value):
+        yield from _opaque(each, depth + 1)
+
+
+def _drops_arguments(thing: Any) -> bool:
+    make = type(thing).__init__
+    if not isinstance(make, FunctionType):
+        return False
+    code = make.__code__
+    parameters = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    kept = {name.strip("_") for name in getattr(thing, "__dict__", {})}
+    return bool(code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)) or not kept.issuperset(parameters)
 
 
 def _facts(value: Any, depth: int) -> Any:

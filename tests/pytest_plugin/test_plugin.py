@@ -132,6 +132,40 @@ def test_it(assay_run):
     )
 
 
+def test_two_scores_are_compared_only_where_the_failures_of_neither_could_decide(project: pytest.Pytester) -> None:
+    tests = """
+def scores(assay_run):  # 0.75 with limit 4, 1.0 with limit 2, and between 0.5 and 0.75
+    runs = [("tasks", model, {}), ("tasks", model, {"limit": 2}), ("tasks", flaky, AT_ONCE)]
+    return [assay_run(tasks, each, **settings)["capitals"].score for tasks, each, settings in runs]
+
+def test_decided(assay_run):
+    whole, right, flaky = scores(assay_run)
+    assert right > flaky
+    assert flaky < right
+    assert whole >= flaky
+
+def test_open(assay_run):
+    whole, right, flaky = scores(assay_run)
+    assert whole > flaky
+
+def test_open_the_other_way(assay_run):
+    whole, right, flaky = scores(assay_run)
+    assert flaky < whole
+
+def test_open_for_inequality_too(assay_run):
+    assert scores(assay_run)[2] != 0.9
+
+@pytest.mark.parametrize("compute", ["score - 1", "1 - score", "round(score, 1)", "score * 9", "abs(score)", "-score"])
+def test_no_number_is_made_of_it(assay_run, compute):
+    assert eval(compute, {"score": scores(assay_run)[2]}) < 200
+
+def test_numbers_are_made_of_a_whole_one(assay_run):
+    score = scores(assay_run)[0]
+    assert (score - 0.25, 1 - score, round(score, 1), score * 100) == (0.5, 0.25, 0.8, 75)
+"""
+    run(project, tests).assert_outcomes(passed=2, errors=3 + 6)
+
+
 def test_a_rate_limit_of_a_real_server_is_an_error(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-plugin-0123456789abcdef")
     line = {"id": "1", "prompt": "behave: status 429\ncompute: 1 + 1", "targets": ["2"], "metric": "exact_match"}
@@ -239,6 +273,55 @@ def test_model_limit_and_folder_come_from_the_ini_file_and_flags_win(project: py
     run(project, tests.format(n=2)).assert_outcomes(passed=1)
     assert kept.joinpath("journal.jsonl").read_bytes() == before  # resumed: nothing was asked again
     run(project, tests.format(n=3), "--assay-limit", "3").assert_outcomes(passed=1)
+
+
+def test_kept_runs_of_functions_are_resumed_and_changed_tasks_start_new_ones(project: pytest.Pytester) -> None:
+    tests = """
+from pathlib import Path
+
+def counted(prompt):
+    with Path("asked").open("a") as asked:
+        asked.write(".")
+    return model(prompt)
+
+def always(prediction, targets, extras):
+    return 1.0
+
+def test_it(assay_run):
+    assert assay_run("tasks", counted)["capitals"].score >= 0.7
+
+def test_metric(assay_run):
+    assert assay_run("tasks", counted, metric=always)["capitals"].score == 1.0
+"""
+    for _ in range(2):
+        run(project, tests, "--assay-run-dir", "kept").assert_outcomes(passed=2)
+        assert len(Path("asked").read_text()) == 8
+        assert len([*Path("kept").iterdir()]) == 2
+    changed = Path("tasks/capitals.jsonl")
+    changed.write_text(changed.read_text().replace("Capital of Spain", "The capital of Spain"))
+    run(project, tests, "--assay-run-dir", "kept").assert_outcomes(passed=2)
+    assert len([*Path("kept").iterdir()]) == 4
+
+
+def test_two_models_that_look_the_same_are_two_runs(project: pytest.Pytester) -> None:
+    tests = """
+class Fixed:
+    name = "fixed"
+
+    def __init__(self, answer):
+        self.answers = [answer]
+
+    def generate(self, prompts):
+        return self.answers * len(prompts)
+
+    def __repr__(self):
+        return "Fixed()"
+
+@pytest.mark.parametrize("answer, score", [("Paris", 0.25), ("Oslo", 0.0)])
+def test_it(assay_run, answer, score):
+    assert assay_run("tasks", Fixed(answer))["capitals"].score == score
+"""
+    run(project, tests).assert_outcomes(passed=2)
 
 
 def test_workers_send_what_they_measured_home(project: pytest.Pytester) -> None:

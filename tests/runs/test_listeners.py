@@ -71,7 +71,9 @@ class Broken(Everything):
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    lines = [{"id": str(n), "prompt": f"compute: {n} + 1", "targets": [str(n + 1)]} for n in range(200)]
+    lines = [
+        {"id": str(n), "prompt": f"compute: {n} + 1", "targets": [str(n + 1)], "metadata": {"n": n}} for n in range(200)
+    ]
     text = "".join(json.dumps({**line, "metric": "exact_match"}) + "\n" for line in lines)
     (tmp_path / "sums.jsonl").write_text(text)
     return "sums.jsonl"
@@ -92,9 +94,8 @@ def test_a_listener_that_raises_is_dropped_with_one_warning(task: str, caplog: p
     with caplog.at_level(logging.WARNING, "assay"):
         result = assay.evaluate_tasks(task, "toy", listeners=[broken, whole], concurrency=2)
     assert result.exit_status == 0
-    assert [record.message for record in caplog.records] == [
-        "the listener Broken failed and is ignored from now on: ValueError: the log is full"
-    ]
+    [message] = [record.message for record in caplog.records]
+    assert "the listener Broken failed and is ignored from now on: ValueError: the log is full (" in message
     assert not isinstance(broken.heard[-1], RunResult)
     assert len(whole.heard) == 202
 
@@ -115,11 +116,32 @@ class Meddling(Everything):
 
     def records(self, batch: Sequence[Record]) -> None:
         assert isinstance(batch, list)
+        for record in batch:
+            record.metadata.clear()
         batch.clear()
 
     def run_finished(self, result: RunResult) -> None:
         result.leaderboard.tasks.clear()
         result.leaderboard.settings.clear()
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class BrokenTwice(Everything):
+    """Raises what cannot even be printed."""
+
+    def records(self, batch: Sequence[Record]) -> None:
+        raise UnspeakableError
+
+
+class Telling(Everything):
+    """Puts a key into its message."""
+
+    def records(self, batch: Sequence[Record]) -> None:
+        raise ValueError("refused: sk-listeners-0123456789abcdef")
 
 
 class Waiting(Everything):
@@ -135,15 +157,35 @@ def test_a_listener_that_would_end_the_program_is_dropped_with_a_warning(
     assert "the listener Ending failed and is ignored from now on: SystemExit: 4" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("listener", "what"),
+    [
+        (BrokenTwice(), "UnspeakableError: (its message cannot be had: RuntimeError)"),
+        (Telling(), "ValueError: refused: "),
+    ],
+)
+def test_the_warning_about_a_listener_can_be_printed_and_has_no_key(
+    task: str, listener: Everything, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "assay"):
+        assert assay.evaluate_tasks(task, "toy", listeners=[listener]).exit_status == 0
+    [message] = [record.message for record in caplog.records]
+    assert f"the listener {type(listener).__name__} failed and is ignored from now on: {what}" in message
+    assert "(test_listeners.py:" in message
+    assert "sk-listeners" not in message
+
+
 def test_what_a_listener_does_to_what_it_is_handed_changes_nothing(task: str) -> None:
     meddling, other = Meddling(), Everything()
-    result = assay.evaluate_tasks(task, "toy", listeners=[meddling, other])
+    result = assay.evaluate_tasks(task, "toy", listeners=[meddling, other], repeat=2, concurrency=1)
     assert result.exit_status == 0
-    assert result.leaderboard == result.runs[0].open().leaderboard
+    assert result.leaderboard.tasks == result.runs[0].open().leaderboard.tasks
+    assert all(attempt.metadata == {"n": int(attempt.sample_id)} for attempt in result.runs[0].open().attempts())
     begun, *records, ended = other.heard
     assert begun.run.definitions
     assert begun.run.tasks
     assert len(records) == begun.total
+    assert all(record.metadata == {"n": int(record.sample_id)} for record in records)
     assert ended.leaderboard == result.leaderboard
 
 
@@ -260,11 +302,12 @@ def test_a_resumed_run_is_logged_as_the_one_that_was_begun(task: str, monkeypatc
     assert second.heard[0].run.created == first.heard[0].run.created
 
 
-def test_a_listener_that_cannot_be_made_is_reported_before_anything_runs(task: str) -> None:
+@pytest.mark.parametrize("error", [OSError("no such server"), SystemExit(0)])
+def test_a_listener_that_cannot_be_made_is_reported_before_anything_runs(task: str, error: BaseException) -> None:
     class Unmade(Everything):
         def __init__(self) -> None:
-            raise OSError("no such server")
+            raise error
 
-    with pytest.raises(UsageError, match="cannot be made: OSError: no such server"):
+    with pytest.raises(UsageError, match=rf"cannot be made: {type(error).__name__}: {error} \(test_listeners.py:"):
         assay.evaluate_tasks(task, "toy", listeners=[Unmade])
     assert not Path("runs").exists()

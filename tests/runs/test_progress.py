@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,15 @@ def test_a_callback_hears_of_attempts_of_earlier_sessions_and_of_workers() -> No
     progress.records([record("a"), record("b", Failure(stage="model", kind="timeout", message="late"))])
     progress.workers([(3, 1), (1, 0)], lost=(1, 1))
     assert [(each.total, each.done, each.failed) for each in heard] == [(10, 4, 0), (10, 6, 1), (10, 9, 2)]
+
+
+async def awaited(update: ProgressUpdate) -> None: ...
+
+
+@pytest.mark.parametrize(("callback", "why"), [(3, "is not a function"), (awaited, "is `async`")])
+def test_what_cannot_be_called_is_refused_before_anything_runs(callback: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=f"^progress: .* {why}"):
+        CallbackProgress(callback)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,6 +13,7 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.load import load_tasks
 from assay.tasks.own_metric import metric_name, with_metric
+from assay.tasks.trust import require_trust
 
 
 def shorter(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -30,6 +31,19 @@ def test_a_function_scores_instead_and_its_text_is_kept(tmp_path: Path) -> None:
     assert changed.metric == f"{__name__}:shorter"
     assert changed.scorers[0].options == {"metric": changed.metric, "post_process": "lower"}
     assert "len(prediction) < len(targets[0])" in changed.metadata["functions"][changed.metric]
+
+
+@pytest.mark.parametrize("metric", [shorter, f"{__name__}:shorter"])
+def test_a_metric_that_the_program_gives_needs_no_trust_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: Any
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    require_trust([with_metric(task_of(tmp_path / "data"), metric)], trust=False)
+    stranger = task_of(tmp_path / "data", metric="json:loads")
+    with pytest.raises(UsageError, match="would run the Python `json:loads`"):
+        require_trust([stranger], trust=False)
 
 
 def test_a_name_means_what_it_means_in_a_task_folder(tmp_path: Path) -> None:

@@ -192,22 +192,41 @@ class MeasuredScore(float):
         total = sum(row.total for row in self.rows)
         return f"{self.missing} of {total} attempts have no score ({', '.join(kinds)})"
 
+    def _possible(self) -> tuple[float, ...] | None:
+        """The score, or the ends of what it could have been; None if there are none."""
+        if not self.missing:
+            return (float(self),)
+        bounds = None if any(row.remaining for row in self.rows) else self.bounds
+        return None if bounds is None else (bounds.low, bounds.high)
+
     def _decided(self, compare: Callable[[float, float], bool], other: object) -> bool:
         __tracebackhide__ = True
+        scores = [self, other] if isinstance(other, MeasuredScore) else [self]
         if not isinstance(other, Real):
             return NotImplemented  # type: ignore[no-any-return]
-        number = float(other)
-        if not self.missing:
-            return compare(float(self), number)
+        open_ones = [score for score in scores if score.missing]
+        if not open_ones:
+            return compare(float(self), float(other))
+        ours, theirs = self._possible(), scores[1]._possible() if scores[1:] else (float(other),)
+        if ours is not None and theirs is not None and compare not in (operator.eq, operator.ne):
+            results = {compare(one, another) for one in ours for another in theirs}
+            if len(results) == 1:
+                return results.pop()
+        raise open_ones[0].not_decided(f"{float(other):g}")
+
+    def whole(self) -> float:
+        """The number, for computing with it."""
+        __tracebackhide__ = True
+        if self.missing:
+            raise self.not_decided("what is computed from it")
+        return float(self)
+
+    def not_decided(self, what: str) -> CannotMeasureError:
         bounds = self.bounds
-        if bounds is not None and not any(row.remaining for row in self.rows) and compare is not operator.eq:
-            worst, best = compare(bounds.low, number), compare(bounds.high, number)
-            if worst == best:
-                return worst
         between = f"the score lies between {bounds.low:.3f} and {bounds.high:.3f}" if bounds else "they could decide it"
         broke = self.board.causes(message for row in self.rows for message in row.failure_examples.values())
-        raise CannotMeasureError(
-            f"{self.name}: {self.missing_in_words()}: {between}, and {number:g} is not decided. "
+        return CannotMeasureError(
+            f"{self.name}: {self.missing_in_words()}: {between}, and {what} is not decided. "
             f"What broke: {broke}. See: assay show {self.board.result.folder}"
         )
 
@@ -216,6 +235,7 @@ class MeasuredScore(float):
     __le__ = _comparing(operator.le)
     __lt__ = _comparing(operator.lt)
     __eq__ = _comparing(operator.eq)
+    __ne__ = _comparing(operator.ne)
     __hash__ = float.__hash__
 
     def __repr__(self) -> str:
@@ -233,3 +253,15 @@ class MeasuredScore(float):
         """The section below a failure: the worst samples, and where to find all of them."""
         lines = [*self.board.worst(self.task), f"all samples: assay show {self.board.result.folder}"]
         return [(f"assay: worst samples of {self.name}", "\n".join(lines))]
+
+
+def _computing(compute: Callable[..., float]) -> Callable[..., float]:
+    def computed(score: MeasuredScore, *others: object) -> float:
+        __tracebackhide__ = True
+        return compute(score.whole(), *(each.whole() if isinstance(each, MeasuredScore) else each for each in others))
+
+    return computed
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "abs", "round", "bool"):
+    setattr(MeasuredScore, f"__{_name}__", _computing(getattr(float, f"__{_name}__")))

@@ -34,7 +34,8 @@ class Runs:
         # workers of one session must not write one journal
         self._kept = None if run_dir is None else Path(run_dir, *([worker] if worker else []))
         self._temporary = temporary
-        self._boards: dict[str, Board] = {}
+        self._boards: dict[str, tuple[Board, Any]] = {}
+        """Each with what it was called with, kept because another object could get the address of one that is gone."""
         self._rows: list[dict[str, Any]] = []
 
     def __call__(
@@ -48,10 +49,11 @@ class Runs:
         model = self._model if model is None else model
         if self._limit is not None:
             settings.setdefault("limit", self._limit)
-        key = short_fingerprint([repr(tasks), repr(model), repr(sorted(settings.items()))])
+        given = [tasks, model, *sorted(settings.items())]
+        key = repr([_known(each) for each in given])
         if key not in self._boards:
-            self._boards[key] = self._run(tasks, model, key, settings)
-        return self._boards[key]
+            self._boards[key] = self._run(tasks, model, settings), given
+        return self._boards[key][0]
 
     def answer(self, prompt: str, assertions: Sequence[dict[str, Any]], model: object | None) -> str:
         """The model's answer to a prompt, which is sent once."""
@@ -71,11 +73,10 @@ class Runs:
         rows, self._rows = self._rows, []
         return rows
 
-    def _run(self, tasks: Any, model: object | None, key: str, settings: dict[str, Any]) -> Board:
+    def _run(self, tasks: Any, model: object | None, settings: dict[str, Any]) -> Board:
         __tracebackhide__ = True
-        folder = settings.pop("folder", None) or (self._kept or self._temporary()) / f"run-{key[:8]}"
         try:
-            result = evaluate_tasks(tasks, model, folder=folder, **settings)
+            result = evaluate_tasks(tasks, model, **{"runs_folder": self._kept or self._temporary(), **settings})
         except UsageError as error:
             raise CannotMeasureError(str(error)) from None
         if len(result.runs) != 1:
@@ -85,6 +86,15 @@ class Runs:
             raise KeyboardInterrupt
         self._rows += _rows_of(run)
         return Board(run)
+
+
+def _known(value: object) -> object:
+    """What tells it from another: data by its content, an object of the user's by which one it is."""
+    if isinstance(value, list | tuple):
+        return [_known(each) for each in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, str | int | float | dict | TaskDefinition | None) else id(value)
 
 
 def _rows_of(run: RunResult) -> list[dict[str, Any]]:

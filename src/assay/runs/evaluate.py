@@ -32,6 +32,7 @@ from assay.runs.local import run_here
 from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked, make_config, plan_runs, read_tasks
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
+from assay.runs.twins import warn_of_a_twin
 
 if TYPE_CHECKING:
     from assay.reports.gates.result import GateResult
@@ -116,6 +117,7 @@ async def aevaluate(
     *,
     metric: str | Metric | None = None,
     folder: Path | str | None = None,
+    runs_folder: Path | str = "runs",
     fresh: bool = False,
     resume_foreign: bool = False,
     gates: str | Sequence[str] = (),
@@ -138,11 +140,12 @@ async def aevaluate(
 
     `tasks`: files, folders, built-in names, or what `load_tasks` returned. `model`: a name, a model, an adapter with
     `generate(prompts)`, a function, or a list of those, one run each; None asks the models that run files name, else
-    the toy model. `metric`, a function or a name, takes the place of those that the tasks name. `gates` are those of
+    the toy model. `metric`, a function or a name, takes the place of those that the tasks name. `folder` is
+    `--run-dir`; without it the run has a folder in `runs_folder`, the same for the same call. `gates` are those of
     `--gate`. `progress` is called with a `ProgressUpdate` now and then. `models` and `dataset` are `--model-for` and
     `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and OpenAI evals, as `load_tasks` takes them.
-    `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `budget_cost`, … A run that is
-    cancelled has lost nothing: the same call resumes it.
+    `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `budget_cost`, … A run that is cancelled
+    has lost nothing: the same call resumes it.
     """
     chosen = model if model is None or isinstance(model, list | tuple) else (model,)
     with env_file.looking_in(None if env is None else Path(env)):
@@ -156,6 +159,7 @@ async def aevaluate(
             plan_runs(definitions, config, chosen),
             RunOptions(
                 folder=None if folder is None else Path(folder),
+                runs_folder=Path(runs_folder),
                 fresh=fresh,
                 resume_foreign=resume_foreign,
                 progress=progress if isinstance(progress, Progress) else CallbackProgress(progress),
@@ -179,6 +183,8 @@ class RunOptions:
     """How a run is executed, whatever its tasks: its folder, its listeners, and whether on a cluster."""
 
     folder: Path | None = None
+    runs_folder: Path = Path("runs")
+    """Where a run without a `folder` has its own."""
     fresh: bool = False
     resume_foreign: bool = False
     progress: Progress = field(default_factory=Progress)
@@ -186,6 +192,9 @@ class RunOptions:
     command: Sequence[str] = ()
     cluster: Cluster | None = None
     shard_size: int | None = None
+
+    def folder_of(self, run_file: RunFile) -> Path:
+        return self.folder or default_folder(run_file, self.runs_folder)
 
 
 async def run_all(
@@ -248,7 +257,7 @@ def run_evaluation(
         progress=progress or Progress(),
         command=command,
     )
-    return run_blocking(run_planned(PlannedRun(list(definitions), config, model), options))
+    return run_blocking(run_planned(PlannedRun(list(definitions), config, model, given=model), options))
 
 
 async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
@@ -277,12 +286,14 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
     stop, config, progress = Stop(), run.config, options.progress
     async with assemble(run.definitions, config, model=run.model, command=options.command) as parts:
         await parts.make_ready(progress)
-        folder = options.folder or default_folder(parts.run_file)
+        folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
         try:
             with closing(Journal(folder / "journal.jsonl")) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
                 finished = finished_keys(journal.path)
+                if run.given is not None:
+                    warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
                 parts.keep_to_budget(stop, [journal.path], generated_for=read_run_file(folder))
                 begin(folder, parts.run_file, len(finished), progress, listeners)
                 with signals(stop, progress):

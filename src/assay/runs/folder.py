@@ -31,13 +31,13 @@ LOOKED_AT = 100
 """Attempts of a run that are looked at for blocks of thinking: a model that thinks does so in most answers."""
 
 
-def default_folder(run_file: RunFile) -> Path:
+def default_folder(run_file: RunFile, within: Path = Path("runs")) -> Path:
     """The folder that the same command always gets: named by tasks, model, and a piece of the fingerprint."""
     names = [definition.name for definition in run_file.definitions]
     model = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
     tasks = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
     readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{model}-{tasks}")
-    return Path("runs") / f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
+    return within / f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
 
 
 def prepare_folder(

@@ -19,6 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+import msgspec
 from msgspec import Struct
 
 from assay import catalog
@@ -26,6 +27,7 @@ from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
 from assay.core.types import Record
 from assay.printable import one_line
+from assay.tracebacks import describe_exception
 
 if TYPE_CHECKING:
     from assay.runs.evaluate import RunResult
@@ -94,6 +96,9 @@ LONGEST_WAIT_SECONDS = 60.0
 """For listeners that are behind when the run has ended."""
 
 
+_records_in = msgspec.json.Decoder(list[Record]).decode
+
+
 def find_listeners(wanted: Sequence[object]) -> list[Listener]:
     """Listeners as they were given: objects, or names (`module:name`, or of the entry points `assay.listeners`)."""
     return [_listener(each) for each in wanted]
@@ -116,8 +121,9 @@ class Listeners:
         self._each(HearsBeginnings, lambda listener: listener.run_began(deepcopy(run)))
 
     def records(self, batch: list[Record]) -> None:
-        own = batch.copy()
-        self._each(HearsRecords, lambda listener: listener.records(own.copy()), may_miss=len(own))
+        if self._threads:
+            own = msgspec.json.encode(batch)  # as they stand in the journal; what is in memory, later attempts share
+            self._each(HearsRecords, lambda listener: listener.records(_records_in(own)), may_miss=len(batch))
 
     def search_event(self, event: SearchEvent) -> None:
         """A listener that is far behind may miss lines of the journal, nothing else."""
@@ -150,7 +156,7 @@ class Listeners:
         for thread in self._threads.copy():
             if thread.error is not None:
                 self._threads.remove(thread)
-                what = f"{type(thread.error).__name__}: {one_line(str(thread.error), 300)}"
+                what = _in_words(thread.error)
                 self._warn(f"the listener {thread.name} failed and is ignored from now on: {what}")
 
 
@@ -193,15 +199,18 @@ class _ListenerThread:
                 return
 
 
+def _in_words(error: BaseException) -> str:
+    return one_line(str(describe_exception(error)), 600)
+
+
 def _listener(wanted: object) -> Listener:
     resolved: Any = catalog.resolve("listener", wanted, own_code=True) if isinstance(wanted, str) else wanted
     try:
         listener = resolved() if inspect.isclass(resolved) or inspect.isfunction(resolved) else resolved
     except UsageError:
         raise
-    except Exception as error:
-        what = f"{type(error).__name__}: {one_line(str(error), 600)}"
-        raise UsageError(f"the listener {wanted!r} cannot be made: {what}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"the listener {wanted!r} cannot be made: {_in_words(error)}") from error
     if not isinstance(listener, Listener):
         raise UsageError(
             f"the listener {wanted!r} has none of a listener's methods: `run_began(run)`, `records(batch)`, "

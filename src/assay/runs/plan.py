@@ -14,12 +14,14 @@ from assay import env_file
 from assay.catalog import unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.seams import Model
 from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.costs.spending import GENERATION
 from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
 from assay.reports.query.syntax import is_like
+from assay.runs.twins import refuse_twins
 from assay.tasks.build import build_dataset
 from assay.tasks.library.names import LM_EVAL
 from assay.tasks.load import load_tasks
@@ -56,6 +58,8 @@ class PlannedRun(NamedTuple):
     config: RunConfig
     model: object | None = None
     """An object of the user's, in place of the model that the config names."""
+    given: object | None = None
+    """That object as it was passed."""
 
 
 class TaskFiles(NamedTuple):
@@ -283,13 +287,22 @@ def plan_runs(
         return _by_model(definitions, _without_a_model_to_ask(definitions, config))
     if not models:
         raise UsageError("there is no model to ask: the list of models is empty")
-    once = [model for at, model in enumerate(models) if not isinstance(model, str) or model not in models[:at]]
-    first, *others = once
+    first, *others = _once(models)
     paid = [_without_generation(each) for each in definitions]
     return [
-        *_of_model(definitions, config, first),
-        *(run for model in others for run in _of_model(paid, config, model)),
+        *_of_model(definitions, config, *first),
+        *(run for model in others for run in _of_model(paid, config, *model)),
     ]
+
+
+def _once(models: Sequence[object]) -> list[tuple[object, str | Model]]:
+    """Each model once, as it was passed and as a name or a model; no two may be one run."""
+    once: list[tuple[object, str | Model]] = []
+    for given in models:
+        if not any(given is other or (isinstance(given, str) and given == other) for other, _ in once):
+            once.append((given, given if isinstance(given, str) else as_model(given)))
+    refuse_twins([model for _, model in once if not isinstance(model, str)])
+    return once
 
 
 def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
@@ -329,12 +342,13 @@ def _recorded_models(definition: TaskDefinition) -> set[str]:
     return names - {""}
 
 
-def _of_model(definitions: Sequence[TaskDefinition], config: RunConfig, model: object) -> list[PlannedRun]:
+def _of_model(
+    definitions: Sequence[TaskDefinition], config: RunConfig, given: object, model: str | Model
+) -> list[PlannedRun]:
     if isinstance(model, str):
         return _by_model(definitions, msgspec.structs.replace(config, model=model), chosen=True)
-    wrapped = as_model(model)
-    runs = _by_model(definitions, msgspec.structs.replace(config, model=wrapped.name), chosen=True)
-    return [run._replace(model=wrapped) for run in runs]
+    runs = _by_model(definitions, msgspec.structs.replace(config, model=model.name), chosen=True)
+    return [run._replace(model=model, given=given) for run in runs]
 
 
 def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chosen: bool = False) -> list[PlannedRun]:

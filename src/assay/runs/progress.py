@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import signal
@@ -18,6 +19,7 @@ from assay.core.run import Stop
 from assay.core.types import Record, TaskDefinition
 from assay.event_loop import is_running_here
 from assay.processes.child import kill_every_child
+from assay.wording import in_python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +68,13 @@ class CallbackProgress(Progress):
     """Calls a function after every step."""
 
     def __init__(self, callback: Callable[[ProgressUpdate], object] | None) -> None:
+        if callback is not None and not callable(callback):
+            raise UsageError(f"progress: {in_python(callback)} is not a function that takes a `ProgressUpdate`")
+        if inspect.iscoroutinefunction(callback):
+            raise UsageError(
+                f"progress: {in_python(callback)} is `async`, and is called without waiting for it: write `def`, and "
+                "start what has to be awaited with `asyncio.create_task`"
+            )
         self._callback = callback
         self._total = self._already = self._done = self._failed = 0
 

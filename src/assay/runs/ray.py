@@ -25,7 +25,7 @@ from assay.costs.budget import Budget, SpendingLimits
 from assay.own_functions import is_here
 from assay.runs.assemble import Parts, assemble
 from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
-from assay.runs.folder import default_folder, prepare_folder, record_sandbox, what_changed
+from assay.runs.folder import prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Lending, Terms, WorkerReport
 from assay.runs.listeners import Listeners
 from assay.runs.plan import PlannedRun
@@ -56,7 +56,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         await parts.try_metrics()
         await parts.refuse_wrong_likelihoods()
         run_file = parts.run_file
-        folder = options.folder or default_folder(run_file)
+        folder = options.folder_of(run_file)
         prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
     stop = Stop()
     try:

@@ -22,7 +22,7 @@ from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
 from assay.runs.evaluate import RunOptions, on_records_for
 from assay.runs.finish import finish
-from assay.runs.folder import default_folder, prepare_folder
+from assay.runs.folder import prepare_folder
 from assay.runs.listeners import Listeners
 from assay.runs.local import run_here
 from assay.runs.plan import PlannedRun
@@ -81,7 +81,7 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
     async with assemble(run.definitions, run.config, model=run.model, command=options.command) as parts:
         parts.models.keep_to_share(1 / count)
         await parts.make_ready(progress)
-        folder = options.folder or default_folder(parts.run_file)
+        folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, resume_foreign=options.resume_foreign, shard=shard)
         # less what earlier attempts at this shard have used
         parts.keep_to_budget(stop, (path for other, path in shard_files(folder) if other == shard), sharers=count)

@@ -11,7 +11,7 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.seams import Metric
 from assay.core.types import PartSpec, TaskDefinition
-from assay.own_functions import name_of, source_of
+from assay.own_functions import choose, name_of, source_of
 from assay.scorers.from_metric import check_metric
 from assay.tasks.folder.reader import MEAN_SCORE
 from assay.tasks.folder.rules import CATALOG_NAMES
@@ -32,6 +32,7 @@ def metric_name(metric: str | Metric) -> str:
 def with_metric(definition: TaskDefinition, metric: str | Metric) -> TaskDefinition:
     """The task, scored by this metric instead; how an answer is extracted from a text stays as the task says."""
     name = metric_name(metric)
+    choose(name)
     if is_likelihood(definition.metric):
         raise UsageError(f"task `{definition.name}` measures likelihoods, so no metric of texts can take its place")
     options: dict[str, Any] = {"metric": CATALOG_NAMES.get(name, name)}

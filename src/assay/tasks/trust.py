@@ -24,7 +24,7 @@ from assay.datasets.content import sources_of
 from assay.env_file import named_variable
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
 from assay.os_errors import is_file
-from assay.own_functions import HERE
+from assay.own_functions import HERE, is_chosen
 from assay.processes.environment import names_in
 from assay.tasks.library.names import INSPECT, LM_EVAL
 from assay.tasks.project import current_project, is_inside_this_project, is_of_this_project
@@ -77,6 +77,8 @@ def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list
     """What the user has not allowed: all that an untrusted file reaches for; of the user's own, keys sent elsewhere."""
     typed = () if out_of_a_run else definition.metadata.get("typed_models", ())
     reached = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
+    if not out_of_a_run:
+        reached = [each for each in reached if each.kind != "code" or not is_chosen(each.what)]
     if not out_of_a_run and is_own(definition):
         reached = [each for each in reached if each.kind in _NEVER_OWN]
     return [] if not reached or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else reached

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,17 @@ def test_a_package_that_is_not_there_is_answered_with_what_to_install() -> None:
 
 
 def test_a_name_is_made_of_what_every_log_takes() -> None:
-    assert portable("sums: easy/π") == "sums_ easy/_"
+    assert portable("sums: easy/数学") == "sums_3a_ easy/数学"
+
+
+def test_different_names_stay_different() -> None:
+    names = ["a:b", "a;b", "a_b", "a/b", "a//b", "../b", "..b", "/b", "b/", "x" * 300, "x" * 301, ".", "数学", "文学"]
+    found = [portable(name) for name in names]
+    assert len({*found}) == len(names)
+    for name in found:
+        assert len(name) <= 250
+        assert posixpath.normpath(name) == name
+        assert not name.startswith((".", "/"))
 
 
 @pytest.mark.parametrize("name", ["mlflow", "wandb", "otel"])

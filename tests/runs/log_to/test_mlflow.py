@@ -35,14 +35,24 @@ def test_a_run_is_logged_with_params_metrics_files_and_its_end(task: str, store:
     assert params["model.name"] == "answer"
     assert params["fingerprint"] == result.leaderboard.run_fingerprint
     assert params["settings.generation.temperature"] == "0.5"
-    assert params["task.sums_ easy.sha256"] == row.sha256
+    assert params["task.sums_3a_ easy.sha256"] == row.sha256
     metrics = run.data.metrics
-    assert metrics["sums_ easy/score"] == 0.5
-    assert (metrics["sums_ easy/low"], metrics["sums_ easy/high"]) == (row.interval.low, row.interval.high)  # type: ignore[union-attr]
+    assert metrics["sums_3a_ easy/score"] == 0.5
+    assert (metrics["sums_3a_ easy/low"], metrics["sums_3a_ easy/high"]) == (row.interval.low, row.interval.high)  # type: ignore[union-attr]
     assert (metrics["failed"], metrics["attempts/done"], metrics["attempts/failed"]) == (1, 3, 1)
     assert "overall_score" in metrics
     kept = {each.path for each in store.list_artifacts(run.info.run_id)}
     assert kept == {"leaderboard.json", "report.md"}
+
+
+def test_tasks_keep_their_numbers_apart_whatever_they_are_called(task: str, store: Any) -> None:
+    names = ["数学", "文学", "a:b", "a;b"]
+    for name in names:
+        Path(name).with_suffix(".jsonl").write_bytes(Path(task).read_bytes())
+    assay.evaluate_tasks([f"{name}.jsonl" for name in names], answer, listeners=["mlflow"])
+    [run] = the_runs(store)
+    assert run.info.status == "FINISHED"
+    assert len([name for name in run.data.metrics if name.endswith("/score")]) == 4
 
 
 def test_a_resumed_run_is_the_same_run_there(task: str, store: Any) -> None:

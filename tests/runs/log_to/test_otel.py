@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,11 +56,28 @@ def test_a_run_is_a_tree_of_spans_with_usage_scores_and_failures(task: str, span
     assert event.attributes[conventions.GEN_AI_EVALUATION_SCORE_VALUE] == 0.0
     broken = attempts["broken"]
     assert (broken.attributes["error.type"], broken.status.status_code.name) == ("exception", "ERROR")
-    assert run.attributes["assay.sums: easy/score"] == 0.5
+    [task_span] = [span for span in found if span.name == "task sums: easy"]
+    assert task_span.parent.span_id == run.context.span_id
+    assert task_span.attributes["assay.score"] == 0.5
+    assert run.attributes["assay.overall_score"] == 0.5
     known = {value for name, value in vars(conventions).items() if name.startswith("GEN_AI_")}
     used = {name for span in found for name in span.attributes if name.startswith("gen_ai.")}
     assert used <= known
     assert not [span for span in found if "compute: 1 + 1" in str(dict(span.attributes))]
+
+
+def test_a_run_of_many_tasks_loses_no_attribute(task: str, spans: Any, tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / "many").mkdir(exist_ok=True)
+        (tmp_path / "many" / f"t{number}.jsonl").write_bytes(Path(task).read_bytes())
+    assay.evaluate_tasks("many", answer, listeners=["otel"])
+    found = spans.get_finished_spans()
+    assert not [span.name for span in found if span.dropped_attributes]
+    assert found[-1].attributes["assay.model.name"] == "answer"
+    tasks = {span.name: span.attributes for span in found if span.name.startswith("task ")}
+    assert len(tasks) == 40
+    assert tasks["task t7"]["assay.score"] == 0.5
+    assert tasks["task t7"]["assay.sha256"]
 
 
 def test_without_a_provider_of_the_program_spans_go_to_the_collector_that_the_environment_names(

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.reports.board.types import Leaderboard, ScoreInterval
+from assay.core.fingerprint import short_fingerprint
+from assay.costs.spending import Cost
+from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.runs.evaluate import RunResult
 from assay.runs.listeners import RunStart
 
@@ -32,49 +34,58 @@ _DIGITS = {ord(mark): None for mark in "-:TZ"}
 
 def params_of(start: RunStart) -> dict[str, Any]:
     """Model, settings, fingerprints and versions, flat: `model.name`, `settings.repeat`, `task.capitals.sha256`."""
+    return dict(_flat(_about(start) | {"task": tasks_of(start)}))
+
+
+def params_of_run(start: RunStart) -> dict[str, Any]:
+    """The same without the tasks."""
+    return dict(_flat(_about(start)))
+
+
+def tasks_of(start: RunStart) -> dict[str, dict[str, str | None]]:
+    """What each task is."""
     run = start.run
-    tasks = {
-        each.name: {"sha256": each.dataset.sha256, "fingerprint": run.tasks[each.name]} for each in run.definitions
-    }
-    whole = {
+    return {each.name: {"sha256": each.dataset.sha256, "fingerprint": run.tasks[each.name]} for each in run.definitions}
+
+
+def _about(start: RunStart) -> dict[str, Any]:
+    run = start.run
+    return {
         "fingerprint": run.fingerprint,
         "model": run.model,
         "settings": run.settings,
-        "task": tasks,
         "versions": run.versions,
         "attempts": start.total,
     }
-    return dict(_flat(whole))
 
 
 def metrics_of(board: Leaderboard) -> dict[str, float]:
     """Numbers only: what has no value is not there, and a failure is counted as one."""
+    of_tasks = {f"{row.task}/{name}": value for row in board.tasks for name, value in metrics_of_task(row).items()}
+    return metrics_of_run(board) | of_tasks
+
+
+def metrics_of_run(board: Leaderboard) -> dict[str, float]:
+    """The numbers over all tasks."""
     metrics = dict(_scored("overall_", board.overall_score, board.overall_interval))
     metrics |= {"failed": board.failed, "timeouts": board.timeouts}
-    for name, cost in (("cost", board.cost), ("judge_cost", board.judge_cost)):
-        if cost is not None and cost.amount is not None:
-            metrics[name] = cost.amount
-    for row in board.tasks:
-        metrics.update(_scored(f"{row.task}/", row.score, row.interval))
-        counts: dict[str, float] = {
-            "failed": row.failed,
-            "timeouts": row.timeouts,
-            "scored": row.scored,
-            "total": row.total,
-        }
-        counts |= {"latency_ms": row.latency_ms, "tokens_in": row.tokens_in, "tokens_out": row.tokens_out}
-        if row.cost is not None and row.cost.amount is not None:
-            counts["cost"] = row.cost.amount
-        metrics |= {f"{row.task}/{name}": value for name, value in counts.items()}
-    return metrics
+    return metrics | _costs(cost=board.cost, judge_cost=board.judge_cost)
+
+
+def metrics_of_task(row: TaskRow) -> dict[str, float]:
+    names = ("failed", "timeouts", "scored", "total", "latency_ms", "tokens_in", "tokens_out")
+    counts = {name: getattr(row, name) for name in names}
+    return dict(_scored("", row.score, row.interval)) | counts | _costs(cost=row.cost)
 
 
 def portable(name: str) -> str:
-    """A name that every log takes: letters, digits and a few marks, not too long."""
-    return _NOT_PORTABLE.sub("_", name)[:250]
+    """A name that every log takes, another for each name: a path of letters, digits and a few marks, not too long."""
+    path = _NOT_PORTABLE.sub(lambda found: "".join(f"_{ord(mark):x}_" for mark in found[0]), name)
+    return path if len(path) <= LONGEST_NAME else f"{path[: LONGEST_NAME - 17]}-{short_fingerprint(path)}"
 
 
-_NOT_PORTABLE = re.compile(r"[^\w./ -]", re.ASCII)
+LONGEST_NAME = 250
+_NOT_PORTABLE = re.compile(r"[^\w./ -]|^\.+|(?<=/)\.{1,2}(?=/|$)|^/|/(?=/|$)")
 
 
 def artifacts_of(result: RunResult) -> Iterator[Path]:
@@ -89,6 +100,10 @@ def _scored(before: str, score: float | None, interval: ScoreInterval | None) ->
     if interval is not None:
         yield f"{before}low", interval.low
         yield f"{before}high", interval.high
+
+
+def _costs(**costs: Cost | None) -> dict[str, float]:
+    return {name: cost.amount for name, cost in costs.items() if cost is not None and cost.amount is not None}
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -51,5 +51,11 @@ def evaluations(record: Record) -> Iterator[dict[str, Any]]:
                 yield attributes | {"gen_ai.evaluation.score.label": value}
 
 
+def own(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the conventions have no word for, under names of ours."""
+    known = _known(facts)
+    return {f"assay.{name}": value if isinstance(value, int | float) else str(value) for name, value in known.items()}
+
+
 def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}

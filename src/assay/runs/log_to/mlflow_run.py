@@ -19,7 +19,7 @@ def client() -> Any:
         return package("mlflow.tracking", "mlflow").MlflowClient()
     except package("mlflow.exceptions", "mlflow").MlflowException as error:
         raise UsageError(
-            f"--log-to mlflow: {one_line(str(error), 200)} Set MLFLOW_TRACKING_URI to a tracking server, such as "
+            f"--log-to mlflow: {one_line(str(error), 800)} Set MLFLOW_TRACKING_URI to a tracking server, such as "
             "http://127.0.0.1:5000, or `pip install mlflow`, which keeps its runs in a file here."
         ) from error
 

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from assay.core.types import Record
 from assay.runs.evaluate import RunResult
 from assay.runs.listeners import RunStart
-from assay.runs.log_to.facts import metrics_of, package, params_of
-from assay.runs.log_to.genai import evaluations, request_attributes, response_attributes
+from assay.runs.log_to.facts import metrics_of_run, metrics_of_task, package, params_of_run, tasks_of
+from assay.runs.log_to.genai import evaluations, own, request_attributes, response_attributes
 
 
 class Spans:
-    """OpenTelemetry spans of the run, each attempt and each answer, named by the GenAI conventions, without any text.
-
-    To the program's tracer provider; where it has none, by OTLP, as set by OTEL_EXPORTER_OTLP_ENDPOINT and the like.
-    """
+    """OpenTelemetry spans of the run, its tasks, attempts and answers, by the GenAI conventions, without any text; to
+    the program's tracer provider or, where it has none, by OTLP, as set by OTEL_EXPORTER_OTLP_ENDPOINT and the like."""
 
     def __init__(self) -> None:
         self._api = package("opentelemetry.trace", "otel")
@@ -29,9 +27,8 @@ class Spans:
         self._tracer = self._provider.get_tracer("assay")
 
     def run_began(self, run: RunStart) -> None:
-        attributes = {f"assay.{name}": str(value) for name, value in params_of(run).items()}
-        self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=attributes)
-        self._within = self._api.set_span_in_context(self._span)
+        self._span = self._tracer.start_span(f"evaluate {run.run.model['name']}", attributes=own(params_of_run(run)))
+        self._tasks, self._within = tasks_of(run), self._api.set_span_in_context(self._span)
         self._request = request_attributes(run.run.model, run.run.config.settings())
         self._chat = f"chat {self._request['gen_ai.request.model']}"
 
@@ -53,7 +50,10 @@ class Spans:
             span.end(now)
 
     def run_finished(self, result: RunResult) -> None:
-        self._span.set_attributes({f"assay.{name}": value for name, value in metrics_of(result.leaderboard).items()})
+        for row in result.leaderboard.tasks:  # one span holds 128 attributes
+            facts = own({**self._tasks[row.task], **metrics_of_task(row)})
+            self._tracer.start_span(f"task {row.task}", self._within, attributes=facts).end()
+        self._span.set_attributes(own(metrics_of_run(result.leaderboard)))
         if result.interrupted or result.stopped is not None:
             self._span.set_status(self._api.StatusCode.ERROR, result.stopped or "interrupted")
         self._span.end()
