@@ -23,7 +23,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The names of what failed, one a line, for who wants to run just these again."""
+    """The names of what failed, one per line, to run just these again."""
     if path := os.environ.get("FAILED_TESTS_FILE"):
         reports = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
         Path(path).write_text("".join(f"{name}\n" for name in dict.fromkeys(report.nodeid for report in reports)))

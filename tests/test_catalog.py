@@ -1,4 +1,4 @@
-"""A name leads to its object; a module that cannot be imported is told in a sentence, whatever it does instead."""
+"""A name leads to its object; a module that cannot be imported is reported in a sentence, whatever it does instead."""
 
 from __future__ import annotations
 

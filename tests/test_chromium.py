@@ -1,4 +1,4 @@
-"""A browser that has to be there and is not fails the tests; where nobody needs it, they are skipped."""
+"""A browser that has to be there and is not fails the tests; where no one needs it, they are skipped."""
 
 from __future__ import annotations
 

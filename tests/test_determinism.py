@@ -1,4 +1,4 @@
-"""`make test` says the same about the same code: nothing in it is drawn anew."""
+"""`make test` says the same about the same code: nothing in it is drawn at random each time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 CHANCE = {"os.urandom", "uuid.uuid4", "uuid.uuid1", "time.time"}
 GENERATORS = {"random.Random", "np.random.default_rng", "numpy.random.default_rng"}
 ALLOWED = {
-    "tests/fuzz/explore.py",  # looks for what nobody has tried
+    "tests/fuzz/explore.py",  # looks for what no one has tried
     "tests/end_to_end/ray_nodes.py",  # the token of a cluster
 }
 

@@ -1,4 +1,4 @@
-"""A run that came with a folder does not answer for the model; who wants it all the same says so."""
+"""A run that came with a folder does not answer for the model, unless the user says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT = 6
 
 
 class Counting:
-    """Answers right, and counts how often it was asked."""
+    """Answers right, and counts how often it was called."""
 
     name = "counting"
 
@@ -44,7 +44,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[TaskDefinitio
 
 
 def run(tasks: list[TaskDefinition], folder: Path, **how: bool) -> int:
-    """How often the model was asked."""
+    """How often the model was called."""
     model = Counting()
     result = run_evaluation(tasks, RunConfig(), model=model, folder=folder, **how)
     assert result.leaderboard.complete

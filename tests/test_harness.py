@@ -68,7 +68,7 @@ def test_the_file_holds_predictions_only_when_asked(tasks: dict[str, list[assay.
 def test_python_and_the_command_pin_the_same_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """So that `verify`, `diff` and `leaderboard` take what Python made beside what a command made."""
+    """So that `verify`, `diff` and `leaderboard` take what Python made together with what a command made."""
     monkeypatch.chdir(tmp_path)
     folder, by_python, by_command = Path("tasks"), Path("python.json"), Path("command.json")
     assay.seed_fixture_tasks(folder)

@@ -1,4 +1,4 @@
-"""Plain functions as models and metrics: what they are called, what tells them apart, and what nobody can import."""
+"""Plain functions as models and metrics: what they are called, what distinguishes them, and what cannot be imported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_lambdas_are_told_apart_by_their_code_and_by_what_they_close_over() -> N
 
 
 def in_a_notebook(text: str, **values: Any) -> dict[str, Any]:
-    """The names that a cell of this text leaves behind: no file holds them, and nobody can import them."""
+    """The names that a cell of this text leaves behind: no file holds them, and they cannot be imported."""
     names = {"__name__": "__main__", "assay": assay, **values}
     exec(text, names)
     return names

@@ -45,7 +45,7 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 
 def only_scraps(text: str) -> bool:
-    """What is left beside the mark: what stood around the key, and the ends of base64 that hold a bit of both."""
+    """What is left next to the mark: what stood around the key, and the ends of base64 that hold a bit of both."""
     return all(len(piece) < 20 for piece in text.split(MARK))
 
 

@@ -1,4 +1,4 @@
-"""Completion, asked of real shells: verbs, flags, their choices and names; files where nothing else is known."""
+"""Completion, asked of real shells: commands, flags, their choices and names; files where nothing else is known."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_where_nothing_is_known_the_shell_completes_files(bash: Path) -> None:
 def test_the_tab_key_completes(
     shell: str, start: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Typed into a real shell on a terminal: a verb, a flag, what follows a flag, a name, a file."""
+    """Typed into a real shell on a terminal: a command, a flag, what follows a flag, a name, a file."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
     assert main(["completion", shell]) == 0
@@ -87,7 +87,7 @@ def test_fish_completes_commands_flags_choices_names_and_files(tmp_path: Path) -
         "run --run-dir zebra-t": "zebra-tasks.jsonl",
         "run --executor=lo": "--executor=local",
         "list zebra-t": "",
-        "show run --normal": "",  # `run` is no verb here
+        "show run --normal": "",  # `run` is no command here
     }
     asked = "; ".join(f'complete -C "assay {words}" | string split -f1 \\t; echo ===' for words in cases)
     said = subprocess.run(

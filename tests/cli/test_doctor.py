@@ -1,4 +1,4 @@
-"""`assay doctor` tells which layers there are, for people and for programs."""
+"""`assay doctor` shows which layers there are, for people and for programs."""
 
 from __future__ import annotations
 

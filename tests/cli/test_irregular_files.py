@@ -1,4 +1,4 @@
-"""A pipe, a device or a folder where a file belongs: every verb says so at once, and none waits or fills the memory."""
+"""A pipe, a device or a folder where a file belongs: every command says so at once; none waits or fills the memory."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, columns: int, **environment: str) 
 
 
 def read_all(terminal: int, parts: list[bytes]) -> None:
-    """Until nobody has the other end: who writes must not wait for us."""
+    """Until no one has the other end: who writes must not wait for us."""
     with suppress(OSError):
         while part := os.read(terminal, 65536):
             parts.append(part)

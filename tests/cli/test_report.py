@@ -1,4 +1,4 @@
-"""`assay report`: the leaderboard is made again from the journal."""
+"""`assay report`: the leaderboard is rebuilt from the journal."""
 
 from __future__ import annotations
 

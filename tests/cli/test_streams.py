@@ -1,4 +1,4 @@
-"""Whatever becomes of the streams it talks on, a command does its work and its exit code tells how that went."""
+"""Whatever becomes of the streams it talks on, a command does its work and its exit code shows how that went."""
 
 from __future__ import annotations
 

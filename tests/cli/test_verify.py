@@ -1,4 +1,4 @@
-"""`assay verify`: the same files are told from changed ones."""
+"""`assay verify`: the same files are distinguished from changed ones."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def table_of(tmp_path: Path) -> list[dict[str, Any]]:
 
 
 def kept_download(folder: Path) -> str:
-    """The sha256 of a file that was fetched before, so that nobody is asked for it."""
+    """The sha256 of a file that was fetched before, so that no server is called for it."""
     path = Path(lines(folder / "rows.jsonl", ROWS))
     sha256 = file_sha256(path)
     DOWNLOADS.mkdir(parents=True)

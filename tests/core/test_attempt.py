@@ -1,4 +1,4 @@
-"""One sample once through its task: what was scored is kept, what broke is a failure, and the run goes on."""
+"""One sample once through its task: what was scored is kept, what broke is a failure, and the run continues."""
 
 from __future__ import annotations
 

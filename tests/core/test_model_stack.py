@@ -70,7 +70,7 @@ def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) ->
         return int(completion.text)
 
     async def each_run(answers: list[str]) -> list[object]:
-        """What comes of each run, and how often the model was asked so far."""
+        """What comes of each run, and how often the model was called so far."""
         inner = Scripted([*answers])
         found: list[object] = []
         for _ in range(4):

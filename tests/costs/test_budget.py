@@ -19,7 +19,7 @@ from assay.tasks.load import load_tasks
 
 
 class Meter:
-    """Every answer is ten tokens in and ten out, those after a while none out; counts how often it is asked."""
+    """Every answer is ten tokens in and ten out, those after a while none out; counts how often it is called."""
 
     name = "metered"
 

@@ -81,7 +81,7 @@ def test_every_session_of_a_journal_is_counted_and_uncounted_answers_by_the_roug
     judge = {"model": "judge", "answers": 2, "paid_in": 20, "paid_out": 4}
     journal = tmp_path / "journal.jsonl"
     journal.write_text(
-        line("0a", trace=counted, failures=[failure])  # made again below, and paid twice
+        line("0a", trace=counted, failures=[failure])  # retried below, and paid twice
         + line("0a", trace=counted, usage=[judge])
         + line("0b", trace=answer)
     )

@@ -1,4 +1,4 @@
-"""A finished run is a dataset: what was asked, answered and scored, in the order of its samples."""
+"""A finished run is a dataset: requests, answers and scores, in the order of its samples."""
 
 from __future__ import annotations
 

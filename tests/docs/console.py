@@ -1,4 +1,4 @@
-"""The console blocks of a page: run as somebody at a terminal runs them, compared with the page, written into it.
+"""The console blocks of a page: run as someone at a terminal runs them, compared with the page, written into it.
 
 A console block holds `$ command` lines, each followed by its whole output. What a page shows is compared with what was
 printed, with everything masked that differs from one run to the next (times, dates, hashes, folders). A command that

@@ -87,7 +87,7 @@ def run_python(body: str, work: Path, environment: dict[str, str], *, forked: bo
 
 
 def environment_with_assay(folder: Path, *, forked: bool) -> dict[str, str]:
-    """PATH begins with an `assay` of this very checkout."""
+    """PATH begins with an `assay` of exactly this checkout."""
     folder.mkdir()
     script = folder / "assay"
     started = f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n'

@@ -1,4 +1,4 @@
-"""The pages hang together: every link leads somewhere, every page is led to, every verb has an example."""
+"""The pages hang together: every link leads somewhere, every page is led to, every command has an example."""
 
 from __future__ import annotations
 

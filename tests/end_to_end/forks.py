@@ -1,7 +1,7 @@
 """Commands in processes of their own, forked from one that has imported assay already: a fraction of the time.
 
 The process they are forked from listens on a socket in a private folder and ends with whoever started it. Who asks
-hands over where to run, the variables and the three standard streams, and is told the exit code.
+hands over where to run, the variables and the three standard streams, and is given the exit code.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def serve(path: str) -> None:
         listener.bind(path)
         listener.listen(64)
         print("ready", flush=True)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no one waits for those who answer
         while True:
             ready, _, _ = select.select([listener, 0], [], [])
             if 0 in ready:

@@ -1,4 +1,4 @@
-"""A run with model-written code: its sandbox is told, recorded, and asked for before any model is."""
+"""A run with model-written code: its sandbox is reported, recorded, and asked for before any model is."""
 
 from __future__ import annotations
 

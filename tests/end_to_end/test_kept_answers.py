@@ -1,4 +1,4 @@
-"""What a provider says beside the text is kept, in the journal and on the board: lengths, refusals, tools, thoughts."""
+"""What a provider sends with the text is kept, in the journal and on the board: lengths, refusals, tools, thoughts."""
 
 from __future__ import annotations
 

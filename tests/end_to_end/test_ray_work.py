@@ -37,7 +37,7 @@ class OnGpu:
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    # the GPUs are not there; Ray believes it, and tells workers which they have
+    # the GPUs are not there; Ray believes it, and shows workers which they have
     with ray_nodes(tmp_path_factory.mktemp("nodes"), 3, "--num-gpus=1", '--resources={"shelf": 1}') as started:
         yield started
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback interface that answers as it is told and remembers what it was sent."""
+"""A real HTTP server on the loopback interface that answers as its test says and remembers what it was sent."""
 
 from __future__ import annotations
 

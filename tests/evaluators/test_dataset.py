@@ -1,4 +1,4 @@
-"""Datasets of evaluators: what is read, what is refused, and how that is told."""
+"""Datasets of evaluators: what is read, what is refused, and how that is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges: how they are asked, how they are read, and that what cannot be read is a failure."""
+"""Judges: how they are called, how they are read, and that what cannot be read is a failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.models.layers.retrying import Retrying
 
 
 class Recorded:
-    """A judge that gives one answer, or breaks, and remembers what it was asked."""
+    """A judge that gives one answer, or breaks, and remembers its prompts."""
 
     name = "recorded"
 

@@ -1,4 +1,4 @@
-"""`make fuzz`: the property tests with examples that nobody has tried, round after round; each round's seed is printed.
+"""`make fuzz`: the property tests with examples that no one has tried, round after round; each round's seed is printed.
 
 What a round finds is repeated with `make fuzz SEED=…`, and becomes a fixed case (`@example`, or a row of a table) in
 the commit that mends it: `make test` itself never looks for anything new.

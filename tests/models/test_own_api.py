@@ -1,4 +1,4 @@
-"""A user's own class over HTTP that declares itself remote is waited for, adapted to and cached, like ours."""
+"""A user's own class over HTTP that declares itself remote is awaited, adapted to and cached, like ours."""
 
 from __future__ import annotations
 

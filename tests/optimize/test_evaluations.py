@@ -1,4 +1,4 @@
-"""Evaluations are cached within a set and never across sets; failures are asked again and counted apart."""
+"""Evaluations are cached within a set and never across sets; failures are retried and counted apart."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ MANY = [{"words": [f"word{number}"]} for number in range(40)]
 
 @pytest.mark.parametrize("data", [{}, {"dataset": RECORDS}, {"dataset": MANY}], ids=["text", "few", "many"])
 def test_a_proposer_that_repeats_itself_is_stopped_after_a_few_proposals(tmp_path: Path, data: dict[str, Any]) -> None:
-    """Also where every minibatch is another one, so that the same text needs evaluations that nobody made."""
+    """Also where every minibatch is another one, so that the same text needs new evaluations."""
     proposer = SayingProposer(fenced("Be no better"))
     result = searched(tmp_path, proposer=proposer, budget=1000, **data)
     assert result.stop_reason == "repeating"
@@ -1010,7 +1010,7 @@ def test_a_failed_preflight_ends_it(tmp_path: Path) -> None:
 def test_a_service_that_breaks_now_and_then_does_not_keep_a_search_from_starting(
     tmp_path: Path, batch: int | None
 ) -> None:
-    """Unlike one that does not listen, it hung up, and was busy when it was asked again."""
+    """Unlike one that does not listen, it hung up, and was busy when it was called again."""
     troubles = iter([Answer(hang_up=True), Answer(status=503, headers={"Retry-After": "0"})])
 
     def answer(payload: Any) -> Answer:

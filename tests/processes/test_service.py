@@ -1,4 +1,4 @@
-"""A program that is kept running: answers find their requests, a death is told, and the next one is new."""
+"""A program that is kept running: answers find their requests, a death is reported, and the next one is new."""
 
 from __future__ import annotations
 

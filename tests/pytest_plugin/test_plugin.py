@@ -271,7 +271,7 @@ def test_model_limit_and_folder_come_from_the_ini_file_and_flags_win(project: py
     [kept] = Path("kept").iterdir()
     before = kept.joinpath("journal.jsonl").read_bytes()
     run(project, tests.format(n=2)).assert_outcomes(passed=1)
-    assert kept.joinpath("journal.jsonl").read_bytes() == before  # resumed: nothing was asked again
+    assert kept.joinpath("journal.jsonl").read_bytes() == before  # resumed: no model was called again
     run(project, tests.format(n=3), "--assay-limit", "3").assert_outcomes(passed=1)
 
 

@@ -1,4 +1,4 @@
-"""MATH-500 asks for a box, or continues; the answer of a record without one is read out of its solution."""
+"""MATH-500 asks for a box, or continues; the answer of a record without one is extracted from its solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TruthfulQA after the preset beside the data: one true answer, and all of them together."""
+"""TruthfulQA after the preset next to the data: one true answer, and all of them together."""
 
 from __future__ import annotations
 

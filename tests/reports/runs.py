@@ -40,7 +40,7 @@ def write_sums(
 
 
 class Adder:
-    """Adds right but for the numbers it is told to miss."""
+    """Adds right but for the numbers it should miss."""
 
     def __init__(self, wrong: Iterable[int] = (), *, name: str = "adder", says: str = "no idea") -> None:
         self.name = name

@@ -241,4 +241,4 @@ def test_a_backup_put_back_changes_no_number(tmp_path: Path) -> None:
     after = build_leaderboard(folder)
     assert after.tasks == before.tasks
     assert (after.complete, after.fingerprint, after.cost) == (True, before.fingerprint, before.cost)
-    run_into(folder, tasks, Adder(wrong=range(5)))  # nothing is remaining, and nothing made again
+    run_into(folder, tasks, Adder(wrong=range(5)))  # nothing is remaining, and nothing retried

@@ -32,7 +32,7 @@ def rewrite(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
 
 
 def resummed(line: bytes, old: bytes, new: bytes, number: int) -> bytes:
-    """An edit by somebody who knows how checksums are made."""
+    """An edit by someone who knows how checksums are made."""
     assert old in line
     return with_checksums([record_of(line).replace(old, new)], number)
 

@@ -35,7 +35,7 @@ ODD = ("東京はどこですか", "```python\nprint('x')\n```", "\U0001f9ea", "
 
 
 def said(payload: dict[str, Any]) -> str:
-    """What the three models say: pure functions of what they are asked."""
+    """What the three models say: pure functions of their prompts."""
     asked = payload["messages"][-1]["content"]
     if payload["model"] == "proposer":
         return f"```\n{BETTER}\n```"
@@ -118,7 +118,7 @@ def test_a_failed_attempt_shows_the_expected_answer_like_a_scored_one(
 
 
 def ratings(careful: bool) -> list[float]:
-    """What the judge's ratings amount to, brought to [0, 1] by hand."""
+    """What the judge's ratings amount to, scaled to [0, 1] by hand."""
     return [points(number, careful=careful) / 4 for number in range(SAMPLES) if number != UNUSABLE]
 
 

@@ -1,4 +1,4 @@
-"""Human marks: the last word counts, and agreement is told with what was left out."""
+"""Human marks: the last word counts, and agreement is reported with what was left out."""
 
 from __future__ import annotations
 

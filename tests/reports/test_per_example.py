@@ -1,4 +1,4 @@
-"""One attempt as readers see it: its number, the headline's answer, and only what was asked of the model."""
+"""One attempt as readers see it: its number, the headline's answer, and only what the model was sent."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def write_task(
     rules: dict[str, dict[str, Any]] | None = None,
     solver: dict[str, Any] | None = ASKS,
 ) -> Path:
-    """A task file in YAML (which JSON is), and its dataset beside it."""
+    """A task file in YAML (which JSON is), and its dataset next to it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     definition: dict[str, Any] = {
@@ -46,7 +46,7 @@ def write_task(
 
 
 def run_task(path: Path, model: Callable[[str], str] = lambda prompt: prompt, **config: Any) -> Leaderboard:
-    """Run the task in `run` beside its file; the folder of the file must be the working directory."""
+    """Run the task in `run` next to its file; the folder of the file must be the working directory."""
     return run_evaluation(
         read_yaml_tasks(path), RunConfig(cache=False, **config), model=model, folder=path.parent / "run"
     ).leaderboard

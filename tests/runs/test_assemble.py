@@ -108,7 +108,7 @@ def test_a_preview_shows_samples_and_calls_no_model(tmp_path: Path) -> None:
 
 
 class Remembers(Closable):
-    """A model that remembers what it was asked, and thinks aloud."""
+    """A model that remembers its requests, and thinks aloud."""
 
     name = "remembers"
 

@@ -1,4 +1,4 @@
-"""A dry run counts what a run would ask, knows what is done already, and asks nobody."""
+"""A dry run counts the requests of a run, knows what is done already, and calls no model."""
 
 from __future__ import annotations
 

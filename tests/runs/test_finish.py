@@ -1,4 +1,4 @@
-"""The derived files of a run: made of the journal alone, whole, and the same when they are made again."""
+"""The derived files of a run: made of the journal alone, whole, and the same when they are rebuilt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a run: another run in it is refused or put aside, and `run.json` says what it was made with."""
+"""The folder of a run: another run in it is refused or moved aside, and `run.json` says what it was made with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gates of a run, refused before a model is asked if they cannot be checked."""
+"""The gates of a run, refused before a model is called if they cannot be checked."""
 
 from __future__ import annotations
 

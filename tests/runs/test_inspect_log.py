@@ -1,4 +1,4 @@
-"""A log of Inspect becomes a run once, with Inspect's own numbers; what broke or reached a limit is no score there."""
+"""An Inspect log becomes a run once, with Inspect's own numbers; what broke or reached a limit is no score there."""
 
 from __future__ import annotations
 

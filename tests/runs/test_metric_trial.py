@@ -1,4 +1,4 @@
-"""A Python metric that breaks whatever the scores are is refused before a model is asked; one that may not is run."""
+"""A Python metric that breaks whatever the scores are is refused before a model is called; one that may not is run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def body(*lines: str) -> str:
 
 
 def refused(path: Path) -> str:
-    """Why the task is not run; nobody was asked and nothing is left behind."""
+    """Why the task is not run; no model was called and nothing is left behind."""
     with pytest.raises(UsageError) as caught:
         run_evaluation(read_yaml_tasks(path), RunConfig(), model=Unasked(), folder=path.parent / "run")
     assert not (path.parent / "run").exists()

@@ -1,4 +1,4 @@
-"""A service that scores is waited for as a model is."""
+"""A service that scores is awaited as a model is."""
 
 from __future__ import annotations
 

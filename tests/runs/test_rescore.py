@@ -1,4 +1,4 @@
-"""Old answers, new scores: what the run was told about its tasks and prices still holds."""
+"""Old answers, new scores: what the run was given about its tasks and prices still holds."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def _python_value(value: Any) -> Any:
 
 @contextlib.contextmanager
 def targets() -> Iterator[dict[str, str]]:
-    """What the attacks aim at: a secret file, a port, a unix socket, this very process."""
+    """What the attacks aim at: a secret file, a port, a unix socket, this process itself."""
     os.environ["ASSAY_TEST_SECRET"] = SECRET
     with (
         tempfile.TemporaryDirectory() as folder,

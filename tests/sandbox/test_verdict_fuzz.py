@@ -68,7 +68,7 @@ def about_names(word: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]
 
 
 class Threads:
-    """Stands for a zygote: its candidates say what they are told to, its verifiers are the real one."""
+    """Stands for a zygote: its candidates say what the test wants, its verifiers are the real one."""
 
     def __init__(self, names: dict[str, Any], script: Sequence[dict[str, Any] | bytes]) -> None:
         self.plan = {"name": "threads"}

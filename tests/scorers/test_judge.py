@@ -1,4 +1,4 @@
-"""Judges: what they are asked, what counts as a verdict, and that anything else is a failure, never a score."""
+"""Judges: their prompts, what counts as a verdict, and that anything else is a failure, never a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XML, HTML and refusals; the verdicts beside promptfoo's are in `tests/tasks/promptfoo/test_source.py`."""
+"""XML, HTML and refusals; the verdicts compared with promptfoo's are in `tests/tasks/promptfoo/test_source.py`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Assertions that samples bring along: what is not a verdict, programs without leave, gold answers.
 
-The verdicts themselves are held to promptfoo's in `tests/tasks/promptfoo/test_source.py`.
+The verdicts themselves are checked against promptfoo's in `tests/tasks/promptfoo/test_source.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A scorer that computes without end is ended, alone, and nothing it does meanwhile becomes a score."""
+"""A scorer that computes forever is ended, alone, and nothing it does meanwhile becomes a score."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ What a prompt makes it do is written in the prompt's first line, so that tests n
     behave: invalid_json      … see `_MISBEHAVIOURS`
     break                     always a 500
 
-`/v1/embeddings` has the same scripts, and tells how often each vowel occurs.
+`/v1/embeddings` has the same scripts, and answers with how often each vowel occurs.
 
-The last line of the prompt is what is answered. `GET /_seen` tells how often each prompt was served. Run it alone with
+The last line of the prompt is what is answered. `GET /_seen` shows how often each prompt was served. Run it alone with
 `python -m tests.servers.fake_openai --port 0`; it prints its port.
 """
 
@@ -39,7 +39,7 @@ def compute(prompt: str) -> str:
 
 
 class FakeServer:
-    """What every connection shares: the answer function and how often each prompt was asked."""
+    """What every connection shares: the answer function and how often each prompt was sent."""
 
     def __init__(self, answer: Callable[[str], str] = compute) -> None:
         self.answer = answer
@@ -219,7 +219,7 @@ def _text_choice(asked: dict[str, Any], text: str) -> dict[str, Any]:
     return choice
 
 
-# A misbehaviour is called with (connection, how often this prompt was asked, arguments, request head) and says
+# A misbehaviour is called with (connection, how often this prompt was sent, arguments, request head) and says
 # whether it has dealt with the request.
 
 

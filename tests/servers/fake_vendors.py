@@ -19,7 +19,7 @@ Behaviour = tuple[int, dict[str, Any], dict[str, str]]
 
 
 class Vendor:
-    """What was asked of the server, for tests to look at."""
+    """What the server was sent, for tests to look at."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []

@@ -77,7 +77,7 @@ def test_a_worker_ends_with_the_process_that_started_it() -> None:
 
 
 def alive(process: int) -> bool:
-    """Whether it runs: where the first process of a container waits for nobody, an orphan that ended stays listed."""
+    """Whether it runs: where the first process of a container waits for no one, an orphan that ended stays listed."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""`single_turn_solver`: what the model is asked, and what is kept."""
+"""`single_turn_solver`: what the model is sent, and what is kept."""
 
 from __future__ import annotations
 

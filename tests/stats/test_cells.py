@@ -1,4 +1,4 @@
-"""Cells: the interval that fits the values, counts beside the number, and a reason where there is no number."""
+"""Cells: the interval that fits the values, counts next to the number, and a reason where there is no number."""
 
 from __future__ import annotations
 

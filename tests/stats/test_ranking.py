@@ -98,7 +98,7 @@ def test_clustered_samples_widen_the_ranges_and_the_naive_ones_are_too_narrow():
     groups = np.repeat(np.arange(20), 15)
     sets, held, naive = 300, 0, 0
     for _ in range(sets):
-        # two models as good as each other; what tells them apart is shared within a cluster
+        # two models as good as each other; what separates them is shared within a cluster
         leaning = random.normal(0.0, 0.25, size=(20, 2))[groups]
         matrix = (random.random((300, 2)) < 0.6 + leaning).astype(float)
         held += rank_ranges("ab", [matrix], groups=[groups], resamples=2)[0].text == "1–2"

@@ -1,4 +1,4 @@
-"""What every import has in common: a stranger's file brings only what lies beside it."""
+"""What every import has in common: a stranger's file brings only what lies next to it."""
 
 from __future__ import annotations
 

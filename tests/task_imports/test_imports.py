@@ -1,4 +1,4 @@
-"""Imports: convert tasks of other programs into task folders that run, and what is left behind is told."""
+"""Imports: convert tasks of other programs into task folders that run, and what is left behind is reported."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""lm-evaluation-harness tasks are asked and scored here as they are there: on real files, and by its own answers.
+"""lm-evaluation-harness tasks are prompted and scored here as they are there: on real files, and by its own answers.
 
 `cases/lm_eval_answers.json` is what lm_eval 0.4.13 makes of `cases/lm_eval_tasks.json`; where that program is installed
-(`LM_EVAL` names its command), it is asked again. Record anew with `python -m tests.task_imports.test_lm_eval`.
+(`LM_EVAL` names its command), it is run again. Record again with `python -m tests.task_imports.test_lm_eval`.
 """
 
 from __future__ import annotations

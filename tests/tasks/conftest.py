@@ -13,7 +13,7 @@ from tests.tasks.own_parts import DATASET, OWN, TASK, Project
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A folder with a task of somebody's own parts, and the working directory there or elsewhere."""
+    """A folder with a task of someone's own parts, and the working directory there or elsewhere."""
     module = f"own_parts_{abs(hash(tmp_path))}"
 
     def make(*, task: str = TASK, dataset: str = DATASET, inside: bool = True) -> Path:

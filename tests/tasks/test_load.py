@@ -1,4 +1,4 @@
-"""Files, folders and built-in names become tasks, and everything wrong in them is told at once."""
+"""Files, folders and built-in names become tasks, and everything wrong in them is reported at once."""
 
 from __future__ import annotations
 

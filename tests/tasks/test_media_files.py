@@ -46,7 +46,7 @@ def write_task(folder: Path, **extras: Any) -> Path:
 
 
 def asked_of(path: Path) -> tuple[Request, Trace]:
-    """What the model is asked about the only sample, and the trace of it."""
+    """What the model is sent for the only sample, and the trace of it."""
     [task] = [build_task(definition) for definition in load_tasks([str(path)])]
     requests: list[Request] = []
     model = Scripted(lambda request: requests.append(request) or "cat")  # type: ignore[func-returns-value]

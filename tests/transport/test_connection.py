@@ -1,4 +1,4 @@
-"""One connection: what comes early, late, unasked or without end is in no later answer."""
+"""One connection: what comes early, late, unasked or endlessly is in no later answer."""
 
 from __future__ import annotations
 

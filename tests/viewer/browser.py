@@ -139,7 +139,7 @@ def chromium() -> Iterator[str]:
     """A browser for as long as the block lasts: the address of its debugging port."""
     program = chromium_program()
     folder = Path(tempfile.mkdtemp(prefix="assay-chromium-"))
-    # a file, not a pipe: a browser that says much would wait for ever for somebody to read it
+    # a file, not a pipe: a browser that says much would wait forever for someone to read it
     log = folder / "chromium.log"
     with log.open("wb") as stderr:
         process = subprocess.Popen(

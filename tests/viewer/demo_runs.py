@@ -47,7 +47,7 @@ def make_demo(
     seed: int = 1,
     hostile: bool = False,
 ) -> Path:
-    """One finished run: right, partly right, wrong, unparsed, excluded, failed, timed out, made again."""
+    """One finished run: right, partly right, wrong, unparsed, excluded, failed, timed out, retried."""
     folder.mkdir(parents=True, exist_ok=True)
     run = run_file(model, each)
     (folder / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(run), indent=2))
@@ -63,7 +63,7 @@ def make_demo(
 
 
 def make_hostile(folder: Path) -> Path:
-    """A run whose journal also holds a 5 MB answer, bytes that are not UTF-8, and a line that is no record."""
+    """A run whose journal also holds a 5 MB answer, bytes that are not UTF-8, and a line that is not a record."""
     make_demo(folder, model="<b onmouseover=alert(1)>hostile</b>", each=4, hostile=True)
     journal = folder / "journal.jsonl"
     long = record("capitals", 90, answer="long answer " + "x" * 5_000_000, value=0.0)

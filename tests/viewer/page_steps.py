@@ -31,7 +31,7 @@ def visit(browser: str, link: str, steps: Steps) -> None:
 
 
 async def to(page: Page, place: str, ready: str) -> None:
-    """Go to a place and wait for its page: the one shown before may hold what is waited for, and takes the focus."""
+    """Go to a place and wait for its page: the one shown before may hold what is waited on, and takes the focus."""
     await page.run(f"""(() => {{ const before = document.querySelector('#page .page'), hash = {json.dumps(place)};
       if (before && location.hash !== hash) before.classList.add('left'); location.hash = hash; }})()""")
     await page.until(f"!document.querySelector('#page .left') && document.querySelector({json.dumps(ready)})")

@@ -1,4 +1,4 @@
-"""What queries find in a run: the cases that the page's own engine is held to as well, and columns of every size."""
+"""What queries find in a run: the cases that the page's own engine is tested by as well, and columns of every size."""
 
 from __future__ import annotations
 

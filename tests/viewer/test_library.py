@@ -1,4 +1,4 @@
-"""The runs of a folder: found, told apart, and forgotten when nobody looks."""
+"""The runs of a folder: found, told apart, and forgotten when no one looks."""
 
 from __future__ import annotations
 

@@ -12,6 +12,6 @@ from assay.viewer.run_view import RunView
 
 
 def test_the_rows_that_the_scripts_are_tested_with_are_those_of_an_export(tmp_path: Path) -> None:
-    """`python -m tests.viewer.query_run` writes them anew."""
+    """`python -m tests.viewer.query_run` rewrites them."""
     kept = json.loads(Path(__file__).with_name("query_rows.json").read_text(encoding="utf-8"))
     assert rows_of(RunView("run", make_query_run(tmp_path / "run"), Builders())) == kept

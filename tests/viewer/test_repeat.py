@@ -1,4 +1,4 @@
-"""One sample again: commands that a shell takes as they are, that ask what was asked, and that hold no key."""
+"""One sample again: commands that a shell takes unchanged, that send the same request, and that hold no key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sample in full: what was asked, with what the run said around it."""
+"""One sample in full: the request, with what the run said around it."""
 
 from __future__ import annotations
 

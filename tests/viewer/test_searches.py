@@ -1,4 +1,4 @@
-"""A search of `assay optimize` among the runs: listed and shown as what it is, and in nobody's way."""
+"""A search of `assay optimize` among the runs: listed and shown as what it is, and in no one's way."""
 
 from __future__ import annotations
 

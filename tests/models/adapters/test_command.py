@@ -205,7 +205,7 @@ def fifo_program(fifo: Path, then: str) -> str:
 
 
 async def until_all_have_ended(fifo: Path, act: Callable[[], Any]) -> None:
-    """Wait until the program's child is up, act, and wait until nobody holds the fifo open any more."""
+    """Wait until the program's child is up, act, and wait until no one holds the fifo open any more."""
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     loop = asyncio.get_running_loop()
     up, ended = loop.create_future(), loop.create_future()
@@ -278,7 +278,7 @@ def test_closing_a_served_program_leaves_no_process_behind(fifo: Path) -> None:
 def test_what_a_program_leaves_running_does_not_hold_up_its_answer(fifo: Path) -> None:
     source = fifo_program(fifo, "print(line.replace('prompt', 'text'), flush=True)")
 
-    # the program may end before its child is up; either way nobody is left and the answer is there
+    # the program may end before its child is up; either way no one is left and the answer is there
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     try:
         completion = asyncio.run(CommandModel(program(source), timeout_seconds=60).generate(Request(prompt="x")))

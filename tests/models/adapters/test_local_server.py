@@ -1,4 +1,4 @@
-"""The contract and the OpenAI adapter against a server that nobody here wrote: llama.cpp's, with the real model."""
+"""The contract and the OpenAI adapter against a server that no one here wrote: llama.cpp's, with the real model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vendors' adapters beside the servers that speak like them."""
+"""The vendors' adapters next to the servers that speak like them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pytest.importorskip("tokenizers", reason="needs the extra `embedded`")
 
 
 def events(address: str, path: str, body: dict[str, Any]) -> list[Any]:
-    """What a stream tells, without its end."""
+    """What a stream contains, without its end."""
     data = json.dumps({**body, "stream": True, "stream_options": {"include_usage": True}}).encode()
     with urllib.request.urlopen(urllib.request.Request(f"{address}{path}", data), timeout=60) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"

@@ -1,4 +1,4 @@
-"""Bad requests to the embedded server are told why."""
+"""Bad requests to the embedded server are answered with the reason."""
 
 from __future__ import annotations
 

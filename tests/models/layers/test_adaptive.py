@@ -46,7 +46,7 @@ class World:
 
 
 class Server:
-    """Answers in one second, or worse when more than `capacity` are asked at once."""
+    """Answers in one second, or worse when there are more than `capacity` requests at once."""
 
     name = "server"
 

@@ -1,4 +1,4 @@
-"""An outage costs time and no attempt, up to a limit; one request's own trouble is not waited for."""
+"""An outage costs time and no attempt, up to a limit; there is no such wait for one request's own trouble."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Clock:
 
 
 class Server:
-    """Answers, but for the times when it is away."""
+    """Answers, but for the times when it is unavailable."""
 
     name = "server"
 
@@ -221,7 +221,7 @@ def answered(asking: list[asyncio.Task[Completion]]) -> int:
 
 
 def test_a_waiter_that_was_cancelled_and_has_not_run_since_is_not_woken_for_another() -> None:
-    """The one that looked is cancelled in the same turn as the first that waits: the others must not sleep for ever."""
+    """The one that looked is cancelled in the same turn as the first that waits: the others must not sleep forever."""
     clock = Clock()
     server = Server(clock, lambda now: "unreachable" if 0.02 <= now < 60 else None)
     model = WaitsOutOutages(server, patience_seconds=3600, clock=clock, sleep=clock.sleep)
@@ -244,7 +244,7 @@ def test_who_is_woken_and_cancelled_in_one_turn_wakes_another() -> None:
     async def go() -> int:
         asking, looking, first = await six_asking(model, clock)
         place = model._waiting[0]
-        clock.now = 61.0  # the server is back, and nobody knows
+        clock.now = 61.0  # the server is back, and no one knows
         asking[looking].cancel()
         for _ in range(200):
             if model._waiting[0] is not place:

@@ -11,7 +11,7 @@ from assay.models.layers.rate_limit import RateLimited
 
 
 class Clock:
-    """Time that passes only when somebody sleeps."""
+    """Time that passes only when someone sleeps."""
 
     def __init__(self) -> None:
         self.now = 0.0

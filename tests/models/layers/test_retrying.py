@@ -1,4 +1,4 @@
-"""Failures that may pass are asked again, as often and as late as is allowed."""
+"""Failures that may pass are retried, as often and as late as is allowed."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_likelihoods_of_a_server_are_measured_and_asked_for_once(tmp_path: Path)
         first = run(task, server.address, "first")
         asked = list(server.prompts)
         second = run(task, server.address, "second")
-        assert server.prompts == asked  # neither the questions nor the check are asked again
+        assert server.prompts == asked  # neither the questions nor the check are sent again
     assert [each.leaderboard.tasks[0].score for each in (first, second)] == [1.0, 1.0]
     assert set(asked[-3:]) == {f"the sky {word}" for word in CHOICES}
 

@@ -29,7 +29,7 @@ def test_an_attempt_that_broke_is_in_no_aggregate_of_its_task(runs: Runs, tmp_pa
 
 
 CORRECT: list[tuple[str, list[dict[str, Any]], float | None, int | None]] = [
-    # the headline is `unique`, whatever `score` says beside it
+    # the headline is `unique`, whatever `score` says next to it
     ('{"unique": sample["q"] == "a", "score": 1.0}', [{"type": "mean", "field": "unique"}], 0.5, 1),
     ('{"v": 1.0 if sample["q"] == "a" else 0.0}', [{"type": "mean", "field": "v"}], 0.5, 1),
     ('{"v": 3 if sample["q"] == "a" else 1}', [{"type": "mean", "field": "v"}], 2.0, None),

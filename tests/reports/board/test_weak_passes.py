@@ -1,4 +1,4 @@
-"""Weak passes are counted once, by one rule, and stand beside the score wherever it is shown; nobody else sees them."""
+"""Weak passes are counted once, by one rule, and stand next to the score wherever it is shown, and nowhere else."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_a_change_of_what_answers_are_scored_by_is_refused_where_no_target_shows
 
 
 def test_scores_next_to_a_difference_over_shared_samples_are_over_those_samples(tmp_path: Path) -> None:
-    """A misses the second half; B was asked the first half only, and missed two."""
+    """A misses the second half; B has the first half only, and missed two."""
     write_sums(tmp_path / "tasks", "sums", 20)
     write_sums(tmp_path / "tasks", "more", 10)
     run_into(tmp_path / "a", tmp_path / "tasks", Adder(range(10, 20)))

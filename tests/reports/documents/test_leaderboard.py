@@ -1,4 +1,4 @@
-"""What a reader must know besides a leaderboard's numbers."""
+"""What a reader must know in addition to a leaderboard's numbers."""
 
 from __future__ import annotations
 

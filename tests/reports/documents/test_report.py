@@ -1,4 +1,4 @@
-"""`report.md`: the numbers, what to know besides, what produced them; text of strangers stays text."""
+"""`report.md`: the numbers, what else to know, what produced them; text of strangers stays text."""
 
 from __future__ import annotations
 

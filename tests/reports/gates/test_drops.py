@@ -78,7 +78,7 @@ def test_a_drop_of_exactly_the_margin_hardly_ever_passes(cell: str) -> None:
 def test_of_right_and_wrong_answers_it_passes_with_half_of_what_the_level_leaves(
     n: int, margin: float, gained: float
 ) -> None:
-    """Every outcome there can be, with its chance from scipy: nothing is left to a simulation's luck."""
+    """Every outcome there can be, with its chance from scipy: nothing is left to a simulation."""
     passed = 0.0
     for losses in range(int(scipy_stats.binom.isf(1e-7, n, gained + margin)) + 1):
         chance = scipy_stats.binom.pmf(losses, n, gained + margin)

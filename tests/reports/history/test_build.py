@@ -1,4 +1,4 @@
-"""Runs in order: where they got worse, how often nothing changed and somebody says so, and what changed."""
+"""Runs in order: where they got worse, how often nothing changed and someone says so, and what changed."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def without_change(folder: Path, random: np.random.Generator) -> History:
 def test_where_nothing_changed_at_most_one_history_in_twenty_says_worse(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # how many samples it would take to find a difference is a sentence that nobody reads here, and most of the time
+    # how many samples it would take to find a difference is a sentence that no one reads here, and most of the time
     monkeypatch.setattr("assay.reports.diff.words.pairs_to_find", lambda *_: 0)
     random = np.random.default_rng(5)
     said = [without_change(folder, random) for _ in range(200)]

@@ -1,4 +1,4 @@
-"""The vendored libraries: pinned, hashed, licensed and listed, and nothing else lies beside them."""
+"""The vendored libraries: pinned, hashed, licensed and listed, and nothing else lies next to them."""
 
 from __future__ import annotations
 

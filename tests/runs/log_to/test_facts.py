@@ -1,4 +1,4 @@
-"""What every log is told, and how a package that is not there is answered."""
+"""What every log is given, and how a package that is not there is answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a child ended is told in one record that is wiped afterwards."""
+"""How a child ended is reported in one record that is wiped afterwards."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Pat
 
 
 def test_a_second_run_retries_what_failed(read: Read, tmp_path: Path) -> None:
-    asked: deque[str] = deque()  # what is in a list that a model closes over tells it from others
+    asked: deque[str] = deque()  # what is in a list that a model closes over distinguishes it from others
 
     def model(prompt: str) -> str:
         asked.append(prompt)

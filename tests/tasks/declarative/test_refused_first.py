@@ -1,4 +1,4 @@
-"""What can be known to be wrong before a model is asked is refused before, with its place, and nothing is written."""
+"""What can be known to be wrong before a model is called is refused before, with its place, and nothing is written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(path: Path) -> str:
-    """Why the task is not run; nobody was asked and nothing is left behind."""
+    """Why the task is not run; no model was called and nothing is left behind."""
     with pytest.raises(UsageError) as caught:
         run_evaluation(read_yaml_tasks(path), RunConfig(), model=Unasked(), folder=path.parent / "run")
     assert not (path.parent / "run").exists()

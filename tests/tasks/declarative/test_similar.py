@@ -64,7 +64,7 @@ def test_answers_are_compared_by_the_embeddings_of_a_server(project: Path) -> No
     assert (evidence["found"], evidence["passed"], evidence["value"]) == ("0.000", False, "o")
     assert "embedding" not in json.dumps(found["same"]["scores"])
     (judge,) = json.loads(Path("run/leaderboard.json").read_text())["tasks"][0]["judges"]
-    # the silent answer is like nothing, so nobody was asked about it
+    # the silent answer is like nothing, so no model was called about it
     assert (judge["answers"], judge["tokens_in"]) == (6, 24)
     assert judge["cost"]["amount"] == pytest.approx(24e-3)
 

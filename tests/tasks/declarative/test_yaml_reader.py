@@ -152,7 +152,7 @@ def test_included_text_is_stripped_and_relative_to_its_yaml_file(tmp_path: Path)
     (tmp_path / "parts" / "part.yaml").write_text("snippet: !include code.py\nkey: theirs\n")
     document = read(tmp_path, "one: !include parts/code.py\ntwo:\n  key: ours\n  other: 1\n  $ref: parts/part.yaml\n")
     assert document.value["one"] == "x = 1"
-    # the referenced file's keys win over those written beside the reference
+    # the referenced file's keys win over those written next to the reference
     assert document.value["two"] == {"key": "theirs", "other": 1, "snippet": "x = 1"}
     assert document.directory(("two", "snippet")) == tmp_path / "parts"
 

@@ -66,7 +66,7 @@ evaluation:
 
 
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Reads a task file that lies beside its data in the current folder: the fixture `read`."""
+    """Reads a task file that lies next to its data in the current folder: the fixture `read`."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.jsonl").write_text(ROWS)
     (tmp_path / "task.yaml").write_text(TASK)

@@ -1,4 +1,4 @@
-"""Task folders: files become tasks, every bad line of every file is told at once, and no bytes crash a reader."""
+"""Task folders: files become tasks, every bad line of every file is reported at once, and no bytes crash a reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of tasks for Inspect, as somebody would have written it."""
+"""A file of tasks for Inspect, as someone would have written it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grader is asked from here, as often as the scorer wants, and what was left unscored is no score."""
+"""A grader is called from here, as often as the scorer wants, and what was left unscored is no score."""
 
 from __future__ import annotations
 

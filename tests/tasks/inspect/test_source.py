@@ -182,7 +182,7 @@ async def both(task: str, folder: Path) -> tuple[Path, Path, list[Any], list[Any
         environment = {**os.environ, "LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"}
         words = ["eval", f"own.py@{task}", "--model", "openai-api/local/m", "--display", "none", "--log-dir", "logs"]
         words += ["--log-format", "json", "--no-log-realtime", "--max-connections", "1"]
-        if task == "graded":  # a model that the task names goes before the role: ours is asked in its place
+        if task == "graded":  # a model that the task names goes before the role: ours is called in its place
             (folder / "own.py").write_text((folder / "own.py").read_text().replace('model="openai/gpt-9"', ""))
             words += ["--model-role", "grader=openai-api/local/g"]
         peer = await asyncio.create_subprocess_exec(sys.executable, "-m", "inspect_ai", *words, env=environment)

@@ -1,4 +1,4 @@
-"""A folder with tasks in lm_eval's format and their documents, as somebody would have written them."""
+"""A folder with tasks in lm_eval's format and their documents, as someone would have written them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evals of a registry are asked and scored as OpenAI's own classes do it."""
+"""Evals of a registry are prompted and scored as OpenAI's own classes do it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grader and an embedding model on loopback: what it says follows from a word in what it is asked."""
+"""A grader and an embedding model on loopback: what it says follows from a word in its prompt."""
 
 from __future__ import annotations
 

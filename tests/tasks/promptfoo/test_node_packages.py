@@ -1,7 +1,7 @@
 """`is-sql`, `contains-sql` and `meteor`, which npm packages decide.
 
 `cases/packages.json` is what promptfoo 0.121.20 makes of texts with node-sql-parser 5.4.0 and natural 8.1.1. Where
-promptfoo is installed (`PROMPTFOO` names its command), the packages beside it are asked again; elsewhere packages of
+promptfoo is installed (`PROMPTFOO` names its command), the packages next to it are run again; elsewhere packages of
 a few lines stand in for them.
 """
 

@@ -71,6 +71,7 @@ def test_a_service_and_python_are_called(
         ({"url": "http://x/", "body": {"a": "{{other}}"}}, "more than `{{prompt}}`"),
         ({"url": "http://x/", "body": {}, "transformResponse": "json.a.map(f)"}, "more than a path"),
         ({"url": "http://x/", "body": {}, "session": 1}, "`session`"),
+        ({"url": "http://x/", "body": '{"q": "{{prompt}}"}'}, "sends as a form"),
     ],
 )
 def test_what_cannot_be_called_is_named(settings: dict[str, object], said: str) -> None:

@@ -1,8 +1,8 @@
-"""promptfoo configurations are asked and scored here as they are there, by promptfoo's own answers.
+"""promptfoo configurations are prompted and scored here as they are there, by promptfoo's own answers.
 
-`cases/answers.json` is what promptfoo 0.121.20 makes of the files beside it: of `verdicts.yaml` whether each test
-passes and its score, of `reading/` what the provider `echo` was asked. Where that program is installed (`PROMPTFOO`
-names its command), it is asked again.
+`cases/answers.json` is what promptfoo 0.121.20 makes of the files next to it: of `verdicts.yaml` whether each test
+passes and its score, of `reading/` what the provider `echo` was sent. Where that program is installed (`PROMPTFOO`
+names its command), it is run again.
 """
 
 from __future__ import annotations

@@ -56,6 +56,9 @@ def _why_unsupported(url: str, settings: Mapping[str, Any]) -> str | None:
         f"its config has `{''.join(unknown[:1])}`, which has no counterpart here": bool(unknown),
         "only services that take a `body` by POST are supported": settings.get("body") is None
         or str(settings.get("method") or "POST").upper() != "POST",
+        "its `body` is a text, which promptfoo sends as a form without the header `Content-Type: application/json`": (
+            isinstance(settings.get("body"), str) and "content-type" not in headers
+        ),
         f"its header `{''.join(other_headers[:1])}` has no counterpart here": bool(other_headers),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

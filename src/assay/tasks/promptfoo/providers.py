@@ -174,10 +174,11 @@ def _model(
     if name.startswith(("http://", "https://")) or word in ("http", "https"):
         from assay.tasks.promptfoo.own_providers import http_model
 
-        if settings.get("body") is not None and not settings.get("method"):
+        spec, problem = http_model(name, settings)
+        if spec is not None and not settings.get("method"):
             assert provider.value is not None  # noqa: S101 - `read_provider` made it
             config.warn(provider.value, f"provider `{name}`: {_NO_METHOD}")
-        return http_model(name, settings)
+        return spec, problem
     if word == "exec":
         return None, "a program is not supported as a provider"
     if word in ("python", "file") or program_of(name):

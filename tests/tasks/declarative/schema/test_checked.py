@@ -1,4 +1,4 @@
-"""What the tables accept and refuse, and what an editor is told."""
+"""What the tables accept and refuse, and what an editor is given."""
 
 from __future__ import annotations
 
