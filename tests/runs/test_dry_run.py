@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.reports.runs import run_into, write_sums
@@ -29,6 +30,20 @@ def test_requests_tokens_and_money_are_estimated(tmp_path: Path) -> None:
     assert task.cost < task.most_cost
     assert not (tmp_path / "run").exists()
     assert "1,400" in markdown(estimate_tables(found))
+
+
+def test_a_longest_answer_that_the_task_sets_is_not_called_missing(tmp_path: Path) -> None:
+    line = {"prompt": "compute: 1 + 1", "targets": ["2"], "metric": "exact_match"}
+    bounded = json.dumps({**line, "id": "a", "extras": {"generation": {"max_tokens": 20}}})
+    (tmp_path / "bounded.jsonl").write_text(bounded)
+    (tmp_path / "open.jsonl").write_text(json.dumps({**line, "id": "b"}))
+
+    def notes(*names: str) -> str:
+        tasks = load_tasks([str(tmp_path / f"{name}.jsonl") for name in names])
+        return " ".join(estimate(tasks, RunConfig(), folder=tmp_path / "run").notes)
+
+    assert "longest answer" not in notes("bounded")
+    assert "no longest answer is set for open: with --max-tokens N" in notes("bounded", "open")
 
 
 def test_the_system_message_and_the_prefill_are_read_with_every_request(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from assay.models.pool import ModelPool
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
+from assay.wording import few
 
 TRIED = 500
 """Samples of a task whose solver is run; more are estimated from these."""
@@ -197,8 +198,8 @@ def _answer_tokens(sample: Sample, longest: int | None) -> int:
 
 def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
     notes = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
-    if parts.run_file.config.max_tokens is None:
-        notes.append("no longest answer is set: with --max-tokens N there is an upper bound")
+    if unbounded := [each.task for each in tasks if each.most_tokens_out is None]:
+        notes.append(f"no longest answer is set for {few(unbounded)}: with --max-tokens N there is an upper bound")
     unpriced = [name for name, quote in parts.quotes.items() if quote is None]
     notes.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
