@@ -286,9 +286,10 @@ def _attempts_line(board: Leaderboard) -> str:
 
 def _time_line(result: RunResult) -> str:
     from assay.cli.progress import duration
+    from assay.reports.documents.leaderboard import percentiles
 
     latency = result.leaderboard.latency
-    typical = f"   median {latency.p50:,.1f} ms, 95 % within {latency.p95:,.1f} ms" if latency else ""
+    typical = "   median {} ms, 95 % within {} ms".format(*percentiles(latency)) if latency else ""
     return (duration(result.seconds) if result.seconds >= 10 else f"{result.seconds:.1f} s") + typical
 
 

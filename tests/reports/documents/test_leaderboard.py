@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.reports.board.scripted_boards import BROKEN, board_of
 
-from assay.reports.board.types import ScorerRow
-from assay.reports.documents.leaderboard import display_names, notes
+from assay.reports.board.types import Latency, ScorerRow
+from assay.reports.documents.leaderboard import display_names, notes, percentiles
 
 
 def test_tasks_that_fail_for_the_same_reason_are_reported_once(tmp_path: Path) -> None:
@@ -33,3 +33,8 @@ def test_display_names_and_purposes_are_noted_where_the_keys_do_not_say_them(tmp
     board = replace(board, tasks=named)
     assert display_names(board)[:2] == ["t: Capitals", "t, scorer safe: Is it safe? (purpose: qa)"]
     assert not any(said.startswith("u: ") for said in display_names(board))
+
+
+def test_times_have_no_more_digits_than_were_measured() -> None:
+    assert percentiles(Latency(mean=1.0, p50=9.876, p95=30000.0)) == ["9.9", "30,000"]
+    assert percentiles(None) == ["–", "–"]

@@ -14,7 +14,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import ANSWER, SHOTS
 
 from assay.cli.main import main
-from assay.reports.html.page import titled_answer, titled_text
+from assay.reports.html.page import listed, titled_answer, titled_text
 
 
 @needs_chromium
@@ -111,3 +111,10 @@ def test_a_side_shows_what_was_read_and_a_short_one_takes_little_room() -> None:
     assert "<p>read as <b>540</b></p>" in shown
     assert "short" not in shown
     assert "read as" not in str(titled_answer("A said", "540", "540"))
+
+
+def test_backticks_of_a_sentence_set_off_names_and_no_markup_comes_out_of_them() -> None:
+    assert listed(["add `a` to <b>", ["x: ", "`<i>`"]]) == (
+        "<ul><li>add <code>a</code> to &lt;b&gt;</li><li>x: <code>&lt;i&gt;</code></li></ul>"
+    )
+    assert listed(["one ` alone"]) == "<ul><li>one ` alone</li></ul>"

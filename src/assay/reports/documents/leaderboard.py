@@ -9,7 +9,7 @@ from assay.costs.spending import is_worth_showing, money
 from assay.printable import one_line
 from assay.reports.board.cost_notes import costs_something, price_notes
 from assay.reports.board.slices import weak_sentences
-from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.reports.board.types import Latency, Leaderboard, ScoreInterval, TaskRow
 from assay.reports.board.weak_passes import weak_sentence
 from assay.reports.document import Cell, Span, TextTable
 from assay.wording import few
@@ -179,7 +179,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
         "–" if row.correct is None else f"{row.correct:,}",
         f"{row.total:,}",
         *(Span(text, "bad") if column in BROKEN and text != "0" else text for column, text in counts),
-        f"{row.latency_ms:.1f}",
+        milliseconds(row.latency_ms),
     ]
 
 
@@ -223,6 +223,16 @@ def interval_header(level: float) -> str:
 def number(value: float | None) -> str:
     """A score in a table; a dash where there is none."""
     return "–" if value is None else f"{value:z.3f}"
+
+
+def milliseconds(value: float) -> str:
+    """A time in a table; of large ones no decimals, which percentiles to three digits do not have."""
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def percentiles(latency: Latency | None) -> list[str]:
+    """p50 and p95 in a table."""
+    return ["–", "–"] if latency is None else [milliseconds(latency.p50), milliseconds(latency.p95)]
 
 
 def interval(ends: ScoreInterval | Bounds | None) -> str:

@@ -12,7 +12,7 @@ from assay.printable import one_line
 from assay.reports.board.types import ScoreInterval
 from assay.reports.csv_cells import harmless
 from assay.reports.document import Block, Cell, Items, Sentence, Span, TextTable
-from assay.reports.documents.leaderboard import interval, interval_header, number
+from assay.reports.documents.leaderboard import interval, interval_header, number, percentiles
 from assay.reports.standings.build import Cell as TaskCell
 from assay.reports.standings.build import ModelRow, Standings
 
@@ -80,8 +80,7 @@ def place_cells(row: ModelRow, standings: Standings) -> list[tuple[str, str]]:
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
         *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(standings) else []),
-        "–" if row.latency is None else f"{row.latency.p50:.1f}",
-        "–" if row.latency is None else f"{row.latency.p95:.1f}",
+        *percentiles(row.latency),
         f"{row.failed + row.timeouts:,}",
     ]
     return [

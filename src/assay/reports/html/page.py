@@ -157,7 +157,17 @@ def _below(text: str) -> Html:
 
 
 def listed(sentences: Sequence[Child]) -> Html:
-    return tag("ul", [tag("li", sentence) for sentence in sentences])
+    return tag("ul", [tag("li", _with_code(sentence)) for sentence in sentences])
+
+
+def _with_code(sentence: Child) -> Child:
+    """A sentence, in which backticks set off names and commands as on a terminal."""
+    if isinstance(sentence, list):
+        return [_with_code(each) for each in sentence]
+    if isinstance(sentence, Html) or not isinstance(sentence, str):
+        return sentence
+    parts = sentence.split("`")
+    return [tag("code", part) if at % 2 else part for at, part in enumerate(parts)] if len(parts) % 2 else sentence
 
 
 def folded(summary: Child, *content: Child) -> Html:

@@ -20,6 +20,7 @@ from assay.reports.documents.leaderboard import (
     number,
     optional_cells,
     optional_columns,
+    percentiles,
 )
 from assay.reports.documents.more_tables import (
     calibration_table,
@@ -64,7 +65,7 @@ def task_table(board: Leaderboard) -> Child:
         judged = [money(board.judge_cost)]
     last: list[Child] = ["overall", "", number(board.overall_score), interval(board.overall_interval), "", ""]
     last += ["", *[""] * len(shown)]
-    last += [f"{board.latency.p50:.1f}", f"{board.latency.p95:.1f}"] if board.latency else ["", ""]
+    last += percentiles(board.latency)
     method = board.overall_interval.method if board.overall_interval else ""
     return [
         grid(header, rows, numeric=range(2, len(header)), last=[*last, money(board.cost), *judged]),
@@ -85,8 +86,7 @@ def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
         f"{row.total:,}",
         f"{row.coverage * 100:.0f} %",
         *optional_cells(row, shown),
-        "–" if row.latency is None else f"{row.latency.p50:.1f}",
-        "–" if row.latency is None else f"{row.latency.p95:.1f}",
+        *percentiles(row.latency),
         money(row.cost),
     ]
 
