@@ -51,9 +51,9 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
 }
 
 
-def classes_around(base: str) -> set[str]:
+def classes_around(base: str) -> dict[str, ast.ClassDef]:
     return {
-        node.name
+        node.name: node
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef) and any(isinstance(each, ast.Name) and each.id == base for each in node.bases)
@@ -61,7 +61,18 @@ def classes_around(base: str) -> set[str]:
 
 
 def test_every_wrapper_is_checked_against_the_contract() -> None:
-    assert {*WRAPPERS, "Cached"} == classes_around("Wrapper")
+    assert {*WRAPPERS, "Cached"} == {*classes_around("Wrapper")}
+
+
+def test_every_generate_is_a_coroutine_function() -> None:
+    """A library that retries, such as tenacity, takes any other for one that does not wait, and retries nothing."""
+    plain = [
+        f"{name}.{node.name}"
+        for name, found in classes_around("Wrapper").items()
+        for node in found.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("generate")
+    ]
+    assert plain == []
 
 
 @pytest.mark.parametrize("name", WRAPPERS)

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -233,3 +235,26 @@ def test_a_file_without_newlines_is_not_held_in_memory(tmp_path: Path, monkeypat
     path.write_bytes(b"{" * 20_000)
     with pytest.raises(UsageError, match="line 1: has more than"):
         list(read_records(path))
+
+
+@pytest.mark.parametrize(
+    ("trace", "score", "failure"),
+    [
+        (Trace(prediction=5), Score(name="s", values={"score": 1.0}), ("solver", "", "Expected `str`, got `int`")),  # type: ignore[arg-type]
+        (Trace(prediction="x"), 0.5, ("scorer", "", "Expected `object`, got `float`")),
+        (Trace(prediction="x"), None, ("scorer", "", "Expected `object`, got `null`")),
+        (Trace(prediction="x"), Score(name="s", values={"score": [1]}), ("scorer", "s", "got `array`")),  # type: ignore[dict-item]
+        (Trace(prediction="x"), Score(name=5, values={}), ("scorer", "5", "Expected `str`, got `int`")),  # type: ignore[arg-type]
+    ],
+)
+def test_what_own_parts_return_fails_its_attempt_if_it_could_not_be_read(
+    tmp_path: Path, trace: Trace, score: Any, failure: tuple[str, str, str]
+) -> None:
+    odd = msgspec.structs.replace(record(1), trace=trace, scores=(score,))
+    with closing(Journal(tmp_path / "journal.jsonl", own_parts=True)) as journal:
+        written = journal.append([odd, record(2)])
+    assert list(read_records(tmp_path / "journal.jsonl")) == written
+    assert written[1] == record(2)
+    [broke] = written[0].failures
+    assert (broke.stage, broke.part, broke.kind) == (*failure[:2], "bad_output")
+    assert failure[2] in broke.message

@@ -99,3 +99,31 @@ def test_an_interrupted_run_says_so_and_loses_nothing(task: str) -> None:
     found = assay.evaluate_tasks(task, [interrupting, wrong], concurrency=1, batch_size=1)
     assert [run.interrupted for run in found] == [True]
     assert found.exit_status == 130
+
+
+class Counts:
+    """A model that reports its tokens as a text."""
+
+    name = "counts"
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text="1", tokens_in="many" if "0 + 1" in request.text() else 3)  # type: ignore[arg-type]
+
+
+class Grades:
+    """A scorer that returns a number instead of a `Score`."""
+
+    def __init__(self, *, key: str) -> None:
+        self.name = key
+
+    async def __call__(self, sample: assay.Sample, trace: assay.Trace) -> float:
+        return 0.5
+
+
+def test_what_own_parts_return_wrongly_fails_their_attempts_and_the_run_can_be_read(task: str) -> None:
+    result = assay.evaluate_tasks(task, Counts())
+    assert (result.exit_status, result.leaderboard.tasks[0].scored, result.leaderboard.tasks[0].failed) == (3, 7, 1)
+    result = assay.evaluate_tasks(task, "toy", metric=f"{__name__}:Grades")
+    assert result.leaderboard.tasks[0].failed == 8
+    [failure] = {each for record in read_records(result.runs[0].folder / "journal.jsonl") for each in record.failures}
+    assert failure.message.startswith("returned no Score that can be written to the journal")

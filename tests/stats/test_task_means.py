@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.stats.coverage import CEILING, DATA_SETS, FLOOR, all_or_nothing, covered
 
 from assay.stats.intervals import Interval
-from assay.stats.task_means import TaskMean, mean_of_tasks_interval
+from assay.stats.task_means import TaskMean, mean_of_tasks_interval, satterthwaite
 
 DOMINATED = 1.0
 """One small task near an end of the scale decides, and its interval is symmetric in the mean over tasks."""
@@ -56,3 +56,10 @@ def of_tasks(right: NDArray[np.int64], sizes: list[int]) -> Interval:
         for p, n in zip(shares.tolist(), sizes, strict=True)
     ]
     return mean_of_tasks_interval(means, 0.95)
+
+
+@pytest.mark.parametrize("scale", [2.0**-500, 2.0**700])
+def test_degrees_of_freedom_do_not_depend_on_the_scale(scale: float) -> None:
+    variances, degrees = np.array([[0.3], [0.02], [0.0]]), np.array([[19.0], [4.0], [7.0]])
+    assert satterthwaite(variances * scale, degrees) == satterthwaite(variances, degrees)
+    assert np.isinf(satterthwaite(variances * 0.0, degrees))

@@ -132,27 +132,28 @@ def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
     return Failure(stage=stage, part=part, kind="exception", message=str(description), traceback=description.traceback)
 
 
-def unwritable(record: Record, error: Exception) -> Record:
-    """The record of an attempt with a value that JSON cannot represent: a failure replaces that value."""
-    message = f"returned a value that cannot be written to the journal: {type(error).__name__}: {error}"
+def writable(record: Record) -> Record:
+    """The record as the journal can hold it: a failure replaces a trace or a score that it cannot."""
     failures = [_in_plain_text(failure) for failure in record.failures]
-    scores: tuple[Score, ...] = ()
-    trace = record.trace if _fits(record.trace) else None
-    if trace is None and record.trace is not None:
-        failures.append(Failure(stage="solver", kind="bad_output", message=message))
-    else:
-        scores = tuple(score for score in record.scores if _fits(score))
-        lost = (score for score in record.scores if score not in scores)
-        failures += (Failure(stage="scorer", part=score.name, kind="bad_output", message=message) for score in lost)
-    return msgspec.structs.replace(record, trace=trace, scores=scores, failures=tuple(failures))
+    if record.trace is not None and (flaw := _flaw(record.trace, Trace)):
+        failures.append(Failure(stage="solver", kind="bad_output", message=flaw))
+        return msgspec.structs.replace(record, trace=None, scores=(), failures=tuple(failures))
+    flaws = [(score, _flaw(score, Score)) for score in record.scores]
+    failures += (
+        Failure(stage="scorer", part=str(getattr(score, "name", "")), kind="bad_output", message=flaw)
+        for score, flaw in flaws
+        if flaw
+    )
+    scores = tuple(score for score, flaw in flaws if not flaw)
+    return msgspec.structs.replace(record, scores=scores, failures=tuple(failures))
 
 
-def _fits(value: Any) -> bool:
+def _flaw(value: Any, kind: type) -> str | None:
     try:
-        msgspec.json.encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return False
-    return True
+        msgspec.json.decode(msgspec.json.encode(value), type=kind)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return f"returned no {kind.__name__} that can be written to the journal: {type(error).__name__}: {error}"
+    return None
 
 
 def _in_plain_text(failure: Failure) -> Failure:

@@ -24,7 +24,7 @@ from zlib import crc32
 
 import msgspec
 
-from assay.core.attempt import unwritable
+from assay.core.attempt import writable
 from assay.core.checksum import TAIL_BYTES, is_unchanged, number_of, record_of, tail_bytes, with_checksums
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
@@ -40,6 +40,7 @@ LINE_BYTES = 1 << 13
 """Most lines are shorter."""
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Record).decode
 _BEGINNING = b'{"key":"'
 _NEWLINE = ord("\n")
 _MASK = 2**64 - 1
@@ -50,8 +51,10 @@ _L = TypeVar("_L", bound="KeyedLine")
 class Journal:
     """The writing end. One process at a time: a second one is refused while the first lives."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, own_parts: bool = False) -> None:
+        """`own_parts`: third-party code makes the records, so each is read back before it is written."""
         self.path = path
+        self._own_parts = own_parts
         self._file = lock_journal(path)
         try:
             self._end = _cut_torn_line(self._file, path)
@@ -69,9 +72,11 @@ class Journal:
         """Write the records and return them as written; they are on the disk at most 250 ms later."""
         try:
             encoded = list(map(_encode, records))
+            if self._own_parts:
+                list(map(_decode, encoded))
         except (TypeError, ValueError, OverflowError, RecursionError):
             # one attempt's odd answer must not end the run each time it is resumed
-            records = list(map(_writable, records))
+            records = list(map(writable, records))
             encoded = list(map(_encode, records))
         if max(map(len, encoded), default=0) > MAX_LINE_BYTES - TAIL_BYTES:
             records = list(map(_short_enough, records))
@@ -167,14 +172,6 @@ def lock_journal(path: Path) -> int:
 def _sync(file: int, end: int) -> int:
     os.fdatasync(file)
     return end
-
-
-def _writable(record: Record) -> Record:
-    try:
-        _encode(record)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        return unwritable(record, error)
-    return record
 
 
 def _short_enough(record: Record) -> Record:

@@ -41,7 +41,7 @@ from assay.runs.checkout import commit_here
 from assay.runs.folder import versions
 from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
-from assay.tasks.build import build_dataset, build_solver, build_task, start_scorers
+from assay.tasks.build import build_dataset, build_solver, build_task, has_own_parts, start_scorers
 from assay.tasks.likelihood import offer
 from assay.tasks.trust import require_trust
 
@@ -159,6 +159,11 @@ class BuiltTasks:
         paid = any(each.tokens_in or each.tokens_out for each in completions)
         return None if paid else 0.0
 
+    @property
+    def own_parts(self) -> bool:
+        """Whether third-party code has a share in the records."""
+        return any(has_own_parts(task.definition) for task in self.tasks)
+
     def build_tasks(self, definitions: Sequence[TaskDefinition]) -> None:
         require_trust(definitions, trust=self.config.trust)
         for definition in definitions:
@@ -231,6 +236,7 @@ class Parts(BuiltTasks):
         config = self.config
         measured = make_model(config.model, config.model_options) if model is None else as_model(model)
         self._unwrapped = measured
+        self._own_model = model is not None or config.model.partition(":")[0] not in CATALOG["model"]
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
         self.run_file = describe(definitions, identity_of(measured), config, command)
@@ -243,6 +249,10 @@ class Parts(BuiltTasks):
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
         self.model, self._unwrapped = self._as_measured(measured), None
+
+    @property
+    def own_parts(self) -> bool:
+        return self._own_model or super().own_parts
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """What answers of the evaluated model cost, where its price is known and it counted its tokens."""

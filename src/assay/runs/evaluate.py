@@ -289,7 +289,7 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
         try:
-            with closing(Journal(folder / "journal.jsonl")) as journal:
+            with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
                 finished = finished_keys(journal.path)
                 if run.given is not None:

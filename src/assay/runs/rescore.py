@@ -111,7 +111,7 @@ async def _rescore(
             await parts.try_metrics()
             run_file = msgspec.structs.replace(run_file, sandbox=parts.sandbox)
             prepare_rescored(folder, run_file, run, earlier)
-            with closing(Journal(folder / "journal.jsonl")) as journal:
+            with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 finished = finished_keys(journal.path)
                 progress.plan(run_file, journal.path)
                 progress.begin(sum(map(config.attempts_of, definitions)), len(finished), definitions)

@@ -121,7 +121,7 @@ async def run_range(
     count = _Count(on_records_for(progress, listeners or Listeners((), progress.warn)))
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
     progress.begin(total, len(earlier), parts.run_file.definitions)
-    journal = Journal(new_file(folder, shard))
+    journal = Journal(new_file(folder, shard), own_parts=parts.own_parts)
     try:
         known = _InEither(earlier, finished)
         await run_here(parts, journal, known, stop, progress, on_records=count.records, positions=positions)

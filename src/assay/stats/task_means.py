@@ -88,8 +88,10 @@ def _spread_of_single(means: Floats, units: Floats, ends: tuple[float, float]) -
 
 def satterthwaite(variances: Floats, degrees: Floats) -> Floats:
     """Degrees of freedom of a sum of independent variances, along the first axis."""
-    spent = (variances**2 / degrees).sum(axis=0)
-    total = variances.sum(axis=0) ** 2
+    _, exponent = np.frexp(variances.max(axis=0))
+    parts = np.ldexp(variances, -exponent)  # the square of a large variance would be infinite
+    spent = (parts**2 / degrees).sum(axis=0)
+    total = parts.sum(axis=0) ** 2
     combined: Floats = np.divide(total, spent, out=np.full_like(total, math.inf), where=spent > 0.0)
     return combined
 

@@ -187,6 +187,15 @@ def _fitting(kind: str, use: str, made: Any) -> Any:
     return made
 
 
+def has_own_parts(definition: TaskDefinition) -> bool:
+    """Whether the solver, a scorer or a metric is third-party code, which may return anything."""
+    ours = catalog.CATALOG
+    return definition.solver.use not in ours["solver"] or any(
+        part.use not in ours["scorer"] or ("metric" in part.options and part.options["metric"] not in ours["metric"])
+        for part in definition.scorers
+    )
+
+
 def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
     """Third-party aggregates are computed when the run ends, too late to report an unknown option."""
     if part.use in catalog.CATALOG["aggregate"]:

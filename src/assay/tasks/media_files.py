@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -142,11 +142,9 @@ class ReadsMedia(Wrapper):
         super().__init__(model)
         self._files = files
 
-    def generate(self, request: Request) -> Coroutine[Any, Any, Completion]:
-        # a text names no files: most requests of large runs, so they get no coroutine of their own
-        return self.model.generate(request) if request.messages is None else self._with_files(request)
-
-    async def _with_files(self, request: Request) -> Completion:
+    async def generate(self, request: Request) -> Completion:
+        if request.messages is None:  # a text names no files
+            return await self.model.generate(request)
         try:
             messages = self._files.messages(request.messages)
         except UsageError as error:

@@ -90,7 +90,7 @@ def test_comparisons_and_rankings_show_them_too(tmp_path: Path) -> None:
     assert sorted(line.rpartition(",")[2] for line in lines) == ["0", "2"]
 
 
-def test_tables_without_weak_passes_do_not_grow(tmp_path: Path) -> None:
+def test_tables_without_such_passes_do_not_grow(tmp_path: Path) -> None:
     board = board_of(tmp_path, {"code": [[graded("strong")]] * 3, "sums": [[1.0]] * 3})
     assert [row.weak_passes for row in board.tasks] == [0, None]
     assert "weak" not in report_page(board)
