@@ -90,7 +90,7 @@ class Runs:
 
 
 def _known(value: object) -> object:
-    """What tells it from another: data by its content, an object of the user's by which one it is."""
+    """What distinguishes it from others: of data its content, of an object which one it is."""
     if isinstance(value, list | tuple):
         return [_known(each) for each in value]
     if isinstance(value, Path):
