@@ -256,6 +256,17 @@ def test_greeting(assertion):
     result.stdout.fnmatch_lines(["*'Greet Ada' was not answered: model/exception: ValueError: no weights*"])
 
 
+def test_an_assertion_that_cannot_be_checked_is_an_error_of_its_own_test_alone(project: pytest.Pytester) -> None:
+    tests = """
+@pytest.mark.assay_assertions("Greet Ada", ["contains: Ada", "regex: (", "contains: Bob"], model=lambda prompt: prompt)
+def test_greeting(assertion):
+    assert assertion.holds
+"""
+    result = run(project, tests)
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*the assertion *regex* cannot be checked: *bad regular expression*"])
+
+
 def test_an_assertion_that_there_is_not_is_reported_when_tests_are_collected(project: pytest.Pytester) -> None:
     tests = '@pytest.mark.assay_assertions("x", ["contain: y"])\ndef test_it(assertion):\n    assert assertion.holds\n'
     result = run(project, tests)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,14 @@ def right(prompt: str) -> str:
 
 def wrong(prompt: str) -> str:
     return "no"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, assay.Example(id="1", prompt="p", targets=("x",), metric="exact_match")])
+def test_what_is_not_a_task_is_refused_with_what_would_be_one(task: str, wrong: Any) -> None:
+    for tasks in (wrong, [task, wrong]):
+        with pytest.raises(UsageError, match=r"is not a task: give a path, .*`load_tasks`"):
+            assay.evaluate_tasks(tasks, right)
+    assert assay.evaluate_tasks(Path().glob("*.jsonl"), right).leaderboard.complete
 
 
 def test_progress_is_a_function(task: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from assay.core.errors import FailureError
+from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
 from assay.scorers.from_metric import FromMetric, contains, forbidden_patterns, from_metric, label_in_set
 
@@ -37,6 +39,20 @@ def test_nothing_to_extract_is_said() -> None:
 def test_anything_but_a_number_in_the_unit_interval_is_a_failure(value: Any) -> None:
     scorer = FromMetric("m", lambda prediction, targets, extras: value, "none", {})
     assert failure(scorer, "x") == ("metric", "bad_output")
+
+
+def consuming(prediction: str, targets: Any, extras: Any) -> float:
+    parts = extras.setdefault("parts", ["b"])
+    return float(parts.pop() == prediction)
+
+
+@pytest.mark.parametrize("extras", [{}, {"parts": ["a", "b"]}])
+def test_a_metric_that_changes_its_extras_changes_them_for_itself_alone(extras: dict[str, Any]) -> None:
+    scorer = from_metric("m", metric=f"{__name__}:consuming", context=BuildContext(own_code=True))
+    sample = Sample(id="s", extras=deepcopy(extras))
+    values = [asyncio.run(scorer(sample, Trace(prediction="b"))).values["score"] for _ in range(3)]
+    assert values == [1.0, 1.0, 1.0]
+    assert sample.extras == extras
 
 
 def test_an_exception_in_a_metric_is_a_failure_at_stage_metric() -> None:

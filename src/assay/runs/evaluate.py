@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Unpack
@@ -33,6 +34,7 @@ from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 from assay.runs.twins import warn_of_a_twin
+from assay.wording import in_python
 
 if TYPE_CHECKING:
     from assay.reports.gates.result import GateResult
@@ -112,7 +114,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
 
 async def aevaluate(
-    tasks: str | Path | TaskDefinition | Sequence[str | Path | TaskDefinition],
+    tasks: str | Path | TaskDefinition | Iterable[str | Path | TaskDefinition],
     model: object | Sequence[object] | None = None,
     *,
     metric: str | Metric | None = None,
@@ -150,7 +152,7 @@ async def aevaluate(
     chosen = model if model is None or isinstance(model, list | tuple) else (model,)
     with env_file.looking_in(None if env is None else Path(env)):
         config = make_config(**settings)
-        sources = [tasks] if isinstance(tasks, str | Path | TaskDefinition) else tasks
+        sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
         how: dict[str, Any] = {"models": models, "evaluated": chosen, "dataset": dataset}
         how |= {"allow_outside": allow_outside, "generative": generative, "lm_eval": lm_eval, "registry": registry}
         definitions, warnings = _tasks_of(sources, config, metric, **how)
@@ -336,6 +338,12 @@ def _tasks_of(
     tasks: Sequence[str | Path | TaskDefinition], config: RunConfig, metric: str | Metric | None, **how: Any
 ) -> tuple[list[TaskDefinition], list[str]]:
     """Files are read; definitions are taken as they are; a `metric` takes the place of theirs."""
+    for task in tasks:
+        if not isinstance(task, str | PathLike | TaskDefinition):
+            raise UsageError(
+                f"{in_python(task)} is not a task: give a path, a name, or what `load_tasks` returned; "
+                "`run_task` takes examples"
+            )
     sources = [str(task) for task in tasks if not isinstance(task, TaskDefinition)]
     given = [task for task in tasks if isinstance(task, TaskDefinition)]
     read, warnings = read_tasks(sources, config, **how) if sources else ([], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from assay import catalog
@@ -21,7 +22,14 @@ class FromMetric:
     """Scores `score` in [0, 1]; anything else a metric returns is a failure at stage `metric`."""
 
     def __init__(
-        self, name: str, metric: Metric, rule: str, options: dict[str, Any], *, only_here: bool = False
+        self,
+        name: str,
+        metric: Metric,
+        rule: str,
+        options: dict[str, Any],
+        *,
+        only_here: bool = False,
+        built_in: bool = False,
     ) -> None:
         # it calls no model and keeps no state, so any process that can import it may run it
         self.capabilities = Capabilities(only_computes=not only_here)
@@ -32,6 +40,7 @@ class FromMetric:
             None if rule == "none" else catalog.resolve("post_process", rule)
         )
         self._options = options
+        self._built_in = built_in
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         prediction = trace.prediction
@@ -40,6 +49,8 @@ class FromMetric:
             answer = self._post_process(prediction)
             extracted = not nothing_extracted(prediction, self._rule, answer)
         extras = {**self._options, **sample.extras} if self._options else sample.extras
+        if not self._built_in:
+            extras = deepcopy(extras)  # what a metric of the user's does to them must not reach other attempts
         try:
             returned = self._metric(prediction if answer is None else answer, sample.targets, extras)
         except FailureError:
@@ -92,9 +103,10 @@ def from_metric(
     """
     found = catalog.resolve("metric", metric, own_code=context.own_code)
     if not _makes_scorers(found):
-        if metric not in catalog.CATALOG["metric"]:
+        built_in = metric in catalog.CATALOG["metric"]
+        if not built_in:
             check_metric(metric, found)
-        scorer = FromMetric(key, found, post_process, options, only_here=is_here(metric))
+        scorer = FromMetric(key, found, post_process, options, only_here=is_here(metric), built_in=built_in)
         templates = {"target": ground_truth, "targets": ground_truths}
         return over_row(scorer, templates, context=context, value=value, has_solver=has_solver)
     given = options if post_process == "none" else {**options, "post_process": post_process}
