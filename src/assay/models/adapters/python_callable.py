@@ -44,7 +44,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
-from assay.own_functions import own_sha256
+from assay.own_functions import is_async, own_sha256
 from assay.printable import one_line
 from assay.tracebacks import describe_exception
 from assay.wording import in_python
@@ -164,7 +164,7 @@ class _Wrapped:
         self._thing = thing
         self._generate = generate
         self._identity = _identity(thing, name, options)
-        self._threads = None if _is_async(generate) else _Threads(name, self.most_threads)
+        self._threads = None if is_async(generate) else _Threads(name, self.most_threads)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -372,7 +372,7 @@ def _takes(thing: Any, generate: Callable[[Any], Any]) -> Takes:
         return typing.cast("Takes", parameter.name)
     if generate is thing:
         return "prompt"
-    return "request" if _is_async(generate) else "prompts"
+    return "request" if is_async(generate) else "prompts"
 
 
 def _first_parameter(thing: Any, generate: Callable[[Any], Any]) -> inspect.Parameter:
@@ -423,16 +423,12 @@ _SPELLED: dict[str, Any] = {
 }
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is inspected
-
-
 def _is_native(thing: Any) -> bool:
     """Whether it is a `Model` already: a name, and an async `generate` that takes a request."""
     generate = _generate_of(thing)
     if generate is None or not (isinstance(thing, _Named) and isinstance(thing.name, str)):
         return False
-    return _is_async(generate) and _takes(thing, generate) == "request"
+    return is_async(generate) and _takes(thing, generate) == "request"
 
 
 def _generate_of(thing: Any) -> Callable[[Any], Any] | None:
