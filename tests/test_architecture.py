@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 import assay.core
 from assay import catalog
@@ -52,24 +56,58 @@ def test_the_core_is_listed_in_an_order_in_which_nothing_is_used_before_it_was_m
         assert not {*used} - {*listed[:place]}, name
 
 
-STARTS_PROCESSES = re.compile(
-    r"^ *(import|from) (subprocess|multiprocessing|pty)\b"
-    r"|ProcessPoolExecutor|create_subprocess_|subprocess_(exec|shell)"
-    r"|\bos\.(fork|forkpty|popen|system|posix_spawn\w*|spawn\w+|exec[lv]\w*)\(",
-    re.MULTILINE,
-)
+def reached(path: Path) -> set[str]:
+    return reached_in(nodes_of(path))
+
+
+def reached_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The dotted names that a file reaches, however it spells them: `import os as o; o.fork` reaches `os.fork`.
+
+    With each name come those that it lies in, and `.name` for every attribute of anything.
+    """
+    meant: dict[str, str] = {}
+    names: set[str] = set()
+    used: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+            meant |= {
+                each.asname or _first(each.name): each.name if each.asname else _first(each.name) for each in node.names
+            }
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            meant |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            used.add(ast.unparse(node))
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[-1], ast.Constant):
+            function, text = ast.unparse(node.func), str(node.args[-1].value)
+            names |= {text} if function.endswith(("__import__", "import_module")) else set()
+            used |= {f"{ast.unparse(node.args[0])}.{text}"} if function == "getattr" else set()
+    names |= {meant[_first(each)] + each.removeprefix(_first(each)) for each in used if _first(each) in meant}
+    inside = {each[: dot.start()] for each in names for dot in re.finditer(r"\.", each)}
+    return names | inside | {f".{each.rpartition('.')[2]}" for each in used}
+
+
+def _first(dotted: str) -> str:
+    return dotted.partition(".")[0]
+
+
+_OF_OS = re.compile(r"fork|forkpty|popen|system|posix_spawnp?|(spawn|exec)[lv]\w*")
+STARTERS = {
+    *("subprocess", "_posixsubprocess", "multiprocessing", "pty", "asyncio.subprocess", "concurrent.futures.process"),
+    *(".create_subprocess_exec", "asyncio.create_subprocess_exec", ".subprocess_exec"),
+    *(".create_subprocess_shell", "asyncio.create_subprocess_shell", ".subprocess_shell"),
+    *(".ProcessPoolExecutor", "concurrent.futures.ProcessPoolExecutor"),
+    *(f"os.{name}" for name in dir(os) if _OF_OS.fullmatch(name)),
+}
+"""What starts a child process. `asyncio` starts none: it loses the exit status of a process that others look at."""
 
 
 def test_a_child_process_is_started_in_one_place() -> None:
-    """`asyncio` starts none: it loses the exit status of a process that anybody else looks at."""
-    starting = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if _starts_processes(path)}
+    starting = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if reached(path) & STARTERS}
     # the sandbox has a launcher of its own: what it starts confines itself, and forks the children
     sandbox = {"sandbox/zygote.py", *(f"sandbox/inside/{name}.py" for name in ("child", "confine", "zygote"))}
     assert starting == {"processes/start.py", *sandbox}
-
-
-def _starts_processes(path: Path) -> bool:
-    return STARTS_PROCESSES.search(path.read_text()) is not None
 
 
 FOREIGN = {
@@ -97,7 +135,8 @@ def test_what_a_part_can_do_is_known_by_its_protocol_and_never_by_a_default() ->
     found = {
         f"{path.relative_to(SOURCE)}: {ast.unparse(call)}"
         for path in SOURCE.rglob("*.py")
-        if not {"core", "inside"} & {*path.parts}  # `inside` is what runs in the sandbox, with no part of ours
+        if not {"core", "inside"}
+        & {*path.relative_to(SOURCE).parts}  # `inside` is what runs in the sandbox, with no part of ours
         for call in nodes_of(path)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         if (call.func.id, len(call.args)) in (("getattr", 3), ("hasattr", 2))
@@ -169,36 +208,111 @@ def test_the_public_names_are_the_exported_ones() -> None:
         assert getattr(assay, name) is not None
 
 
+MONEY = re.compile(r"price|cost|money", re.IGNORECASE)
+NO_MONEY = {"metrics/reading.py", "sandbox/compare.py", "scorers/assertion_list.py"}
+"""Where a cost or a price is one of computing."""
+
+
+def counts_money(nodes: Iterable[ast.AST]) -> bool:
+    """Whether amounts or prices are multiplied, divided, added up or made, under whatever name they were imported."""
+    nodes = tuple(nodes)
+    makes = {
+        "assay.costs.prices.Price",
+        "assay.costs.prices.read_price_file",
+        "assay.costs.spending.money_of",
+        ".price",
+    }
+    return bool(reached_in(nodes) & makes) or any(
+        MONEY.search(name.attr if isinstance(name, ast.Attribute) else name.id)
+        for node in nodes
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Mult | ast.Div | ast.Add | ast.Sub)
+        for operand in ((node.left, node.right) if isinstance(node, ast.BinOp) else (node.target,))
+        for name in [operand]
+        if isinstance(name, ast.Name | ast.Attribute)
+    )
+
+
 def test_money_is_counted_in_one_place() -> None:
     """Whoever needs an amount asks `costs/`: nobody else multiplies tokens by a price or reads a price file."""
-    counts = re.compile(r"\.price\b|\bPrice\(|price\.of\(|\.cost \+=|read_price_file")
-    places = {path.relative_to(SOURCE).parts[0] for path in SOURCE.rglob("*.py") if counts.search(path.read_text())}
-    assert places == {"costs"}
+    places = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if counts_money(nodes_of(path))}
+    assert {place.partition("/")[0] for place in places - NO_MONEY} == {"costs"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "spent = usage.tokens_in * price_in / 1e6",
+        "total_cost += row.cost",
+        "whole = cost.amount * 2 + judge_cost",
+        "from assay.costs.prices import Price as P\nP(input=1, output=2)",
+        "from assay.costs import prices\nprices.read_price_file(path)",
+        "amount = quote.price.input",
+    ],
+)
+def test_a_disguise_does_not_hide_that_money_is_counted(code: str) -> None:
+    assert counts_money(ast.walk(ast.parse(code)))
+
+
+CLIENTS = {
+    *("aiohttp", "httptools", "httpx", "requests", "urllib3", "pycurl", "websockets", "urllib.request", "http.client"),
+    *("asyncio.open_connection", "asyncio.open_unix_connection", "socket.create_connection"),
+    *(".open_connection", ".open_unix_connection", ".create_connection", ".sock_connect", ".urlopen"),
+}
+"""What speaks HTTP, or opens a connection to speak it over."""
 
 
 def test_http_is_spoken_in_one_place() -> None:
     """Models and evaluators send through `transport/`; the other modules that know HTTP are servers."""
-    speaks = re.compile(
-        r"^\s*(?:import|from) (?:aiohttp|httptools|httpx|requests|urllib\.request|http\.client)\b"
-        r"|open_connection\(|\bloop\.create_connection\("
-    )
-    lines = {path: path.read_text().splitlines() for path in SOURCE.rglob("*.py")}
-    places = {str(path.relative_to(SOURCE)) for path in lines if any(speaks.search(line) for line in lines[path])}
+    places = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if reached(path) & CLIENTS}
     servers = {"models/embedded/server.py", "models/embedded/event_stream.py"}
-    clients = places - servers
+    # which only asks whether a cluster listens
+    clients = places - servers - {"runs/ray_cluster.py"}
     assert {place.partition("/")[0] for place in clients} == {"transport"}
     assert "transport/client.py" in clients  # which opens the connection
 
 
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (STARTERS, "import os, subprocess"),
+        (STARTERS, "if True: import subprocess"),
+        (STARTERS, "def start():\n\timport subprocess as s"),
+        (STARTERS, "from subprocess import Popen as Start"),
+        (STARTERS, "import multiprocessing.pool"),
+        (STARTERS, "from asyncio import subprocess"),
+        (STARTERS, "import asyncio as a\na.create_subprocess_exec('x')"),
+        (STARTERS, "asyncio.get_running_loop().subprocess_exec(None, 'x')"),
+        (STARTERS, "import concurrent.futures as f\nf.ProcessPoolExecutor()"),
+        (STARTERS, "from os import system\nsystem('x')"),
+        (STARTERS, "import os as o\nrun = o.popen"),
+        (STARTERS, "import os\ngetattr(os, 'fork')()"),
+        (STARTERS, "__import__('subprocess').run('x')"),
+        (STARTERS, "import importlib\nimportlib.import_module('_posixsubprocess')"),
+        (CLIENTS, "import json, aiohttp"),
+        (CLIENTS, "from urllib import request"),
+        (CLIENTS, "import urllib.request as r"),
+        (CLIENTS, "from http import client"),
+        (CLIENTS, "import asyncio as a\na.open_connection('x', 80)"),
+        (CLIENTS, "loop.create_connection(P, 'x', 80)"),
+        (CLIENTS, "from importlib import import_module\nimport_module('httpx')"),
+    ],
+)
+def test_a_disguise_does_not_hide_what_a_file_reaches(names: set[str], code: str) -> None:
+    assert reached_in(ast.walk(ast.parse(code))) & names
+
+
+def test_what_a_file_does_not_reach_is_not_found() -> None:
+    harmless = "import os.path, asyncio\nfrom urllib.parse import quote\nfrom http import HTTPStatus\nos.getcwd()"
+    assert not reached_in(ast.walk(ast.parse(harmless))) & (STARTERS | CLIENTS)
+
+
 def users_of(*names: str) -> dict[str, set[str]]:
-    """Where each of these names is imported, below `src/assay/`."""
+    """Where each of these names of ours is imported, or used through its module, below `src/assay/`."""
     found: dict[str, set[str]] = {name: set() for name in names}
     for path in SOURCE.rglob("*.py"):
-        for node in nodes_of(path):
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if alias.name in found:
-                        found[alias.name].add(path.relative_to(SOURCE).as_posix())
+        ours = {each.rpartition(".")[2] for each in reached(path) if each.startswith("assay.")}
+        for name in ours & {*names}:
+            found[name].add(path.relative_to(SOURCE).as_posix())
     return found
 
 

@@ -14,7 +14,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import CO_VARARGS, CO_VARKEYWORDS
+from inspect import CO_VARARGS, CO_VARKEYWORDS, iscoroutinefunction
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -30,6 +30,10 @@ _FILLING |= {"pop", "popleft", "remove", "discard", "clear"}
 
 _handed_over: dict[str, Callable[..., Any]] = {}
 _chosen: set[str] = set()
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is inspected
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -14,7 +14,7 @@ from tests.cli.test_progress import attempt, task
 from assay.cli import streams
 from assay.cli.live_panel import LivePanel
 from assay.core.journal import Journal
-from assay.core.types import Completion, Failure, Trace
+from assay.core.types import Completion, Failure, Trace, Usage
 from assay.models.pool import RequestState
 from assay.reports.text_width import width_of
 
@@ -119,6 +119,21 @@ def test_it_shows_tokens_and_what_they_cost_and_will_cost(size: list[int]) -> No
     made.records([msgspec.structs.replace(attempt("sums", is_right=True), trace=trace)])
     made.end()
     assert shown(made)[-1].startswith("  1,000,000 tokens in, 0 out   $0.15 so far, about $0.6 in total")
+
+
+def test_it_adds_no_money_of_two_currencies(size: list[int], tmp_path: Path) -> None:
+    size[:] = 200, 24
+    prices = "date: 2026-11-01\ncurrency: EUR\nmodels: {mine: {input: 1.0, output: 1.0}}\n"
+    (tmp_path / "prices.yaml").write_text(prices)
+    made = LivePanel(Terminal())
+    made._model, made._prices_file = "mine", str(tmp_path / "prices.yaml")
+    made.begin(4, 0, [task("sums", "mean", field="is_right")])
+    answer = Completion(text="2", tokens_in=1_000_000, tokens_out=0)
+    judged = Usage(model="gpt-4o-mini", answers=1, tokens_in=1_000_000, paid_in=1_000_000)
+    trace = Trace(prediction="2", completions=(answer,))
+    made.records([msgspec.structs.replace(attempt("sums", is_right=True), trace=trace, usage=(judged,))])
+    made.end()
+    assert "cost unknown: prices are in EUR and USD" in shown(made)[-1]
 
 
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 80, 200])

@@ -12,7 +12,8 @@ from tests.optimize.scripted import SayingProposer, fenced
 from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.core.config import RunConfig
-from assay.core.errors import UsageError
+from assay.core.errors import FailureError, UsageError
+from assay.core.types import Failure, Sample, Score, Trace
 from assay.evaluators import EvaluatorError
 from assay.evaluators.payload import CandidateParts
 from assay.optimize.run import SearchSettings, optimize
@@ -246,3 +247,25 @@ def test_several_texts_of_a_solver_are_components_and_what_is_not_a_text_is_refu
         scored(made, CandidateParts({"who": "user"}), made.records[0])
     with pytest.raises(UsageError, match="there is no text in task"):
         TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder")
+
+
+class Unstartable:
+    """A scorer for which this machine has not what it needs."""
+
+    def __init__(self, key: str) -> None:
+        self.name = key
+
+    def start_here(self) -> Any:
+        raise FailureError(Failure(stage="sandbox", part=self.name, kind="no_sandbox", message="no sandbox here"))
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        raise AssertionError("it was asked all the same")
+
+
+def test_a_search_is_made_ready_as_a_run_is(tmp_path: Path) -> None:
+    """What cannot be scored here is refused before the first request, and not attempt by attempt."""
+    made = fitness(task_file(tmp_path, metric=f"{__name__}:Unstartable"), trust=True)
+    settings = SearchSettings(seed="Q: {prompt}", dataset=made.records, budget=4, objective="right")
+    proposer = SayingProposer(fenced("A: {prompt}"))
+    with pytest.raises(UsageError, match="task `task` cannot be scored here: no sandbox here"):
+        optimize(settings, made, proposer, folder=tmp_path / "run", probe=False)

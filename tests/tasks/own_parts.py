@@ -43,6 +43,13 @@ class Twice:
         return Trace(prediction=first.text.upper(), prompt=text, completions=(first,))
 
 
+def asking_twice(*, suffix: str):
+    async def solve(sample, model):
+        return await Twice(suffix=suffix)(sample, model)
+
+    return solve
+
+
 def share_of_best(table, *, field: str, level=0.95, times: float = 1.0):
     values = table.numbers(field).values
     return [Summary(name="best", value=float(max(values)) * times, scored=len(values), signature="max")]

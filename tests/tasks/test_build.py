@@ -47,6 +47,12 @@ def test_an_option_is_checked_against_the_parts_own_signature(
     assert str(folder / "task.yaml") in str(told.value)
 
 
+@pytest.mark.parametrize("solver", ["Twice", "asking_twice"])
+def test_a_solver_is_an_object_or_an_async_function(project: Project, solver: str, tmp_path: Path) -> None:
+    folder = project(task=TASK.replace("Twice", solver))
+    assert run(folder / "task.yaml", tmp_path / "run")["best"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("task", "line", "says"),
     [

@@ -237,12 +237,25 @@ class Hides(Wrapper):
             return Completion(text="")
 
 
+class OnlyTheContract:
+    """A wrapper of its own kind, which passes on less than `Wrapper`."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.name, self.settings = model, model.name, model.settings
+        self.capabilities, self.aclose = model.capabilities, model.aclose
+
+    async def generate(self, request: Request) -> Completion:
+        completion: Completion = await self.model.generate(request)
+        return completion
+
+
 class LeavesItOpen(Wrapper):
     async def aclose(self) -> None:
         pass
 
 
 BROKEN_WRAPPERS = [
+    (OnlyTheContract, contract.lets_the_run_reach_what_the_model_inside_offers),
     (Remembers, contract.forwards_every_capability),
     (Renames, contract.forwards_name_and_settings),
     (WithoutSettings, contract.forwards_name_and_settings),

@@ -178,6 +178,17 @@ def test_an_expected_value_that_is_not_given_is_reported() -> None:
     assert "prediction='paris'" in str(error.given)
 
 
+def test_answers_with_expected_values_are_scored_together_with_others_too() -> None:
+    class MixesVerdicts(Equals):
+        async def __call__(self, sample: Sample, trace: Trace) -> Any:
+            self._trace = trace
+            await asyncio.sleep(0)
+            return Score(name="equals", values={"score": float(self._trace.prediction == "Oslo")})
+
+    error = broken_by(lambda: check_scorer(MixesVerdicts, SAMPLE, expected={"Oslo": {"score": 1.0}}))
+    assert error.clause == words(contract.gives_the_same_score_for_the_same_answer)
+
+
 def test_every_clause_can_break() -> None:
     elsewhere = contract.gives_the_values_that_are_expected
     assert clauses([*(clause for _, clause in BROKEN), elsewhere]) == clauses(contract.CLAUSES)

@@ -23,7 +23,7 @@ from assay.cli.running_scores import RunningScore, earlier_attempts
 from assay.core.run_file import RunFile
 from assay.core.types import Record, TaskDefinition
 from assay.costs.prices import Quote, find_prices
-from assay.costs.spending import Cost, Spending, add_attempt, money, money_of
+from assay.costs.spending import Spending, add_attempt, cost_of, money, projected, total_cost
 from assay.models.pool import RequestState
 from assay.reports.document import Span
 from assay.reports.terminal import Row, flat, sentence_lines, without_end_spaces
@@ -214,17 +214,12 @@ class LivePanel(ProgressLine):
         if not made or not tokens_in + tokens_out:
             return []
         parts = [f"  {tokens_in:,} tokens in, {tokens_out:,} out"]
-        quotes = {name: self._quote(name) for name, _ in used}
-        if unknown := [name for name, quote in quotes.items() if quote is None]:
-            parts += ["   cost unknown", f": no price of {flat(unknown[0])}"]
+        cost = total_cost([cost_of(each, self._quote(name), name) for name, each in used])
+        if cost is None or cost.amount is None:
+            parts += ["   cost unknown", f": {flat((cost and cost.reason) or '')}"]
         else:
-            cost = sum(money_of(each, quotes[name]) for name, each in used)
-            currency = next((quote.currency for quote in quotes.values() if quote is not None), "USD")
-            now, whole = (
-                money(Cost(amount=amount, currency=currency))
-                for amount in (cost, cost * (self._total - self._already) / made)
-            )
-            parts += [f"   {now} so far", f", about {whole} in total"]
+            whole = projected(cost, made / (self._total - self._already))
+            parts += [f"   {money(cost)} so far", f", about {money(whole)} in total"]
         while sum(map(width_of, parts)) > width and len(parts) > 1:
             parts.pop()
         return [[Span("".join(parts))]]

@@ -300,6 +300,6 @@ def _tokens_line(board: Leaderboard) -> str:
     tokens_out = sum(row.tokens_out + row.judge_tokens_out for row in board.tasks)
     if not tokens_in + tokens_out:
         return "none counted"
-    costs = [f"cost {money(board.cost)}"] if board.cost is not None else []
-    costs += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
-    return "   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *costs])
+    amounts = [f"cost {money(board.cost)}"] if board.cost is not None else []
+    amounts += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
+    return "   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *amounts])

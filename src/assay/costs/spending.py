@@ -268,6 +268,11 @@ def total_cost(costs: list[Cost]) -> Cost | None:
     )
 
 
+def projected(cost: Cost, share: float) -> Cost:
+    """What everything will cost when this share of it has cost so much."""
+    return msgspec.structs.replace(cost, amount=None if cost.amount is None else cost.amount / share)
+
+
 def money(cost: Cost | None) -> str:
     """An amount as tables show it."""
     if cost is None:

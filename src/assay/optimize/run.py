@@ -35,6 +35,7 @@ from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFu
 from assay.optimize.results import SCHEMA, STOPPED, Result, comparison, lineage, overall_verdict, problem_of
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
+from assay.optimize.task_fitness import TaskFitness
 from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
@@ -99,6 +100,8 @@ async def aoptimize(
             journal.on_entry = lambda entry: events.tell("entry", entry=entry)
         events.tell("began")
         try:
+            if isinstance(evaluator, TaskFitness):
+                await evaluator.make_ready(progress)
             with _watch_over_scorers(evaluator, stop, progress):
                 for lender, kinds in lenders:
                     progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")

@@ -22,6 +22,7 @@ from assay.evaluators.payload import CandidateParts, Evaluation, ScoreRange, fai
 from assay.optimize.demonstrations import with_demonstrations
 from assay.reports.measure import Measure, headline_of, measure_of
 from assay.runs.assemble import Parts
+from assay.runs.progress import Progress
 
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
@@ -39,9 +40,7 @@ class TaskFitness:
     ) -> None:
         self._parts = parts = Parts(config)
         parts.build(definitions)
-        for task in parts.tasks:
-            if task.unusable is not None:
-                raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
+        self._refuse_unusable()
         self._settings = given_settings(config.settings())
         places = {"": prompt_at} if isinstance(prompt_at, str) else prompt_at
         self._places = {name: place.split(".") for name, place in (places or {}).items()}
@@ -78,6 +77,16 @@ class TaskFitness:
         work = Work(task, position, sample, 1, attempt_key(name, sample, 1))
         record = await make_attempt(work, WithRunSettings(self._parts.model, self._settings, 1))
         return evaluation_of(record, self._measures[record.task], self.name)
+
+    async def make_ready(self, progress: Progress) -> None:
+        """Before the first request, as in a run: sandboxes are started and reported, likelihoods are checked."""
+        await self._parts.make_ready(progress)
+        self._refuse_unusable()
+
+    def _refuse_unusable(self) -> None:
+        for task in self._parts.tasks:
+            if task.unusable is not None:
+                raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
 
     async def close(self) -> None:
         await self._parts.aclose()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import iscoroutinefunction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparabl
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
+from assay.own_functions import is_async
 from assay.tasks.media_files import media_files_of
 from assay.tasks.trust import require_trust
 
@@ -182,7 +182,7 @@ def _fitting(kind: str, use: str, made: Any) -> Any:
     needed = _NEEDED.get(kind, ())
     if lacking := [f"`{name}`" for name in needed if not hasattr(made, name)]:
         raise UsageError(f"the {kind} `{use}` makes a {type(made).__name__}, which has no {' and no '.join(lacking)}")
-    if "__call__" in needed and not iscoroutinefunction(type(made).__call__):
+    if "__call__" in needed and not is_async(made):
         raise UsageError(f"the {kind} `{use}` makes a {type(made).__name__} whose `__call__` is not `async`")
     return made
 

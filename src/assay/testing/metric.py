@@ -38,7 +38,7 @@ class _Metric(NamedTuple):
 
     def of(self, prediction: str, targets: Sequence[str], extras: Mapping[str, Any] | None = None) -> float | None:
         """The score, as the runner reads it; None where the metric says that it has none."""
-        extras = self.extras if extras is None else extras
+        extras = copy.deepcopy(dict(self.extras)) if extras is None else extras
         with given(f"prediction={shown(prediction)}", f"targets={shown(targets)}", f"extras={shown(extras)}"):
             try:
                 score = self.function(prediction, targets, extras)
@@ -107,7 +107,7 @@ def reads_a_long_text_in_bounded_time(metric: _Metric) -> None:
     for python, text in long_texts():
         with given(f"prediction={python}", f"targets={TARGETS[-1]!r}"), bounded_work():
             try:
-                metric.function(text, TARGETS[-1], metric.extras)
+                metric.function(text, TARGETS[-1], copy.deepcopy(dict(metric.extras)))
             except FailureError:
                 pass  # refused, in bounded time
 

@@ -12,7 +12,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities, HasSettings, Model, TakesBatches, capabilities_of, identity_of
+from assay.core.model_stack import innermost
+from assay.core.seams import (
+    Capabilities,
+    FillsBatches,
+    HasRateLimits,
+    HasSettings,
+    Model,
+    NeedsKey,
+    RateLimits,
+    TakesBatches,
+    capabilities_of,
+    identity_of,
+)
 from assay.core.types import Completion, Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
@@ -240,6 +252,13 @@ async def forwards_name_and_settings(wrap: Wrap) -> None:
     same(identity_of(inside), identity_of(wrap(inside)), "inside and outside")
 
 
+async def lets_the_run_reach_what_the_model_inside_offers(wrap: Wrap) -> None:
+    """Its key, its rate limits, its batches; a subclass of `Wrapper` does, any other forwards the methods."""
+    source = innermost(wrap(_Inside()))
+    for protocol, method in ((NeedsKey, "require_key"), (HasRateLimits, "limits"), (FillsBatches, "set_batch_size")):
+        expect(isinstance(source, protocol), f"the model inside has `{method}`, which cannot be reached any more")
+
+
 async def asks_the_model_inside_and_gives_its_answer(wrap: Wrap) -> None:
     inside = _Inside()
     for request in (question(1, 2), Request(messages=(Message(role="user", content="compute: 3 + 4"),), seed=3)):
@@ -284,6 +303,13 @@ class _Inside(ScriptedModel):
         self.capabilities = capabilities
         self.settings = {"url": "somewhere", "temperature": 0.5}
         self.closed = 0
+        self.limits: RateLimits | None = None
+
+    def require_key(self) -> None:
+        """It has one."""
+
+    def set_batch_size(self, size: int) -> None:
+        """Any will do."""
 
     async def generate_batch(self, requests: list[Request]) -> list[Completion | FailureError]:
         outcomes: list[Completion | FailureError] = []

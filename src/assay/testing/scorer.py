@@ -55,7 +55,8 @@ class _Scorer(NamedTuple):
         return self.make(context_with(defaultdict(lambda: model), self.dataset))  # under every name
 
     def traces(self) -> list[Trace]:
-        return [answer if isinstance(answer, Trace) else trace_of(answer) for answer in self.answers]
+        answers = (*self.answers, *self.expected)
+        return [answer if isinstance(answer, Trace) else trace_of(answer) for answer in answers]
 
 
 def check_scorer(

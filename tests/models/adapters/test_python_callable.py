@@ -18,7 +18,16 @@ from tests.contracts.model import check_model, closing
 from assay.catalog import import_own
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities, Model, TakesBatches, capabilities_of, identity_of
+from assay.core.model_stack import Wrapper, innermost
+from assay.core.seams import (
+    Capabilities,
+    HasRateLimits,
+    Model,
+    RateLimits,
+    TakesBatches,
+    capabilities_of,
+    identity_of,
+)
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.python_callable import ListModel, TextModel, as_model, load_model
 from assay.models.pool import ModelPool
@@ -408,3 +417,62 @@ class NeedsArguments:
 def test_what_fits_no_contract_is_said_in_a_sentence(thing: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         as_model(thing)
+
+
+class Remote:
+    """A user's own model of an API, whose client raises its own exceptions."""
+
+    name = "remote"
+    capabilities = Capabilities(remote=True)
+    limits = RateLimits(remaining=3, reset_seconds=1.0)
+
+    def require_key(self) -> None:
+        raise UsageError("set MY_KEY")
+
+    async def generate(self, request: Request) -> Completion:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+class RemoteBatches(Remote):
+    async def generate_batch(self, requests: Sequence[Request]) -> list[Completion | FailureError]:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+class DescribedBatches(RemoteBatches):
+    settings: ClassVar = {"region": "north"}
+
+
+class RemoteLists(Remote):
+    def generate(self, prompts: list[str]) -> list[str]:  # type: ignore[override]
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+class Around(Wrapper):
+    """A wrapper of the user's."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Remote, RemoteBatches, DescribedBatches, RemoteLists, lambda: Around(Remote()), lambda: Around(RemoteLists())],
+)
+def test_a_server_that_an_own_remote_model_cannot_reach_is_away(make: Callable[[], Any]) -> None:
+    model = as_model(make())
+
+    async def asked() -> object:
+        if isinstance(model, TakesBatches):
+            await model.generate_batch([Request(prompt="x")])
+        return await model.generate(Request(prompt="x"))
+
+    with pytest.raises(FailureError) as caught:
+        asyncio.run(asked())
+    assert (caught.value.away, caught.value.failure.retryable) == ("unreachable", True)
+
+
+@pytest.mark.parametrize("make", [Remote, RemoteBatches, DescribedBatches, RemoteLists, lambda: Around(Remote())])
+def test_the_key_and_the_rate_limits_of_an_own_model_are_asked_for(make: Callable[[], Any]) -> None:
+    model = as_model(make())
+    with pytest.raises(UsageError, match="set MY_KEY"):
+        ModelPool(RunConfig()).wrap(model)
+    source = innermost(model)
+    assert isinstance(source, HasRateLimits)
+    assert source.limits == Remote.limits

@@ -22,7 +22,8 @@ import inspect
 import queue
 import threading
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -30,10 +31,20 @@ from typing import Any, Literal
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper
-from assay.core.seams import Capabilities, HasSettings, Model, TakesBatches, capabilities_of, close_part
+from assay.core.seams import (
+    Capabilities,
+    HasRateLimits,
+    HasSettings,
+    Model,
+    NeedsKey,
+    RateLimits,
+    TakesBatches,
+    capabilities_of,
+    close_part,
+)
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
-from assay.own_functions import own_sha256
+from assay.own_functions import is_async, own_sha256
 from assay.printable import one_line
 from assay.tracebacks import describe_exception
 from assay.wording import in_python
@@ -68,12 +79,9 @@ def load_model(target: str, options: Mapping[str, Any]) -> Model:
 
 def _native(thing: Model, options: Mapping[str, Any]) -> Model:
     ours = type(thing).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if ours or isinstance(thing, Wrapper):
+    if ours or (isinstance(thing, HasSettings) and not capabilities_of(thing).remote):
         return thing
-    if isinstance(thing, TakesBatches):
-        return thing if isinstance(thing, HasSettings) else NativeBatchModel(thing, options)
-    complete = isinstance(thing, HasSettings) and not capabilities_of(thing).remote
-    return thing if complete else NativeModel(thing, options)
+    return (NativeBatchModel if isinstance(thing, TakesBatches) else NativeModel)(thing, options)
 
 
 class NativeModel(Wrapper):
@@ -93,8 +101,13 @@ class NativeModel(Wrapper):
         return super().settings if self._settings is None else self._settings
 
     async def generate(self, request: Request) -> Completion:
-        try:
+        with self._failures_of_client():
             return await self.model.generate(request)
+
+    @contextmanager
+    def _failures_of_client(self) -> Iterator[None]:
+        try:
+            yield
         except FailureError:
             raise
         except Exception as error:
@@ -109,7 +122,8 @@ class NativeBatchModel(NativeModel):
     model: TakesBatches
 
     async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
-        return await self.model.generate_batch(requests)
+        with self._failures_of_client():
+            return await self.model.generate_batch(requests)
 
 
 def failure_of_client(error: Exception, part: str) -> FailureError:
@@ -150,7 +164,7 @@ class _Wrapped:
         self._thing = thing
         self._generate = generate
         self._identity = _identity(thing, name, options)
-        self._threads = None if _is_async(generate) else _Threads(name, self.most_threads)
+        self._threads = None if is_async(generate) else _Threads(name, self.most_threads)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -164,6 +178,14 @@ class _Wrapped:
         """The object's own `settings` where it has them, and a hash of its source: edited code is another model."""
         own = self._thing.settings if isinstance(self._thing, HasSettings) else None
         return self._identity | {"settings": own} if isinstance(own, dict) else self._identity
+
+    @property
+    def limits(self) -> RateLimits | None:
+        return self._thing.limits if isinstance(self._thing, HasRateLimits) else None
+
+    def require_key(self) -> None:
+        if isinstance(self._thing, NeedsKey):
+            self._thing.require_key()
 
     async def aclose(self) -> None:
         if self._threads is not None:
@@ -350,7 +372,7 @@ def _takes(thing: Any, generate: Callable[[Any], Any]) -> Takes:
         return typing.cast("Takes", parameter.name)
     if generate is thing:
         return "prompt"
-    return "request" if _is_async(generate) else "prompts"
+    return "request" if is_async(generate) else "prompts"
 
 
 def _first_parameter(thing: Any, generate: Callable[[Any], Any]) -> inspect.Parameter:
@@ -401,16 +423,12 @@ _SPELLED: dict[str, Any] = {
 }
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is inspected
-
-
 def _is_native(thing: Any) -> bool:
     """Whether it is a `Model` already: a name, and an async `generate` that takes a request."""
     generate = _generate_of(thing)
     if generate is None or not (isinstance(thing, _Named) and isinstance(thing.name, str)):
         return False
-    return _is_async(generate) and _takes(thing, generate) == "request"
+    return is_async(generate) and _takes(thing, generate) == "request"
 
 
 def _generate_of(thing: Any) -> Callable[[Any], Any] | None:
