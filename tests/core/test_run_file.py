@@ -47,6 +47,7 @@ def test_a_run_file_is_read_with_its_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"schema": "run.v9"}, "its schema is `run.v9`; read it with the version of assay that made it"),
         ({"model": {}}, "the model has no name"),
         ({"model": {"name": 3}}, "the model has no name"),
         ({"tasks": {}}, "the task `t` has no fingerprint"),

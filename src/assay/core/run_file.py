@@ -44,6 +44,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check what readers rely on, whichever program wrote the file."""
+        if self.schema != RUN_SCHEMA:
+            raise ValueError(f"its schema is `{self.schema}`; read it with the version of assay that made it")
         if not isinstance(self.model.get("name"), str):
             raise ValueError("the model has no name")
         for definition in self.definitions:

@@ -21,7 +21,7 @@ from assay.core.fingerprint import canonical_json, fingerprint
 from assay.core.journal import MAX_LINE_BYTES, AttemptOutcome, Counting
 from assay.core.key_set import KeySet
 from assay.core.regular_file import open_regular, read_regular
-from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
+from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
 from assay.reports.board.build import build_leaderboard
@@ -104,8 +104,6 @@ def _run_problems(run: RunFile) -> Iterator[IntegrityProblem]:
     def changed(message: str) -> IntegrityProblem:
         return IntegrityProblem(file="run.json", what="fingerprint", message=message)
 
-    if run.schema != RUN_SCHEMA:
-        yield changed(f"its schema is `{run.schema}`, and this assay writes `{RUN_SCHEMA}`")
     now = {definition.name: task_fingerprint(definition) for definition in run.definitions}
     for name in sorted({*now, *run.tasks}):
         if now.get(name) != run.tasks.get(name):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import key_number
-from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file
+from assay.core.run_file import RunFile, read_run_file
 from assay.costs.prices import find_prices
 from assay.reports.marks import Mark, standing_marks
 from assay.reports.measure import measures_of
@@ -85,13 +85,8 @@ class RunView:
         if stamp == MISSING:
             raise UsageError(f"{self.name}: the run folder no longer exists")
         if self._run is None or stamp != self._run_stamp:
-            run = read_run_file(self.folder)
-            if run.schema != RUN_SCHEMA:
-                raise UsageError(
-                    f"{self.name}: run.json has the schema `{run.schema}`, this assay reads `{RUN_SCHEMA}`. "
-                    "View it with the version that made it."
-                )
-            self._run, self._run_stamp, self._snapshot, self._checked = run, stamp, None, -1
+            self._run = read_run_file(self.folder)
+            self._run_stamp, self._snapshot, self._checked = stamp, None, -1
         return self._run
 
     @property
