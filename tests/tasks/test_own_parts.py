@@ -154,6 +154,25 @@ def test_a_task_file_takes_parts_that_a_package_publishes(installed: Project, tm
     assert run(folder / "lines.jsonl", tmp_path / "other") == {"score_mean": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("file", "name", "typed"),
+    [
+        ("task.yaml", '"twice"', '"twicee"'),
+        ("task.yaml", '"loud"', '"lowd"'),
+        ("task.yaml", '"best"', '"bestt"'),
+        ("letters.yaml", '"letters", letters', '"lettters", letters'),
+    ],
+)
+def test_a_mistyped_name_of_a_published_part_is_answered_with_the_nearest(
+    installed: Project, tmp_path: Path, file: str, name: str, typed: str
+) -> None:
+    folder = installed()
+    path = folder / file
+    path.write_text(path.read_text().replace(name, typed))
+    with pytest.raises(UsageError, match=f"Did you mean `{name.split(chr(34))[1]}`"):
+        run(folder / "task.yaml", tmp_path / "run")
+
+
 def test_a_strangers_file_gives_no_options_to_parts_of_an_installed_package(
     installed: Project, imported: Callable[[], bool], capsys: pytest.CaptureFixture[str]
 ) -> None:

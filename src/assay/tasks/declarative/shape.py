@@ -362,7 +362,8 @@ class Tagged(Shape):
         if chosen is None and self.own is not None and isinstance(word, str) and self._is_elsewhere(word):
             return self._check_own(self.own, word, value, where, report)
         if chosen is None:
-            instead = self.refused.get(str(word)) or hint_here(str(word), self.choices)
+            known = {*self.choices, *(published(self.kind) if self.kind is not None else ())}
+            instead = self.refused.get(str(word)) or hint_here(str(word), known)
             report.wrong((*where, self.tag), f"unknown {self.what} `{word}`. {instead}")
             return value
         return chosen.check({**value, self.tag: word}, where, report)
