@@ -27,6 +27,7 @@ from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
+from assay.models.layers.waiting import WithoutWaiting
 from assay.scorers.processes import MayMove
 from assay.tasks.media_files import MediaFiles, ReadsMedia
 from assay.testing import check_model_wrapper
@@ -46,6 +47,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "RateLimited": lambda model: RateLimited(model, requests_per_minute=6000),
     "WithSettings": lambda model: WithSettings(model, {}),
     "WithoutThinking": WithoutThinking,
+    "WithoutWaiting": WithoutWaiting,
     "ReadsMedia": lambda model: ReadsMedia(model, MediaFiles(Path("task.jsonl"))),
     "WithFrame": lambda model: WithFrame(model, system=None, prefill=None),
 }

@@ -15,8 +15,9 @@ from tests.scripted import Scripted
 from tests.servers.fake_openai import fake_openai
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
 from assay.core.task import task_fingerprint
-from assay.core.types import Message, Request, Trace
+from assay.core.types import Message, Request, Sample, Trace
 from assay.models.adapters.openai import make as openai
 from assay.tasks import media_files
 from assay.tasks.build import build_task
@@ -187,3 +188,12 @@ def test_each_vendor_gets_the_file_in_its_own_words(vendor: str, folder: Path) -
     }
     parts = body["contents"][0]["parts"] if vendor == "gemini" else body["messages"][0]["content"]
     assert parts[1] == wanted[vendor]
+
+
+def test_a_solver_that_returns_no_trace_is_named_for_it(folder: Path) -> None:
+    async def forgetful(sample: Sample, model: Model) -> Trace:
+        return None  # type: ignore[return-value]
+
+    solve = MediaFiles(folder / "task.jsonl").around(forgetful)
+    with pytest.raises(FailureError, match="the solver returned a NoneType, not a Trace"):
+        asyncio.run(solve(Sample(id="1"), Scripted(lambda request: "x")))

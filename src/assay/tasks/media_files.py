@@ -66,6 +66,9 @@ class MediaFiles:
 
         async def solve(sample: Sample, model: Model) -> Trace:
             trace = await solver(sample, ReadsMedia(model, self))
+            if not isinstance(trace, Trace):
+                message = f"the solver returned a {type(trace).__name__}, not a Trace"
+                raise FailureError(Failure(stage="solver", kind="bad_output", message=message))
             return trace if trace.messages is None else self.filled(trace)
 
         return solve

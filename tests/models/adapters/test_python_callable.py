@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
@@ -30,6 +31,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.python_callable import ListModel, TextModel, as_model, load_model
+from assay.models.adapters.toy import ToyModel
 from assay.models.pool import ModelPool
 
 
@@ -134,9 +136,48 @@ class Fills(Native):
         self.size = size
 
 
-def test_a_native_model_with_settings_is_passed_through_as_it_is() -> None:
-    native = SaysAll()
-    assert as_model(native) is native
+def test_a_native_model_keeps_its_settings_and_one_of_assay_is_passed_through_as_it_is() -> None:
+    assert identity_of(as_model(SaysAll())) == identity_of(SaysAll())
+    toy = ToyModel()
+    assert as_model(toy) is toy
+
+
+class Answers(Native):
+    """Gives what it was made with."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def generate(self, request: Request) -> Completion:
+        return self.answer  # type: ignore[no-any-return]
+
+    async def generate_batch(self, requests: Sequence[Request]) -> list[Completion]:
+        return [self.answer for _ in requests]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (Completion(text="x", tokens_in="many"), "`int | null`, got `str` - at `$.tokens_in`"),  # type: ignore[arg-type]
+        (Completion(text=5), "`str`, got `int` - at `$.text`"),  # type: ignore[arg-type]
+        ("a text", "it is a str"),
+        (None, "it is a NoneType"),
+    ],
+)
+def test_an_answer_of_the_wrong_type_fails_its_request_and_names_the_field(answer: Any, says: str) -> None:
+    model = as_model(Answers(answer))
+    with pytest.raises(FailureError, match=re.escape(says)) as caught:
+        asyncio.run(model.generate(Request(prompt="x")))
+    assert (caught.value.failure.stage, caught.value.failure.kind) == ("model", "bad_output")
+    assert isinstance(model, TakesBatches)
+    (failed,) = asyncio.run(model.generate_batch([Request(prompt="x")]))
+    assert isinstance(failed, FailureError)
+    assert says in str(failed)
+
+
+def test_a_function_has_the_name_by_which_the_command_line_loads_it() -> None:
+    assert identity_of(as_model(total)) == identity_of(load_model(f"{__name__}:total", {}))
+    assert as_model(lambda prompt: prompt).name == "lambda"
 
 
 def test_a_native_model_without_settings_gets_its_source_for_them_and_keeps_what_it_can_do() -> None:
@@ -190,7 +231,7 @@ def test_what_it_takes_is_decided_by_rule(thing: Any, kind: type) -> None:
 
 
 def test_a_name_may_be_given() -> None:
-    assert as_model(total).name == "total"
+    assert as_model(total).name == f"{__name__}:total"
     assert as_model(total, name="adder").name == "adder"
     assert as_model(Native(), name="adder").name == "adder"
 

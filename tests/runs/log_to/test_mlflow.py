@@ -32,7 +32,7 @@ def test_a_run_is_logged_with_params_metrics_files_and_its_end(task: str, store:
     assert run.info.status == "FINISHED"
     row = result.leaderboard.tasks[0]
     params = run.data.params
-    assert params["model.name"] == "answer"
+    assert params["model.name"] == "tests.runs.log_to.conftest:answer"
     assert params["fingerprint"] == result.leaderboard.run_fingerprint
     assert params["settings.generation.temperature"] == "0.5"
     assert params["task.sums_3a_ easy.sha256"] == row.sha256

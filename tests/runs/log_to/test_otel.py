@@ -73,7 +73,7 @@ def test_a_run_of_many_tasks_loses_no_attribute(task: str, spans: Any, tmp_path:
     assay.evaluate_tasks("many", answer, listeners=["otel"])
     found = spans.get_finished_spans()
     assert not [span.name for span in found if span.dropped_attributes]
-    assert found[-1].attributes["assay.model.name"] == "answer"
+    assert found[-1].attributes["assay.model.name"] == "tests.runs.log_to.conftest:answer"
     tasks = {span.name: span.attributes for span in found if span.name.startswith("task ")}
     assert len(tasks) == 40
     assert tasks["task t7"]["assay.score"] == 0.5

@@ -28,6 +28,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
+import msgspec
+
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper
@@ -44,7 +46,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
-from assay.own_functions import is_async, own_sha256
+from assay.own_functions import can_be_imported, is_async, name_of, own_sha256
 from assay.printable import one_line
 from assay.tracebacks import describe_exception
 from assay.wording import in_python
@@ -58,8 +60,8 @@ def as_model(
 ) -> Model:
     """A `Model` that calls `thing`: the head of this file says what it may be; `options` are those of a class.
 
-    A native model that declares everything is returned unchanged. Without a `name` and one of its own, the model is
-    named as it was written in a task file or a flag, or else after its code.
+    A model of assay's own is returned unchanged. Without a `name` and one of its own, the model is named as it was
+    written in a task file or a flag, or else after its code.
     """
     options = options or {}
     if inspect.isclass(thing):
@@ -78,15 +80,14 @@ def load_model(target: str, options: Mapping[str, Any]) -> Model:
 
 
 def _native(thing: Model, options: Mapping[str, Any]) -> Model:
-    ours = type(thing).__module__.partition(".")[0] == __name__.partition(".")[0]
-    if ours or (isinstance(thing, HasSettings) and not capabilities_of(thing).remote):
-        return thing
+    if type(thing).__module__.partition(".")[0] == __name__.partition(".")[0]:
+        return thing  # one of assay's
     return (NativeBatchModel if isinstance(thing, TakesBatches) else NativeModel)(thing, options)
 
 
 class NativeModel(Wrapper):
-    """A user's own model: if it has no settings, its source is part of them, and network errors of its client become
-    failures that end with the outage."""
+    """A user's own model: if it has no settings, its source is part of them; network errors of its client become
+    failures that end with the outage; an answer of the wrong type fails its request."""
 
     _settings: Mapping[str, Any] | None = None
     """The settings of a model that declares none."""
@@ -102,7 +103,20 @@ class NativeModel(Wrapper):
 
     async def generate(self, request: Request) -> Completion:
         with self._failures_of_client():
-            return await self.model.generate(request)
+            completion = await self.model.generate(request)
+        return self._checked(completion)
+
+    def _checked(self, completion: Completion) -> Completion:
+        """The answer; types are not checked when a user's program makes one, and later everything relies on them."""
+        try:
+            if not isinstance(completion, Completion):
+                raise TypeError(f"it is a {type(completion).__name__}")
+            msgspec.convert(msgspec.structs.asdict(completion), Completion)
+        except (TypeError, ValueError) as error:
+            message = f"the model returned something that is not a Completion: {error}"
+            failure = Failure(stage="model", part=self.name, kind="bad_output", message=one_line(message, 600))
+            raise FailureError(failure) from error
+        return completion
 
     @contextmanager
     def _failures_of_client(self) -> Iterator[None]:
@@ -123,7 +137,14 @@ class NativeBatchModel(NativeModel):
 
     async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
         with self._failures_of_client():
-            return await self.model.generate_batch(requests)
+            answers = await self.model.generate_batch(requests)
+        return [self._checked_or_failure(answer) for answer in answers]
+
+    def _checked_or_failure(self, answer: Completion | FailureError) -> Completion | FailureError:
+        try:
+            return answer if isinstance(answer, FailureError) else self._checked(answer)
+        except FailureError as error:
+            return error
 
 
 def failure_of_client(error: Exception, part: str) -> FailureError:
@@ -442,6 +463,8 @@ def _own_name(thing: Any) -> str | None:
 def _name(thing: Any) -> str:
     if own := _own_name(thing):
         return own
+    if inspect.isfunction(thing) and can_be_imported(thing):
+        return name_of(thing)  # as on the command line, so that it is the same model
     thing = thing.func if isinstance(thing, functools.partial) else thing
     return thing.__name__.strip("<>") if inspect.isroutine(thing) else type(thing).__name__
 
