@@ -353,7 +353,7 @@ def test_dead(assay_run):
             "*= assay =*",
             "| capitals | test_it:model | *| 0.750 |*",
             "| capitals | test_it:model | *| 0.667 |*",
-            "| capitals | dead  | *",
+            "| capitals | test_it:dead  | *",
         ]
     )
     result.stdout.fnmatch_lines(["*assay: worst samples of capitals*", "capitals/Germany: *"])

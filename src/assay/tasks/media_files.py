@@ -65,7 +65,7 @@ class MediaFiles:
         """The solver, whose requests and traces hold the content of the files that they name."""
 
         async def solve(sample: Sample, model: Model) -> Trace:
-            trace = await solver(sample, ReadsMedia(model, self))
+            trace: object = await solver(sample, ReadsMedia(model, self))
             if not isinstance(trace, Trace):
                 message = f"the solver returned a {type(trace).__name__}, not a Trace"
                 raise FailureError(Failure(stage="solver", kind="bad_output", message=message))
