@@ -33,7 +33,7 @@ _chosen: set[str] = set()
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - the method itself is inspected
+    return iscoroutinefunction(function) or iscoroutinefunction(function.__call__)  # type: ignore[operator]  # any callable has it
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -18,7 +18,7 @@ from assay.core.run import Stop
 from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import PartSpec, Request, Sample, Score, Trace
 from assay.costs.budget import Budget, Budgeted, CountedAsJudge, SpendingLimits
-from assay.models.adapters.python_callable import NativeModel
+from assay.models.adapters.native_model import NativeModel
 from assay.models.layers.adaptive import Adaptive
 from assay.models.layers.batched import Batched
 from assay.models.layers.conversation import WithFrame
@@ -40,7 +40,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "Timed": lambda model: Timed(model, 60.0),
     "Budgeted": lambda model: Budgeted(model, Budget(SpendingLimits(), {}, Stop())),
     "CountedAsJudge": CountedAsJudge,
-    "NativeModel": lambda model: NativeModel(model, {}),
+    "NativeModel": NativeModel,
     "Adaptive": Adaptive,
     "Batched": lambda model: Batched(model, 4),
     "WaitsOutOutages": lambda model: WaitsOutOutages(model, patience_seconds=60.0),

@@ -25,7 +25,7 @@ from assay.core.seams import (
     walk_from,
 )
 from assay.core.types import Completion, Request, Sample
-from assay.models.adapters.python_callable import NativeModel
+from assay.models.adapters.native_model import NativeModel
 from assay.models.layers.retrying import Retrying
 
 

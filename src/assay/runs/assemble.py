@@ -236,7 +236,6 @@ class Parts(BuiltTasks):
         config = self.config
         measured = make_model(config.model, config.model_options) if model is None else as_model(model)
         self._unwrapped = measured
-        self._own_model = model is not None or config.model.partition(":")[0] not in CATALOG["model"]
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
         self.run_file = describe(definitions, identity_of(measured), config, command)
@@ -249,10 +248,6 @@ class Parts(BuiltTasks):
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
         self.model, self._unwrapped = self._as_measured(measured), None
-
-    @property
-    def own_parts(self) -> bool:
-        return self._own_model or super().own_parts
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """What answers of the evaluated model cost, where its price is known and it counted its tokens."""

@@ -22,17 +22,13 @@ import inspect
 import queue
 import threading
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
-import msgspec
-
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import Wrapper
 from assay.core.seams import (
     Capabilities,
     HasRateLimits,
@@ -45,10 +41,9 @@ from assay.core.seams import (
     close_part,
 )
 from assay.core.types import Completion, Failure, Request
-from assay.models.adapters.client_errors import trouble_of
+from assay.models.adapters.native_model import NativeBatchModel, NativeModel, checked_completion, failure_of_client
 from assay.own_functions import can_be_imported, is_async, name_of, own_sha256
 from assay.printable import one_line
-from assay.tracebacks import describe_exception
 from assay.wording import in_python
 
 Takes = Literal["request", "prompt", "prompts"]
@@ -82,85 +77,8 @@ def load_model(target: str, options: Mapping[str, Any]) -> Model:
 def _native(thing: Model, options: Mapping[str, Any]) -> Model:
     if type(thing).__module__.partition(".")[0] == __name__.partition(".")[0]:
         return thing  # one of assay's
-    return (NativeBatchModel if isinstance(thing, TakesBatches) else NativeModel)(thing, options)
-
-
-class NativeModel(Wrapper):
-    """A user's own model: if it has no settings, its source is part of them; network errors of its client become
-    failures that end with the outage; an answer of the wrong type fails its request."""
-
-    _settings: Mapping[str, Any] | None = None
-    """The settings of a model that declares none."""
-
-    def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
-        super().__init__(model)
-        if not isinstance(model, HasSettings):
-            self._settings = _identity(model, model.name, options)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return super().settings if self._settings is None else self._settings
-
-    async def generate(self, request: Request) -> Completion:
-        with self._failures_of_client():
-            completion = await self.model.generate(request)
-        return self._checked(completion)
-
-    def _checked(self, completion: Completion) -> Completion:
-        """The answer; types are not checked when a user's program makes one, and later everything relies on them."""
-        try:
-            if not isinstance(completion, Completion):
-                raise TypeError(f"it is a {type(completion).__name__}")
-            msgspec.convert(msgspec.structs.asdict(completion), Completion)
-        except (TypeError, ValueError) as error:
-            message = f"the model returned something that is not a Completion: {error}"
-            failure = Failure(stage="model", part=self.name, kind="bad_output", message=one_line(message, 600))
-            raise FailureError(failure) from error
-        return completion
-
-    @contextmanager
-    def _failures_of_client(self) -> Iterator[None]:
-        try:
-            yield
-        except FailureError:
-            raise
-        except Exception as error:
-            if not self.capabilities.remote:
-                raise
-            raise failure_of_client(error, self.name) from error
-
-
-class NativeBatchModel(NativeModel):
-    """A native model that takes many requests in one call."""
-
-    model: TakesBatches
-
-    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
-        with self._failures_of_client():
-            answers = await self.model.generate_batch(requests)
-        return [self._checked_or_failure(answer) for answer in answers]
-
-    def _checked_or_failure(self, answer: Completion | FailureError) -> Completion | FailureError:
-        try:
-            return answer if isinstance(answer, FailureError) else self._checked(answer)
-        except FailureError as error:
-            return error
-
-
-def failure_of_client(error: Exception, part: str) -> FailureError:
-    """The failure of a third-party exception; an unreachable server is recognised."""
-    trouble, description = trouble_of(error), describe_exception(error)
-    message = one_line(description.message.removesuffix(": "), 600)
-    is_bug = trouble.kind == "exception"
-    failure = Failure(
-        stage="model",
-        part=part,
-        kind=trouble.kind,
-        message=f"{message} ({description.place})" if is_bug and description.place else message,
-        retryable=trouble.retryable,
-        traceback=description.traceback if is_bug else "",
-    )
-    return FailureError(failure, trouble.retry_after_seconds, trouble.away)
+    identity = None if isinstance(thing, HasSettings) else _identity(thing, thing.name, options)
+    return (NativeBatchModel if isinstance(thing, TakesBatches) else NativeModel)(thing, identity)
 
 
 def _wrapped(thing: Any, name: str | None, options: Mapping[str, Any]) -> Model:
@@ -236,7 +154,7 @@ class _Wrapped:
 
     def _completion(self, output: Any, seconds: float) -> Completion:
         if isinstance(output, Completion):
-            return output
+            return checked_completion(output, self.name)
         if not isinstance(output, str):
             raise self._failed("bad_output", f"it returned {in_python(output)}, expected a text")
         return Completion(text=output, seconds=seconds)
