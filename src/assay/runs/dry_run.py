@@ -14,7 +14,6 @@ from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.journal import finished_keys
-from assay.core.key_set import KeySet
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Model, capabilities_of
 from assay.core.task import Task
@@ -23,6 +22,7 @@ from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
 from assay.costs.prices import Quotes, cost_at
 from assay.costs.spending import no_price
+from assay.key_set import KeySet
 from assay.models.pool import ModelPool
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.folder import default_folder

@@ -20,8 +20,8 @@ from assay.core.checksum import record_of
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import AttemptOutcome, Counting, Journal, read_journal
-from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
+from assay.key_set import KeySet
 
 FOLDER = "shards"
 

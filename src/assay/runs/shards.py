@@ -12,11 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.core.journal import Journal, finished_keys
-from assay.core.key_set import KeySet
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record
+from assay.key_set import KeySet
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble

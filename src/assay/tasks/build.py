@@ -14,11 +14,11 @@ from assay import catalog
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
-from assay.core.key_set import KeySet
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
+from assay.key_set import KeySet
 from assay.own_functions import is_async
 from assay.tasks.media_files import media_files_of
 from assay.tasks.trust import require_trust

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from assay.core.checksum import is_line, is_unchanged
 from assay.core.journal import Counting
-from assay.core.key_set import KeySet
 from assay.core.types import TaskDefinition
+from assay.key_set import KeySet
 from assay.reports.measure import Measure, measures_of
 from assay.reports.outcomes import UNREADABLE, UNSCORED, judged
 from assay.reports.view import GROUP

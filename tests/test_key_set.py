@@ -7,7 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.key_set import KeySet
+from assay.key_set import KeySet
 
 KEYS = st.integers(min_value=1, max_value=2**64 - 2) | st.integers(min_value=1, max_value=40)
 
