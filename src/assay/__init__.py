@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "assay.core.config": "RunConfig",
     "assay.core.errors": "FailureError UsageError",
-    "assay.core.seams": "BuildContext Capabilities Model ModelAdapter",
+    "assay.core.seams": "BuildContext Capabilities Model ModelAdapter Served",
     "assay.core.types": "Completion Failure Record Request Sample Score Summary TaskDefinition Trace",
     "assay.harness": "METRIC_FNS run_leaderboard run_task write_leaderboard",
     "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.seams import Capabilities as Capabilities
     from assay.core.seams import Model as Model
     from assay.core.seams import ModelAdapter as ModelAdapter
+    from assay.core.seams import Served as Served
     from assay.core.types import Completion as Completion
     from assay.core.types import Failure as Failure
     from assay.core.types import Record as Record

@@ -189,6 +189,22 @@ def identity_of(model: Model) -> dict[str, Any]:
     return {"name": model.name, **(model.settings if isinstance(model, HasSettings) else {})}
 
 
+class Served(Struct, frozen=True, kw_only=True):
+    """What a server or a model's files say about what answers, by name: `digest`, `revision`, `root`, …"""
+
+    strong: dict[str, str] = {}
+    """Determined by the weights: equal values are the same weights, different values are others."""
+    weak: dict[str, str] = {}
+    """Signs that may change without the weights, or stay when the weights change."""
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A model that can say what it serves; None where it does not say. Never raises because of a server's answer."""
+
+    async def served(self) -> Served | None: ...
+
+
 @runtime_checkable
 class TakesBatches(Model, Protocol):
     """A model that takes many requests in one call: one outcome each, in order, so one bad answer fails only itself."""

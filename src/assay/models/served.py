@@ -1,0 +1,27 @@
+"""Asking a model what it serves, in bounded time: a server that does not say never holds up or fails a run."""
+
+from __future__ import annotations
+
+import asyncio
+
+from assay.core.errors import FailureError, UsageError
+from assay.core.model_stack import innermost
+from assay.core.seams import Identified, Model, Served
+
+PROBE_SECONDS = 5.0
+"""How long a server is asked what it serves, all questions together."""
+
+
+async def served_by(model: Model, *, seconds: float = PROBE_SECONDS) -> Served | None:
+    """What the model says that it serves; None where it does not say, or not in time."""
+    source = innermost(model)
+    if not isinstance(source, Identified):
+        return None
+    try:
+        async with asyncio.timeout(seconds):
+            served = await source.served()
+    except (FailureError, TimeoutError, OSError):
+        return None
+    if served is not None and not isinstance(served, Served):
+        raise UsageError(f"{type(source).__name__}.served() must return an assay.Served(…) or None, got {served!r}")
+    return served
