@@ -13,6 +13,8 @@ from pathlib import Path
 from traceback import FrameSummary, TracebackException
 from typing import NamedTuple
 
+from assay.overriding import override
+
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 4000
 MOST_FRAMES = 20
@@ -34,6 +36,7 @@ class ExceptionText(NamedTuple):
     """`loud.py:12`, the innermost line of user code; empty if there is none."""
     traceback: str
 
+    @override
     def __str__(self) -> str:
         return f"{self.message} ({self.place})" if self.place else self.message
 

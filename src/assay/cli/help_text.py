@@ -11,6 +11,8 @@ import argparse
 import re
 import textwrap
 
+from assay.overriding import override
+
 _ROW = re.compile(r"  (\S.*?)(?: {2,}(\S.*))?$")
 _NARROW = 24
 """A first column of exit codes or short names, next to which explanations are wrapped."""
@@ -19,6 +21,7 @@ _NARROW = 24
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps the blocks of an epilog, within the width of the terminal."""
 
+    @override
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         blocks = re.split(r"\n{2,}", text.strip("\n"))
         return "\n\n".join("\n".join(_block(block.splitlines(), width)) for block in blocks)

@@ -25,6 +25,7 @@ from assay.core.types import Record, TaskDefinition
 from assay.costs.prices import Quote, find_prices
 from assay.costs.spending import Spending, add_attempt, cost_of, money, projected, total_cost
 from assay.models.pool import RequestState
+from assay.overriding import override
 from assay.reports.document import Span
 from assay.reports.terminal import Row, flat, sentence_lines, without_end_spaces
 from assay.reports.text_width import cut, width_of
@@ -76,15 +77,18 @@ class LivePanel(ProgressLine):
         self._latest = self._started
         """When the last attempt finished, or the run began."""
 
+    @override
     def plan(self, run: RunFile, journal: Path | None = None) -> None:
         self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
         self._model, self._prices_file = run.model["name"], run.config.prices
         self._view = View.of(run.config)
         self._journal = journal
 
+    @override
     def watch(self, state: Callable[[], RequestState | None]) -> None:
         self._state = state
 
+    @override
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
         super().begin(total, done, definitions)
         self._sums = _Sums({name: RunningScore(measure, self._view) for name, measure in self._measures.items()})
@@ -97,6 +101,7 @@ class LivePanel(ProgressLine):
         self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
         self._thread.start()
 
+    @override
     def records(self, records: list[Record]) -> None:
         super().records(records)
         self._latest = time.monotonic()
@@ -110,6 +115,7 @@ class LivePanel(ProgressLine):
                 failure.count += 1
                 failure.last = first.message
 
+    @override
     def end(self) -> None:
         self._over.set()
         if self._thread is not None:
@@ -117,11 +123,13 @@ class LivePanel(ProgressLine):
             self._thread = None
         streams.erase(self._stream)
 
+    @override
     def say(self, sentence: str) -> None:
         lines = sentence_lines(sentence, width_of_stream(self._stream))
         streams.write_lines(self._stream, lines, styled=False)  # the stream makes room for it
         self._stream.flush()
 
+    @override
     def _show_now_and_then(self) -> None:
         """The clock draws."""
 

@@ -14,6 +14,7 @@ from assay.cli.flags import switch
 from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
+from assay.overriding import override
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
@@ -67,6 +68,7 @@ exit codes:
 class CommandsFormatter(HelpFormatter):
     """Leaves room for the indent of commands, which argparse forgets: the longest names had a line of their own."""
 
+    @override
     def format_help(self) -> str:
         self._action_max_length += self._indent_increment
         return super().format_help()

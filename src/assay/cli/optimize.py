@@ -13,6 +13,7 @@ from assay.cli.evaluator_flags import say
 from assay.cli.optimize_flags import add_arguments
 from assay.cli.run_flags import checked_patience, key_values
 from assay.core.errors import UsageError
+from assay.overriding import override
 from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _progress_line() -> SearchProgress:
     class SearchProgressLine(ProgressLine, SearchProgress):
         """Calls, best and last, on stderr: one line that is written over on a terminal, plain lines elsewhere."""
 
+        @override
         def step(self, *, calls: int, budget: int, best: float | None, last: str) -> None:
             shown = "none" if best is None else f"{best:.4f}"
             self.show(f"calls {calls}/{budget}  best {shown}  last: {last}")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NoReturn
 
+from assay.overriding import override
 from assay.wording import nearest
 
 _UNKNOWN_FLAG = re.compile(r"unrecognized arguments: .*?(?<!\S)(--?[\w-]+)")
@@ -20,6 +21,7 @@ _NUMBERS = {"int": "a whole number", "float": "a number"}
 class Parser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are for the person who mistyped."""
 
+    @override
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {self._sentence(message)}\nsee `{self.prog} --help`\n")
 

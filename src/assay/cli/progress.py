@@ -12,6 +12,7 @@ from typing import TextIO
 from assay.cli.output import can_lay_out, width_of_stream
 from assay.cli.streams import clear_line
 from assay.core.types import Record, TaskDefinition
+from assay.overriding import override
 from assay.reports.measure import Measure, measure_of
 from assay.reports.text_width import cut
 from assay.runs.progress import Progress
@@ -32,6 +33,7 @@ class ProgressLine(Progress):
         self._workers: Sequence[tuple[int, int]] = ()
         self._started = self._shown = time.monotonic()
 
+    @override
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
         self._measures = {each.name: measure_of(each) for each in definitions}
         self._total, self._done, self._already = total, done, done
@@ -40,6 +42,7 @@ class ProgressLine(Progress):
         if done and done < total:
             self.say(f"resuming: {done:,} of {total:,} attempts are done")
 
+    @override
     def records(self, records: list[Record]) -> None:
         self._done += len(records)
         for record in records:
@@ -52,19 +55,23 @@ class ProgressLine(Progress):
                 self._scored += 1
         self._show_now_and_then()
 
+    @override
     def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
         self._workers = alive
         self._done = self._already + sum(made for made, _ in (*alive, lost))
         self._failed = sum(failed for _, failed in (*alive, lost))
         self._show_now_and_then()
 
+    @override
     def say(self, sentence: str) -> None:
         self._clear()
         print(sentence, file=self._stream, flush=True)
 
+    @override
     def warn(self, sentence: str) -> None:
         self.say(f"warning: {sentence}")
 
+    @override
     def end(self) -> None:
         self._clear()
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.core.errors import UsageError
+from assay.overriding import override
 from assay.printable import escape, printable
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class _Talk(_Results):
         """How wide the lines are that are drawn right above the cursor."""
         self._lock = threading.RLock()
 
+    @override
     def write(self, text: str) -> int:
         """Text, whose lines are broken at words on a terminal."""
         self.write_sequences(self._fitted(printable(text)))
@@ -158,6 +160,7 @@ class _Talk(_Results):
         width = width_of_stream(self._stream)
         return "\n".join(broken_at_words(line, width) for line in text.split("\n"))
 
+    @override
     def write_sequences(self, text: str) -> None:
         """Write the text unchanged, in place of what was drawn: only for text that this file has made safe."""
         with self._lock, suppress(OSError):
@@ -177,6 +180,7 @@ class _Talk(_Results):
         columns = os.get_terminal_size(self._stream.fileno()).columns or 80
         return f"\r\x1b[{sum(max(1, -(-width // columns)) for width in self._drawn)}A"
 
+    @override
     def flush(self) -> None:
         with suppress(OSError):
             self._stream.flush()

@@ -17,6 +17,7 @@ from assay.core.errors import AssayError, FailureError
 from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import note, strike
+from assay.overriding import override
 
 if TYPE_CHECKING:
     from assay.core.cache import CompletionCache
@@ -73,6 +74,7 @@ class WithRunSettings(Wrapper):
         self.last: Request | None = None
         """The last request, for the record of an attempt that gets no answer."""
 
+    @override
     async def generate(self, request: Request) -> Completion:
         self.last = request
         changes: dict[str, Any] = {} if self._attempt == 1 else {"attempt": self._attempt}
@@ -98,6 +100,7 @@ class Cached(Wrapper):
         self._cache = cache
         self._identity = identity
 
+    @override
     async def generate(self, request: Request) -> Completion:
         fresh = request.fresh
         if fresh:
@@ -133,6 +136,7 @@ class Limited(Wrapper):
         self.in_flight = 0
         self._places = asyncio.Semaphore(concurrency)
 
+    @override
     async def generate(self, request: Request) -> Completion:
         async with self._places:
             self.in_flight += 1
@@ -149,6 +153,7 @@ class Timed(Wrapper):
         super().__init__(model)
         self._timeout = timeout_seconds
 
+    @override
     async def generate(self, request: Request) -> Completion:
         try:
             async with asyncio.timeout(self._timeout) as deadline:

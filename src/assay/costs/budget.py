@@ -20,6 +20,7 @@ from assay.core.types import Completion, Request, Usage
 from assay.core.usage import about_tokens, note
 from assay.costs.prices import Price, Quotes, find_prices
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
+from assay.overriding import override
 
 
 class SpendingLimits(Struct, frozen=True, kw_only=True):
@@ -147,6 +148,7 @@ class Budgeted(Wrapper):
         self._budget = budget
         self._price = budget.price(model.name)
 
+    @override
     async def generate(self, request: Request) -> Completion:
         self._budget.begin()
         completion: Completion | None = None
@@ -170,6 +172,7 @@ class CountedAsJudge(Wrapper):
     def spend_from(self, budget: Budget) -> None:
         self._asked = Budgeted(self.model, budget)
 
+    @override
     async def generate(self, request: Request) -> Completion:
         completion = await self._asked.generate(request)
         note(self.name, request, completion, judge=True)

@@ -11,6 +11,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.datasets.content import Pin
 from assay.datasets.rows import Row, RowDataset
+from assay.overriding import override
 
 
 class Hub(RowDataset):
@@ -79,10 +80,12 @@ class Hub(RowDataset):
             reason = " ".join(str(error).split())[:300]
             raise UsageError(f"dataset `{self.name}`: {self.path} could not be loaded: {reason}") from error
 
+    @override
     def rows(self) -> Iterator[Row]:
         return (dict(row) for row in self._loaded)
 
     @cached_property
+    @override
     def sha256(self) -> str:
         """A revision is a hash of the content already; with path and split it says which rows."""
         return fingerprint({"path": self.path, "split": self.split, "revision": self.revision, **self._kwargs})

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.core.fingerprint import fingerprint
 from assay.datasets.rows import Row, RowDataset, check_rows
+from assay.overriding import override
 
 
 class Inline(RowDataset):
@@ -17,9 +18,11 @@ class Inline(RowDataset):
         super().__init__(name=name, **options)
         self._samples = check_rows(samples, name)
 
+    @override
     def rows(self) -> Iterator[Row]:
         return iter(self._samples)
 
     @cached_property
+    @override
     def sha256(self) -> str:
         return fingerprint(self._samples)

@@ -14,6 +14,7 @@ from assay.core.seams import Dataset
 from assay.core.types import Sample
 from assay.datasets.content import content_hash
 from assay.datasets.rows import Row, RowDataset
+from assay.overriding import override
 
 
 class Joined(RowDataset):
@@ -31,6 +32,7 @@ class Joined(RowDataset):
                 raise UsageError(f"{self.where}: the part `{key}` needs `use` and `options`, and nothing else")
             self._parts[key] = catalog.make("dataset", part["use"], part["options"])
 
+    @override
     def rows(self) -> Iterator[Row]:
         for number, samples in enumerate(zip_longest(*self._parts.values()), 1):
             parts: dict[str, Sample | None] = dict(zip(self._parts, samples, strict=True))
@@ -45,5 +47,6 @@ class Joined(RowDataset):
             yield row
 
     @cached_property
+    @override
     def sha256(self) -> str:
         return fingerprint({name: content_hash(dataset) for name, dataset in self._parts.items()})

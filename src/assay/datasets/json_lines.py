@@ -12,6 +12,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.datasets.rows import Row, RowDataset
+from assay.overriding import override
 
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
@@ -24,10 +25,12 @@ class FileDataset(RowDataset):
         self.path = existing_file(path, self.name)
 
     @property
+    @override
     def where(self) -> str:
         return f"dataset `{self.name}` in {self.path}"
 
     @cached_property
+    @override
     def sha256(self) -> str:
         return file_sha256(self.path)
 
@@ -35,6 +38,7 @@ class FileDataset(RowDataset):
 class JsonLines(FileDataset):
     """Rows of a `.jsonl` file."""
 
+    @override
     def rows(self) -> Iterator[Row]:
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):

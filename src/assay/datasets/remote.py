@@ -17,6 +17,7 @@ from assay.datasets.content import Pin
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.tables import FORMATS, READERS, table
+from assay.overriding import override
 from assay.redaction import credential_in
 from assay.transport.download import download
 from assay.transport.route import place_of
@@ -51,6 +52,7 @@ class Remote(RowDataset):
         self._wanted = sha256.lower() if sha256 is not None else None
 
     @property
+    @override
     def where(self) -> str:
         return f"dataset `{self.name}` of {place_of(self.url)}"
 
@@ -65,10 +67,12 @@ class Remote(RowDataset):
         )
         return Pin({"sha256": self.sha256}, warning)
 
+    @override
     def rows(self) -> Iterator[Row]:
         return self._table.rows()
 
     @property
+    @override
     def sha256(self) -> str:
         return self._wanted or self._fetched[1]
 

@@ -15,6 +15,7 @@ from assay.core.types import Record
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.traces import conversation_columns, numbered_id
+from assay.overriding import override
 from assay.snippets.payload import payload_of
 
 
@@ -32,14 +33,17 @@ class RunResults(RowDataset):
         self._task = _task_of(self._run, task, self.name)
 
     @property
+    @override
     def where(self) -> str:
         return f"dataset `{self.name}` of the run {self.path}"
 
+    @override
     def rows(self) -> Iterator[Row]:
         for _, record in lines_at(self._journal, Record, self._places):
             yield _row(record, str(self._run.model["name"]))
 
     @cached_property
+    @override
     def sha256(self) -> str:
         return file_sha256(self._journal) if self._journal.is_file() else ""
 

@@ -18,6 +18,7 @@ from assay.core.errors import UsageError
 from assay.datasets.cell_types import Cell, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonLines
 from assay.datasets.rows import Row, RowDataset
+from assay.overriding import override
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -32,6 +33,7 @@ class Csv(FileDataset):
         super().__init__(**options)
         self._dtypes = dtypes
 
+    @override
     def rows(self) -> Iterator[Row]:
         columns = list(self.types.items())
         for cells, number in self._lines():
@@ -101,6 +103,7 @@ class Csv(FileDataset):
 class Parquet(FileDataset):
     """Rows of a `.parquet` file, one record batch in memory at a time."""
 
+    @override
     def rows(self) -> Iterator[Row]:
         try:
             from pyarrow import ArrowInvalid, parquet

@@ -13,6 +13,7 @@ from assay.bounded_yaml import Yaml12Loader, load_yaml
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.datasets.rows import Row, RowDataset
+from assay.overriding import override
 
 MAX_TEXT_BYTES = 16 << 20
 MAX_FILES = 100_000
@@ -33,9 +34,11 @@ class TextFiles(RowDataset):
             raise UsageError(f"dataset `{self.name}`: there is no folder {self.path}")
 
     @property
+    @override
     def where(self) -> str:
         return f"dataset `{self.name}` in {self.path}"
 
+    @override
     def rows(self) -> Iterator[Row]:
         for path in self._files:
             inside = path.relative_to(self.path)
@@ -44,6 +47,7 @@ class TextFiles(RowDataset):
             yield {"sample_id": inside.with_suffix("").as_posix(), **fields, **own}
 
     @cached_property
+    @override
     def sha256(self) -> str:
         digest = hashlib.sha256()
         for path in self._files:

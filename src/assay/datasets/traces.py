@@ -18,6 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular, read_regular
 from assay.datasets.json_lines import FileDataset
 from assay.datasets.rows import Row
+from assay.overriding import override
 from assay.snippets.views import SolverTrace, trace_items
 from assay.strict_json import read_lines
 
@@ -48,6 +49,7 @@ class TraceFile(FileDataset):
         self._format = file_format or _format_of(self.path)
         self._operations = operations
 
+    @override
     def rows(self) -> Iterator[Row]:
         if self._format == "inspect":
             from assay.datasets.inspect_logs import inspect_rows

@@ -26,6 +26,7 @@ from assay.optimize.objectives import SCORE, refuse_unknown, sub_scores, upward
 from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText
 from assay.optimize.sets import SearchSets, SetExample
+from assay.overriding import override
 from assay.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
@@ -179,6 +180,7 @@ def _pareto_selector() -> Callable[[Random], Any]:
             self._known = 0
             self._front: list[int] = []
 
+        @override
         def select_candidate_idx(self, state: Any) -> int:
             if self._known == len(state.program_candidates):
                 return self._chance.choice(self._front)

@@ -13,6 +13,7 @@ from jinja2 import Undefined as AnyUndefined
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import SandboxedEnvironment
 
+from assay.overriding import override
 from assay.patterns.matching import BadPatternError, substitute
 from assay.prompts.jinja_rules import (
     NativeRules,
@@ -163,6 +164,7 @@ NATIVE = _environment(NativeRules, finalize=printable_value)
 class JavascriptRules(Rules):
     """The same bounds, and the one property that texts and lists have in JavaScript."""
 
+    @override
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute == "length" and isinstance(obj, str | list | tuple):
             return len(obj.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(obj, str) else len(obj)

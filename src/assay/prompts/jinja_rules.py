@@ -20,6 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from assay.catalog import unknown_name
+from assay.overriding import override
 
 MAX_OUTPUT = 4_000_000
 """Characters one rendering may produce."""
@@ -42,6 +43,7 @@ class Undefined(StrictUndefined):
     __slots__ = ()
 
     @property
+    @override
     def _undefined_message(self) -> str:
         holder: Any = self._undefined_obj
         name: Any = self._undefined_name
@@ -62,9 +64,11 @@ class Rules(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
     @staticmethod
+    @override
     def concat(parts: Iterable[str]) -> str:
         return bounded_join(parts)
 
+    @override
     def getattr(self, obj: Any, attribute: str) -> Any:
         if isinstance(obj, dict) and attribute in obj:
             return obj[attribute]
@@ -72,14 +76,17 @@ class Rules(ImmutableSandboxedEnvironment):
             check_format(obj)
         return super().getattr(obj, attribute)
 
+    @override
     def getitem(self, obj: Any, argument: Any) -> Any:
         if isinstance(obj, str) and argument in ("format", "format_map"):
             check_format(obj)
         return super().getitem(obj, argument)
 
+    @override
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         return attr not in _GROWING_METHODS and super().is_safe_attribute(obj, attr, value)
 
+    @override
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
         _charge(context)
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
@@ -89,6 +96,7 @@ class Rules(ImmutableSandboxedEnvironment):
             return bounded_join(args[0], owner)
         return super().call(context, obj, *args, **kwargs)
 
+    @override
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         if operator == "*" and _too_long(left, right):
             raise SecurityError("the product would be too large")
@@ -100,6 +108,7 @@ class Rules(ImmutableSandboxedEnvironment):
             check_format(left)
         return super().call_binop(context, operator, left, right)
 
+    @override
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assay.catalog import unknown_name
+from assay.overriding import override
 from assay.pytest_plugin.measured import CannotMeasureError
 from assay.scorers.assertion_list import ASSERTIONS, holds
 from assay.wording import shortened, show
@@ -60,6 +61,7 @@ class PromptAssertion:
                 f"the assertion {show(self.asserted)} cannot be checked: {type(error).__name__}: {error}"
             ) from None
 
+    @override
     def __repr__(self) -> str:
         prompt, answer = shortened(self.prompt, 200), shortened(self.answer, 400)
         return f"<{name_of(self.asserted)}: input {prompt!r}, answer {answer!r}>"

@@ -15,6 +15,7 @@ from assay.catalog import unknown_name
 from assay.core.errors import AssayError
 from assay.core.run_file import read_run_file
 from assay.core.types import Bounds, Record
+from assay.overriding import override
 from assay.printable import one_line
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.measure import Measure, measure_of
@@ -54,18 +55,22 @@ class Board(Mapping[str, "MeasuredTask"]):
             rows=board.tasks,
         )
 
+    @override
     def __getitem__(self, name: str) -> MeasuredTask:
         __tracebackhide__ = True
         if name not in self._tasks:
             raise CannotMeasureError(unknown_name("task of the run", name, self._tasks))
         return self._tasks[name]
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self._tasks)
 
+    @override
     def __len__(self) -> int:
         return len(self._tasks)
 
+    @override
     def __repr__(self) -> str:
         return f"Board({', '.join(map(repr, self._tasks.values()))})"
 
@@ -132,6 +137,7 @@ class MeasuredTask:
             raise CannotMeasureError(f"{self.row.task}: its score has no interval")
         return self.row.interval
 
+    @override
     def __repr__(self) -> str:
         row = self.row
         return f"<{row.task}: {'no score' if row.score is None else format(row.score, '.3f')}, {self.failed} failed>"
@@ -238,6 +244,7 @@ class MeasuredScore(float):
     __ne__ = _comparing(operator.ne)
     __hash__ = float.__hash__
 
+    @override
     def __repr__(self) -> str:
         return format(float(self), ".4g")
 

@@ -24,6 +24,7 @@ from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
 from assay.key_set import KeySet
+from assay.overriding import override
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.documents.report import report_page
@@ -45,6 +46,7 @@ class IntegrityProblem(Struct, frozen=True, kw_only=True):
     message: str
     line: int | None = None
 
+    @override
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}, line {self.line}"
         return f"{place}: {self.what}: {self.message}"

@@ -36,6 +36,7 @@ from assay.models.adapters.python_callable import as_model
 from assay.models.build import make_model
 from assay.models.likelihood.check import likelihood_problem
 from assay.models.pool import ModelPool, attempts_in_flight
+from assay.overriding import override
 from assay.reports.board.python_metrics import runs_code
 from assay.runs.checkout import commit_here
 from assay.runs.folder import versions
@@ -249,6 +250,7 @@ class Parts(BuiltTasks):
         # last, because it may open the cache; the pool closes what it has wrapped
         self.model, self._unwrapped = self._as_measured(measured), None
 
+    @override
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """What answers of the evaluated model cost, where its price is known and it counted its tokens."""
         return cost_of_answers(self.quotes.get(self.model.name), completions)
@@ -260,6 +262,7 @@ class Parts(BuiltTasks):
         await self.try_metrics()
         await self.refuse_wrong_likelihoods()
 
+    @override
     def start_sandboxes(self, progress: Progress) -> None:
         super().start_sandboxes(progress)
         self.run_file = msgspec.structs.replace(self.run_file, sandbox=self.sandbox)

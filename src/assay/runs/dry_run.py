@@ -24,6 +24,7 @@ from assay.costs.prices import Quotes, cost_at
 from assay.costs.spending import no_price
 from assay.key_set import KeySet
 from assay.models.pool import ModelPool
+from assay.overriding import override
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
@@ -76,6 +77,7 @@ class RecordingPool(ModelPool):
         super().__init__(config)
         self.listening: list[RecordingModel] = []
 
+    @override
     def wrap(self, model: Model, **how: float | None) -> Model:
         del how  # a recording model needs no limits
         self._models.append(model)

@@ -14,6 +14,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import PartSpec, TaskDefinition
+from assay.overriding import override
 from assay.reports.board.python_metrics import runs_code
 from assay.runs.python_metrics import own_summaries
 from assay.snippets.process import Snippet
@@ -107,10 +108,12 @@ class _Watched(ScoreTable):
         super().__init__()
         self.looked = False
 
+    @override
     def __getattribute__(self, name: str) -> Any:
         self.looked = True
         return super().__getattribute__(name)
 
+    @override
     def __len__(self) -> int:
         self.looked = True
         return super().__len__()

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
 from assay.costs.spending import Spent, spent_in, spent_rows, with_generation
+from assay.overriding import override
 from assay.printable import one_line
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.build import SAMPLES, diff
@@ -176,10 +177,12 @@ class Run:
     def _table(self, rows: Rows, columns: Sequence[str] | None) -> Table:
         return table_of_runs([self._source], rows, columns)
 
+    @override
     def __repr__(self) -> str:
         tasks = f"{len(self.tasks)} tasks" if len(self.tasks) != 1 else f"task {one_line(self.tasks[0])}"
         return f"<Run {self.folder}: {one_line(self.model)}, {tasks}>"
 
+    @override
     def __str__(self) -> str:
         board = self.leaderboard
         state = "complete" if board.complete else "not complete"

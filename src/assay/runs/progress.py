@@ -18,6 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.types import Record, TaskDefinition
 from assay.event_loop import is_running_here
+from assay.overriding import override
 from assay.processes.child import kill_every_child
 from assay.wording import in_python
 
@@ -78,15 +79,18 @@ class CallbackProgress(Progress):
         self._callback = callback
         self._total = self._already = self._done = self._failed = 0
 
+    @override
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
         self._total, self._already, self._done, self._failed = total, done, done, 0
         self._call()
 
+    @override
     def records(self, records: list[Record]) -> None:
         self._done += len(records)
         self._failed += sum(record.failed for record in records)
         self._call()
 
+    @override
     def workers(self, alive: Sequence[tuple[int, int]], lost: tuple[int, int]) -> None:
         self._done = self._already + sum(made for made, _ in (*alive, lost))
         self._failed = sum(failed for _, failed in (*alive, lost))

@@ -22,6 +22,7 @@ from assay.core.run import Stop
 from assay.core.run_file import RunFile
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
+from assay.overriding import override
 from assay.own_functions import is_here
 from assay.runs.assemble import Parts, assemble
 from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
@@ -211,10 +212,12 @@ class _WorkerProgress(Progress):
         self.made = self.failed = 0
         self._messages: list[str] = []
 
+    @override
     def records(self, records: list[Record]) -> None:
         self.made += len(records)
         self.failed += sum(record.failed for record in records)
 
+    @override
     def say(self, sentence: str) -> None:
         self._messages.append(f"{os.uname().nodename}: {sentence}")
 

@@ -19,6 +19,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import TaskDefinition
 from assay.datasets.content import content_hash, is_elsewhere
+from assay.overriding import override
 from assay.reports.frames.source import RunSource
 from assay.runs.regressions import Origin, Saved, only_command, wanted_of, write_if_it_loads
 from assay.tasks.build import build_dataset
@@ -152,6 +153,7 @@ def _flow(value: dict[str, Any]) -> str:
 
 
 class _Quoted(yaml.SafeDumper):
+    @override
     def ignore_aliases(self, data: Any) -> bool:
         return True
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
+from assay.overriding import override
 from assay.processes.start import cores
 from assay.sandbox import canaries, tiers
 from assay.sandbox.cgroups import CgroupParent, CgroupRefusedError, find_place
@@ -264,6 +265,7 @@ class Worker(threading.Thread):
         self.replaced = 0
         self._wake_in, self._wake_out = wake_pipe()
 
+    @override
     def run(self) -> None:
         try:
             while not self.stopping:

@@ -8,6 +8,7 @@ import msgspec
 
 from assay.core.seams import Preparable, Scorer, close_part
 from assay.core.types import Completion, Sample, Score, Trace
+from assay.overriding import override
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
 from assay.scorers.rehearsed import KnowsGold
@@ -60,6 +61,7 @@ class StartedOverRow(OverRow):
     def start_here(self) -> Any:
         return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
 
+    @override
     def gold(self, sample: Sample) -> Completion | None:
         """The program that the row itself holds, if the task says where."""
         if self._solution is None or self._value is not None:

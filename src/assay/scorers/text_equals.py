@@ -8,6 +8,7 @@ from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
 from assay.metrics.overlap import bleu_4
+from assay.overriding import override
 from assay.prompts.row_sample import parse_list
 from assay.scorers.variables import scorer_field, scorer_variables
 
@@ -51,6 +52,7 @@ class _Compared:
 class StringEquals(_Compared):
     """`is_correct`: the rendered texts are equal, case and whitespace included."""
 
+    @override
     def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
         return {"is_correct": truth == given}
 
@@ -58,6 +60,7 @@ class StringEquals(_Compared):
 class Bleu(_Compared):
     """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
 
+    @override
     def values(self, truth: str, given: str) -> dict[str, ScoreValue]:
         return {"bleu_score": bleu_4(given, (truth,), {})}
 

@@ -14,6 +14,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
+from assay.overriding import override
 from assay.prompts.row_sample import RowSample
 from assay.solvers.single_turn import SingleRequest
 
@@ -149,6 +150,7 @@ class LetteredChoice(SingleRequest):
     ) -> None:
         self._read = _row_sample("lettered_choice", context, prompt=prompt, choices=choices, system=system_prompt)
 
+    @override
     def request(self, sample: Sample) -> Request:
         sample = self._read.of(sample)
         choices = _choices(sample)

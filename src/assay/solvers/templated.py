@@ -10,6 +10,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Message, Request, Sample
+from assay.overriding import override
 from assay.prompts.field_template import FieldTemplate
 from assay.solvers.few_shot_turns import FewShot
 from assay.solvers.single_turn import SingleRequest
@@ -70,6 +71,7 @@ class ChatInput(SingleRequest):
             for at, message in enumerate(input_messages)
         ]
 
+    @override
     def request(self, sample: Sample) -> Request:
         variables = {"sample": sample.row or {}}
         messages = tuple(
@@ -93,6 +95,7 @@ class GenericInput(SingleRequest):
             context=context,
         )
 
+    @override
     def request(self, sample: Sample) -> Request:
         text = self._template.render({"sample": sample.row or {}}, sample)
         try:

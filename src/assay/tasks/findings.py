@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.core.types import Request, Score
+from assay.overriding import override
 
 ALIKE_SHOWN, SHOWN = 3, 20
 """Findings shown for one problem at one field, and for one problem of a task whose samples are not fields of a file."""
@@ -30,6 +31,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """As the file has it; before it is located, by the names of the parts: `scorers.judge.user_prompt`."""
     samples: int = 1
 
+    @override
     def __str__(self) -> str:
         about = f"sample `{self.sample}`: " if self.sample else ""
         more = f" (and {self.samples - 1:,} more samples)" if self.samples > 1 else ""

@@ -21,6 +21,7 @@ from assay.core.model_stack import Wrapper
 from assay.core.regular_file import irregular, read_regular
 from assay.core.seams import Model, Solver
 from assay.core.types import Completion, Failure, Message, Request, Sample, TaskDefinition, Trace
+from assay.overriding import override
 from assay.tasks.project import is_hidden, root_of
 
 MAX_FILE_BYTES = 5 << 20
@@ -145,6 +146,7 @@ class ReadsMedia(Wrapper):
         super().__init__(model)
         self._files = files
 
+    @override
     async def generate(self, request: Request) -> Completion:
         if request.messages is None:  # a text names no files
             return await self.model.generate(request)

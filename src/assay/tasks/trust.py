@@ -24,6 +24,7 @@ from assay.datasets.content import sources_of
 from assay.env_file import named_variable
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
 from assay.os_errors import is_file
+from assay.overriding import override
 from assay.own_functions import HERE, is_chosen
 from assay.processes.environment import names_in
 from assay.tasks.library.names import INSPECT, LM_EVAL
@@ -61,6 +62,7 @@ class Reach(Struct, frozen=True, order=True):
     where: str
     """The field that names it."""
 
+    @override
     def __str__(self) -> str:
         shown = self.what if len(self.what) <= LONGEST_SHOWN else self.what[:LONGEST_SHOWN] + "…"
         return f"{_WORDS[self.kind]} `{shown}` ({self.where})"

@@ -12,6 +12,7 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext, Capabilities, Model, Previewable, Rehearsable, Solver, capabilities_of
 from assay.core.types import Completion, Failure, Request, Sample, Trace
+from assay.overriding import override
 from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD, long_texts
 from assay.testing.leftovers import close_twice, nothing_left, opened
@@ -48,6 +49,7 @@ class _RecordingModel(ScriptedModel):
         super().__init__(answers)
         self.gave: list[Completion] = []
 
+    @override
     async def generate(self, request: Request) -> Completion:
         completion = await super().generate(request)
         if request.continuation is not None and completion.logprob is None:
@@ -128,6 +130,7 @@ async def solves_many_at_once_as_one_by_one(solver: _Solver) -> None:
 class _Slow(_RecordingModel):
     """Lets other tasks run before it answers."""
 
+    @override
     async def generate(self, request: Request) -> Completion:
         for _ in range(len(request.text()) % 7):
             await asyncio.sleep(0)
@@ -183,6 +186,7 @@ class _Never(_RecordingModel):
         super().__init__(answers)
         self.reached = asyncio.Event()
 
+    @override
     async def generate(self, request: Request) -> Completion:
         self.reached.set()
         await asyncio.Event().wait()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import httptools
 
 from assay import os_errors
+from assay.overriding import override
 from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError, unpacked
 
 MAX_HEADER_BYTES = 64 * 1024
@@ -119,12 +120,14 @@ class Connection(asyncio.Protocol):
 
     # -- called by asyncio ---------------------------------------------------------------------------------------
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - create_connection makes no other
         self._transport = transport
         self._poll = _polled(transport)
         self._open.add(self)
 
+    @override
     def data_received(self, data: bytes) -> None:
         if self._answer is None:
             self.abort()  # there was no request
@@ -144,6 +147,7 @@ class Connection(asyncio.Protocol):
         if self._whole:
             self._end_answer()
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.discard(self)
         self._transport = self._poll = None

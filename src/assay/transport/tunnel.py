@@ -6,6 +6,7 @@ import asyncio
 import re
 import ssl
 
+from assay.overriding import override
 from assay.transport.connection import MAX_HEADER_BYTES, BrokenError
 from assay.transport.route import Hop, ProxyError
 
@@ -49,6 +50,7 @@ class _Answer(asyncio.Protocol):
         self.head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._received = b""
 
+    @override
     def data_received(self, data: bytes) -> None:
         self._received += data
         if self.head.done():
@@ -61,6 +63,7 @@ class _Answer(asyncio.Protocol):
         elif len(self._received) > MAX_HEADER_BYTES:
             self.head.set_exception(ProxyError("sent an endless header"))
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.head.done():
             self.head.set_exception(ProxyError("closed the connection without an answer", retryable=True))

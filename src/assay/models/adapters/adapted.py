@@ -23,6 +23,7 @@ from assay.env_file import key_variable, named_variable
 from assay.models.adapters.http_model import HttpModel, checked_base_url
 from assay.models.adapters.otlp_receiver import SpanReceiver, span_receiver
 from assay.models.adapters.providers import NO_KEY
+from assay.overriding import override
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
@@ -152,6 +153,7 @@ class AdaptedModel(HttpModel):
         self._refuse_key_in_settings(api_key_env)
 
     @property
+    @override
     def settings(self) -> dict[str, Any]:
         return {"base_url": self._url, "model": self._model, "templates": self._templates, **_traced(self._receiver)}
 
@@ -173,6 +175,7 @@ class AdaptedModel(HttpModel):
         text = answer.body.decode("utf-8", "replace")
         return self._shape.completion(text, answer.status, perf_counter() - started)
 
+    @override
     async def aclose(self) -> None:
         await super().aclose()
         if self._receiver is not None:

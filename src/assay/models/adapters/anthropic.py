@@ -33,6 +33,7 @@ from assay.models.adapters.http_model import (
 )
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
+from assay.overriding import override
 
 OFFICIAL_BASE_URL = "https://api.anthropic.com"
 VENDOR = "anthropic"
@@ -89,6 +90,7 @@ class AnthropicModel(HttpModel):
             self._refuse_key_in_settings(api_key_env)
 
     @property
+    @override
     def settings(self) -> dict[str, Any]:
         return {
             "adapter": "anthropic",
@@ -148,6 +150,7 @@ class AnthropicModel(HttpModel):
             raw=raw,
         )
 
+    @override
     def _kind_of(self, status: int, codes: set[str]) -> tuple[str, bool]:
         if "overloaded_error" in codes or status == 529:
             return "overloaded", True

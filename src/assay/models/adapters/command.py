@@ -31,6 +31,7 @@ from assay.core.usage import token_count
 from assay.env_file import refuse_unset
 from assay.models.adapters.chat_messages import message_body
 from assay.models.adapters.options import checked_timeout
+from assay.overriding import override
 from assay.printable import one_line
 from assay.processes.capped import run_capped
 from assay.processes.child import GRACE_SECONDS, STDERR_TAIL_BYTES, Child, OnLine, last_words
@@ -92,6 +93,7 @@ class _Command:
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._max_output_bytes = max_output_bytes
 
+    @override
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._argv!r})"
 

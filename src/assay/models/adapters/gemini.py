@@ -28,6 +28,7 @@ from assay.models.adapters.content_parts import Media, read_part
 from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
+from assay.overriding import override
 from assay.transport.connection import HttpAnswer
 
 OFFICIAL_BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -75,6 +76,7 @@ class GeminiModel(HttpModel):
             self._refuse_key_in_settings(api_key_env)
 
     @property
+    @override
     def settings(self) -> dict[str, Any]:
         return {"adapter": "gemini", "model": self._model, "base_url": self._base_url, "extra": self._extra}
 
@@ -121,6 +123,7 @@ class GeminiModel(HttpModel):
             raw={"model": reply.modelVersion} if reply.modelVersion and reply.modelVersion != self._model else None,
         )
 
+    @override
     def _kind_of(self, status: int, codes: set[str]) -> tuple[str, bool]:
         if "API_KEY_INVALID" in codes or "UNAUTHENTICATED" in codes or "PERMISSION_DENIED" in codes:
             return "auth", False
@@ -128,6 +131,7 @@ class GeminiModel(HttpModel):
             return "rate_limit", True
         return kind_of(status, codes)
 
+    @override
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
         """`Retry-After`, or the `retryDelay` in the error's details."""
         return retry_after_seconds(answer.headers) or _retry_delay(answer.body)

@@ -13,6 +13,7 @@ from assay.core.model_stack import Wrapper
 from assay.core.seams import Model, TakesBatches
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
+from assay.overriding import override
 from assay.printable import one_line
 from assay.tracebacks import describe_exception
 
@@ -29,9 +30,11 @@ class NativeModel(Wrapper):
         self._settings = identity
 
     @property
+    @override
     def settings(self) -> Mapping[str, Any]:
         return super().settings if self._settings is None else self._settings
 
+    @override
     async def generate(self, request: Request) -> Completion:
         with self._failures_of_client():
             completion = await self.model.generate(request)

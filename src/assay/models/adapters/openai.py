@@ -24,6 +24,7 @@ from assay.models.adapters.options import one_of
 from assay.models.adapters.providers import NO_KEY, named_server
 from assay.models.likelihood.echo import EchoError, EchoScore, continuation_score, tokens_of, window_score
 from assay.models.likelihood.rolling import window_size, windows
+from assay.overriding import override
 from assay.transport.connection import HttpAnswer
 
 OFFICIAL_BASE_URL = "https://api.openai.com/v1"
@@ -96,10 +97,12 @@ class OpenAIModel(HttpModel):
             self._headers[api_key_header] = f"Bearer {self._key}" if bearer else self._key
             self._refuse_key_in_settings(api_key_env)
 
+    @override
     def __repr__(self) -> str:
         return f"OpenAIModel({self._model!r}, base_url={self._base_url!r}, mode={self._mode!r})"
 
     @property
+    @override
     def settings(self) -> dict[str, Any]:
         optional: dict[str, Any] = {} if self._document_mark is None else {"document_mark": self._document_mark}
         if self._keep_raw:  # an answer kept without its extra fields is another answer

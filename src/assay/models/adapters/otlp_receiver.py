@@ -23,6 +23,7 @@ from typing import Any
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure
 from assay.models.adapters.otlp_spans import redacted, spans_in
+from assay.overriding import override
 from assay.redaction import cut_secrets
 from assay.spans import Span, with_spans
 
@@ -197,6 +198,7 @@ class _Server(ThreadingHTTPServer):
             self.server_close()
             self._thread.join()
 
+    @override
     def handle_error(self, *_: object) -> None:
         """A connection that breaks is no news; what it did not send is noted with the traces."""
 
@@ -279,6 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.close_connection = True  # what is left of a refused body is not the next request
 
+    @override
     def log_message(self, *_: object) -> None:
         pass
 

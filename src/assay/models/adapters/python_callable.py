@@ -42,6 +42,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.native_model import NativeBatchModel, NativeModel, checked_completion, failure_of_client
+from assay.overriding import override
 from assay.own_functions import can_be_imported, is_async, name_of, own_sha256
 from assay.printable import one_line
 from assay.wording import in_python
@@ -105,6 +106,7 @@ class _Wrapped:
         self._identity = _identity(thing, name, options)
         self._threads = None if is_async(generate) else _Threads(name, self.most_threads)
 
+    @override
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 

@@ -17,6 +17,7 @@ from assay.core.model_stack import Wrapper, innermost, not_sent
 from assay.core.seams import HasRateLimits, Model
 from assay.core.types import Completion, Request
 from assay.models.layers.outage import wait_until_woken
+from assay.overriding import override
 
 TROUBLE = ("rate_limit", "overloaded")
 LONGEST_PAUSE_SECONDS = 120.0
@@ -57,6 +58,7 @@ class Adaptive(Wrapper):
         self._quickest: float | None = None
         self._best_rate = 0.0
 
+    @override
     async def generate(self, request: Request) -> Completion:
         await self._enter()
         begun = self._clock()

@@ -11,6 +11,7 @@ from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper
 from assay.core.seams import TakesBatches
 from assay.core.types import Completion, Failure, Request
+from assay.overriding import override
 
 
 class Batched(Wrapper):
@@ -24,6 +25,7 @@ class Batched(Wrapper):
         self._running: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
 
+    @override
     async def generate(self, request: Request) -> Completion:
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, answer))

@@ -9,6 +9,7 @@ import msgspec
 from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
+from assay.overriding import override
 
 
 class WithFrame(Wrapper):
@@ -23,6 +24,7 @@ class WithFrame(Wrapper):
         self._system = system
         self._prefill = prefill
 
+    @override
     async def generate(self, request: Request) -> Completion:
         return await self.model.generate(framed(request, self._system, self._prefill))
 

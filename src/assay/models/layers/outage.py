@@ -21,6 +21,7 @@ from assay.core.model_stack import Wrapper, not_sent
 from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
+from assay.overriding import override
 
 IN_A_ROW = 4
 """This many rejections without an answer in between are an outage; fewer than the retries of a request."""
@@ -76,6 +77,7 @@ class WaitsOutOutages(Wrapper):
         """`say` reports an outage; `stop` ends the run when it lasts too long."""
         self._stop, self._say = stop, say
 
+    @override
     async def generate(self, request: Request) -> Completion:
         call = id(request)
         while True:

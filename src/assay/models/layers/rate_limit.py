@@ -12,6 +12,7 @@ from time import monotonic
 from assay.core.model_stack import Wrapper, not_sent
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
+from assay.overriding import override
 
 LONGEST_NAP_SECONDS = 1.0
 """How often a waiting request checks again: the share may have grown."""
@@ -45,6 +46,7 @@ class RateLimited(Wrapper):
         self._requests.keep_to_share(share)
         self._tokens.keep_to_share(share)
 
+    @override
     async def generate(self, request: Request) -> Completion:
         expected = len(request.text()) / 4 + (request.max_tokens or 0)
         self.waiting += 1

@@ -12,6 +12,7 @@ from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper, not_sent
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Request
+from assay.overriding import override
 
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS = 0.5, 60.0, 600.0
 
@@ -41,6 +42,7 @@ class Retrying(Wrapper):
         self.last_failure: Failure | None = None
         """The failure of the last of them."""
 
+    @override
     async def generate(self, request: Request) -> Completion:
         for retry in range(self._retries + 1):
             try:

@@ -10,6 +10,7 @@ import msgspec
 from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
+from assay.overriding import override
 
 
 class WithSettings(Wrapper):
@@ -21,6 +22,7 @@ class WithSettings(Wrapper):
             name: tuple(value) if isinstance(value, list) else value for name, value in generation.items()
         }
 
+    @override
     async def generate(self, request: Request) -> Completion:
         missing = {name: value for name, value in self._generation.items() if getattr(request, name) is None}
         return await self.model.generate(msgspec.structs.replace(request, **missing) if missing else request)

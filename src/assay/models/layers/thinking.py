@@ -6,6 +6,7 @@ import msgspec
 
 from assay.core.model_stack import Wrapper
 from assay.core.types import Completion, Request
+from assay.overriding import override
 
 TAGS = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"))
 QUOTES = "\"'`"
@@ -14,6 +15,7 @@ QUOTES = "\"'`"
 class WithoutThinking(Wrapper):
     """Moves a block of thinking at the beginning of an answer from the text to `Completion.reasoning`."""
 
+    @override
     async def generate(self, request: Request) -> Completion:
         completion = await self.model.generate(request)
         return completion if request.continuation is not None else without_thinking(completion)

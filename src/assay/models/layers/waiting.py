@@ -11,11 +11,13 @@ from time import perf_counter
 from assay.core.model_stack import Wrapper
 from assay.core.types import Completion, Request
 from assay.core.usage import open_accounts
+from assay.overriding import override
 
 
 class WithoutWaiting(Wrapper):
     """Counts as waiting what is left of a request's time after the time that the answer itself took."""
 
+    @override
     async def generate(self, request: Request) -> Completion:
         sent = perf_counter()
         completion = await self.model.generate(request)

@@ -13,6 +13,7 @@ from assay.core.regular_file import read_regular
 from assay.core.run_file import write_whole
 from assay.core.types import Bounds, Summary
 from assay.costs.spending import Cost, JudgeRow
+from assay.overriding import override
 from assay.reports.per_example import PerExample
 from assay.stats.calibration import ReliabilityBin
 
@@ -229,6 +230,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     notices: list[str] = []
     """Notes on how this board was computed."""
 
+    @override
     def __repr__(self) -> str:
         from assay.reports.documents.leaderboard import leaderboard_table
         from assay.reports.markdown import markdown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from assay.overriding import override
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison, one_sided
@@ -171,6 +172,7 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     """How many comparisons the p-values are corrected for."""
     verdict: str = ""
 
+    @override
     def __repr__(self) -> str:
         from assay.reports.documents.diff import diff_document
         from assay.reports.markdown import markdown

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from assay.core.types import Failure, Record, Score
 from assay.costs.spending import Cost
+from assay.overriding import override
 from assay.printable import one_line
 from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure
@@ -86,12 +87,14 @@ class Attempt(Struct, frozen=True, kw_only=True):
     def seconds(self) -> float:
         return self.record.seconds
 
+    @override
     def __repr__(self) -> str:
         prediction = one_line(self.prediction or "", 60)
         where = one_line(f"{self.task} / {self.sample_id}", 120)
         number = "" if self.score is None else f", score {self.score:z.3f}"
         return f"<Attempt {self.attempt} at {where}: {self.outcome}{number}, {prediction!r}>"
 
+    @override
     def __str__(self) -> str:
         from assay.reports.attempt_text import attempt_text
 
@@ -123,6 +126,7 @@ class SampleResult(Struct, frozen=True, kw_only=True):
         """The number of each attempt."""
         return tuple(attempt.score for attempt in self.attempts)
 
+    @override
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self.attempts))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from assay.core.errors import UsageError
+from assay.overriding import override
 from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
 from assay.tasks.declarative.shape import Report, Shape, Text
 from assay.tasks.declarative.yaml_reader import FieldPath, Plain, hint_here, inside
@@ -25,6 +26,7 @@ class TemplateText(Shape):
     """What it may read; None where that is not known."""
     min_length: int = 0
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if is_code(value, where, report, self.min_length):
             check_template(template_reads, value, self.names, where, report)
@@ -39,6 +41,7 @@ class ExpressionText(Shape):
     names: tuple[str, ...] | None
     """What it may read; None where every column of a dataset is a name too."""
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if is_code(value, where, report):
             check_template(expression_reads, value, self.names, where, report)
@@ -74,6 +77,7 @@ class TemplatedValue(Shape):
     may_be_placeholder = False
     names: tuple[str, ...]
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if isinstance(value, str) and not report.awaits(where, value):
             check_template(template_reads, value, self.names, where, report)
@@ -89,6 +93,7 @@ class PythonText(Shape):
     may_be_placeholder = False
     function: str
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if is_code(value, where, report) and (problem := snippet_problem(value, self.function)):
             report.wrong_content(where, problem)

@@ -17,6 +17,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from assay.catalog import OWN_NAME, published
+from assay.overriding import override
 from assay.tasks.declarative.own_options import own_option_faults
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.tasks.project import is_of_this_project
@@ -107,9 +108,11 @@ class Text(Shape):
     refused: Mapping[str, str] = field(default_factory=dict)
     """Words that other programs take here, each with what to do instead."""
 
+    @override
     def stands_for(self, text: str, placeholder: bool) -> bool:
         return bool(self.words)
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, str):
             report.wrong(where, f"expected text, got {in_yaml(value)}")
@@ -134,6 +137,7 @@ class Number(Shape):
     above: float | None = None
     most: float | None = None
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         kinds = int if self.whole else int | float
         if (
@@ -157,6 +161,7 @@ class Number(Shape):
 class Boolean(Shape):
     """true or false."""
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, bool):
             report.wrong(where, f"expected true or false, got {in_yaml(value)}")
@@ -169,6 +174,7 @@ class Anything(Shape):
 
     may_be_placeholder = False  # a text with one is as good as any value
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         return value
 
@@ -177,6 +183,7 @@ class Anything(Shape):
 class Scalar(Shape):
     """A text, number or truth value: what filters compare against."""
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, str | bool | int | float):
             report.wrong(where, f"expected a text, a number or true/false, got {in_yaml(value)}")
@@ -188,6 +195,7 @@ class ListOf(Shape):
     item: Shape
     least: int = 0
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, list):
             report.wrong(where, f"expected a list, got {in_yaml(value)}")
@@ -202,6 +210,7 @@ class MapOf(Shape):
     value: Shape
     least: int = 0
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, dict):
             report.wrong(where, f"expected a mapping, got {in_yaml(value)}")
@@ -221,6 +230,7 @@ class OneOfTwo(Shape):
     def is_second(self, value: Plain) -> bool:
         raise NotImplementedError
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         return check(value, self.second if self.is_second(value) else self.first, where, report)
 
@@ -228,6 +238,7 @@ class OneOfTwo(Shape):
 class TextOr(OneOfTwo):
     """A text of one shape, or something else of another."""
 
+    @override
     def is_second(self, value: Plain) -> bool:
         return not isinstance(value, str)
 
@@ -235,6 +246,7 @@ class TextOr(OneOfTwo):
 class OrMapping(OneOfTwo):
     """Something of one shape, or a mapping of another."""
 
+    @override
     def is_second(self, value: Plain) -> bool:
         return isinstance(value, dict)
 
@@ -246,6 +258,7 @@ class OrWithField(OneOfTwo):
     may_be_placeholder = False
     field: str
 
+    @override
     def is_second(self, value: Plain) -> bool:
         return isinstance(value, dict) and self.field in value
 
@@ -256,6 +269,7 @@ class Refused(Shape):
 
     reason: str
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         report.wrong(where, self.reason)
         return value
@@ -267,9 +281,11 @@ class Later(Shape):
 
     get: Callable[[], Shape]
 
+    @override
     def stands_for(self, text: str, placeholder: bool) -> bool:
         return self.get().stands_for(text, placeholder)
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         return self.get().check(value, where, report)
 
@@ -303,6 +319,7 @@ class ObjectOf(Shape):
     together: tuple[Fields, ...] = ()
     """The part of it that a JSON Schema can express, for editors."""
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, dict):
             report.wrong(where, f"expected {self.name} (a mapping), got {in_yaml(value)}")
@@ -347,6 +364,7 @@ class Tagged(Shape):
     refused: Mapping[str, str] = field(default_factory=dict)
     """Words that other programs take as `tag`, each with what to do instead."""
 
+    @override
     def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
         if not isinstance(value, dict):
             report.wrong(where, f"expected {self.what} (a mapping with `{self.tag}`), got {in_yaml(value)}")

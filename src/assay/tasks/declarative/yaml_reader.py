@@ -19,6 +19,7 @@ import yaml
 from assay.bounded_yaml import CORE_SCHEMA, MAX_DEPTH, MAX_NODES, Yaml12Loader, composed, weight
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.overriding import override
 from assay.tasks.project import is_hidden, root_of
 from assay.wording import hint
 
@@ -45,6 +46,7 @@ class Position:
     line: int
     column: int
 
+    @override
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 

@@ -21,6 +21,7 @@ from assay.catalog import is_name, published
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.datasets.repeated_ids import first_lines
+from assay.overriding import override
 from assay.strict_json import read_lines
 from assay.tasks.folder.rules import (
     CATALOG_NAMES,
@@ -53,6 +54,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     """Empty when the line as a whole is at fault."""
     detail: str
 
+    @override
     def __str__(self) -> str:
         place = f"{self.path}:{self.line_number}" if self.line_number else self.path
         return ": ".join(part for part in (place, self.field, self.detail) if part)
