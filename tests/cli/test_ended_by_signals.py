@@ -1,4 +1,5 @@
-"""`kill`, `timeout` and a closed terminal end `score` and `optimize` with everything they have started."""
+"""`kill`, `timeout` and a closed terminal end `score` and `optimize` with everything they have started; so does one
+Ctrl-C in `score`, which has nothing to resume."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ print('{{"score": 1}}')
 
 @pytest.mark.parametrize(
     ("verb", "number"),
-    [("score", signal.SIGTERM), ("score", signal.SIGHUP), ("optimize", signal.SIGTERM), ("optimize", signal.SIGHUP)],
+    [
+        *(("score", number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+        *(("optimize", number) for number in (signal.SIGTERM, signal.SIGHUP)),
+    ],
 )
 def test_a_signal_ends_the_evaluators_and_what_they_put_into_sessions_of_their_own(
     held: Held, tmp_path: Path, verb: str, number: int

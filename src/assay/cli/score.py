@@ -20,6 +20,7 @@ from assay.cli.evaluator_flags import (
 from assay.cli.flags import option, switch
 from assay.cli.run_flags import checked_patience
 from assay.core.errors import AssayError, UsageError
+from assay.overriding import override
 from assay.runs.exit_status import DONE, WITH_FAILURES
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ async def _until_a_signal(work: Coroutine[Any, Any, _Scored]) -> _Scored:
     from assay.runs.progress import Progress, signals
 
     class AtOnce(Stop):
-        def ask(self) -> None:
+        @override
+        def request(self) -> None:
             self.now()
 
     scoring = asyncio.ensure_future(work)
