@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 
 from assay.core.errors import FailureError
-from assay.core.model_stack import read_answer
 from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import Completion, Failure, Request
+from assay.usable_answers import read_answer
 
 Vector = tuple[float, ...]
 

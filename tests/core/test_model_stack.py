@@ -10,7 +10,7 @@ from tests.core.scripted import Scripted, ask, broke
 
 from assay.core.cache import CompletionCache
 from assay.core.errors import FailureError
-from assay.core.model_stack import Cached, Limited, Timed, WithRunSettings, given_settings, read_answer
+from assay.core.model_stack import Cached, Limited, Timed, WithRunSettings, given_settings
 from assay.core.types import Completion, Request
 
 
@@ -63,26 +63,3 @@ def test_settings_fill_only_what_a_request_leaves_open() -> None:
     asked = WithRunSettings(inner, given_settings(Request(temperature=0.7, max_tokens=9)), attempt=3)
     asyncio.run(asked.generate(Request(prompt="q", temperature=0.0)))
     assert inner.asked == [Request(prompt="q", temperature=0.0, max_tokens=9, attempt=3)]
-
-
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
-    def number(completion: Completion) -> int:
-        return int(completion.text)
-
-    async def each_run(answers: list[str]) -> list[object]:
-        """What comes of each run, and how often the model was called so far."""
-        inner = Scripted([*answers])
-        found: list[object] = []
-        for _ in range(4):
-            cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
-            try:
-                _, read = await read_answer(Cached(inner, cache, "m"), Request(prompt="q"), number)
-                found.append((read, len(inner.asked)))
-            except ValueError:
-                found.append(("unreadable", len(inner.asked)))
-            cache.close()
-        assert {request.fresh for request in inner.asked} == {False}
-        return found
-
-    found = asyncio.run(each_run(["hmm", "hm", "7"]))
-    assert found == [("unreadable", 1), ("unreadable", 2), (7, 3), (7, 3)]

@@ -26,9 +26,10 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import read_leaderboard_file
 from assay.runs.assemble import describe
 from assay.runs.shard_files import Shard, merge_shards, new_file
-from assay.scorers.verdict import VerdictError, json_object, read_label
+from assay.scorers.verdict import json_object, read_label
 from assay.tasks.declarative.load import check_yaml_file
 from assay.tasks.load import load_tasks
+from assay.usable_answers import UnusableError
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,6 +174,6 @@ TARGETS = {
         Target("leaderboard", leaderboard, [leaderboard_seed()]),
         Target("evaluator answer", evaluator_answer, [b'{"score": 0.5, "notes": ["a", {"b": null}]}']),
         Target("judge answer", judge_answer, [b'{"score": 0.5, "reasoning": "fine"}', b'```json\n{"score": 1}\n```']),
-        Target("verdict", verdict, [b'I say {"label": "yes"}', b"no"], (AssayError, VerdictError)),
+        Target("verdict", verdict, [b'I say {"label": "yes"}', b"no"], (AssayError, UnusableError)),
     )
 }

@@ -19,7 +19,8 @@ from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Request, Sample
 from assay.reports.board.types import read_leaderboard_file
 from assay.scorers.judge import Classifier, Rating
-from assay.scorers.verdict import VerdictError, read_label, read_score
+from assay.scorers.verdict import read_label, read_score
+from assay.usable_answers import UnusableError
 
 
 def classifier(model: Scripted, **options: Any) -> Any:
@@ -77,9 +78,23 @@ def test_verdicts_of_a_classifier(said: str, right: bool) -> None:
     ],
 )
 def test_anything_else_is_a_failure_and_no_score(said: str) -> None:
-    failure = refused(classifier(Scripted([said])))
+    failure = refused(classifier(Scripted([said] * 3)))
     assert (failure.stage, failure.part, failure.kind) == ("scorer", "c", "bad_output")
     assert "sample `1`" in failure.message
+
+
+def test_an_unusable_verdict_is_asked_for_again_and_every_answer_is_counted() -> None:
+    model = Scripted(["I like it", "correct"])
+    score = judge(classifier(model))
+    assert score.values == {"is_correct": True}
+    assert score.metadata is not None
+    assert (score.metadata["judge"]["calls"], score.metadata["judge"]["tokens_in"]) == (2, 6)
+    last = (model.requests[1].messages or ())[-2:]
+    assert [message.content for message in last] == [
+        "I like it",
+        "Your answer could not be used: not one of the labels correct, incorrect, unsure. "
+        "Answer again, in the form that was asked for.",
+    ]
 
 
 def test_the_reasoning_is_kept_and_the_tokens_are_counted_apart() -> None:
@@ -194,7 +209,7 @@ def test_scores_are_brought_to_the_unit_interval(said: str, value: float, raw: f
      '{"score": 9}', '{"score": NaN}', '{"points": 3}', '{"score": 2} {"score": 3}', "9" * 400],
 )  # fmt: skip
 def test_a_number_outside_the_range_or_none_at_all_is_a_failure(said: str) -> None:
-    failure = refused(rating(Scripted([said])))
+    failure = refused(rating(Scripted([said] * 3)))
     assert (failure.stage, failure.kind) == ("scorer", "bad_output")
 
 
@@ -209,7 +224,7 @@ def test_no_text_breaks_the_reading(text: str) -> None:
         try:
             value, _ = read()
             assert value in ("a", "b") or 0 <= float(value) <= 1
-        except VerdictError:
+        except UnusableError:
             pass
 
 
@@ -238,7 +253,7 @@ def test_an_unusable_verdict_is_asked_for_again_by_the_next_run(
             Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text(text)
         model = ["--model", "openai:m", "--model-arg", f"base_url={address}"]
-        run = ["run", "t.yaml", *model, "--run-dir", "r", "--quiet"]
+        run = ["run", "t.yaml", *model, "--run-dir", "r", "--quiet", "--judge-retries", "0"]
         assert [main(run), main(run), main(run)] == [3, 0, 0]
     assert next(verdicts, None) is None
     # the one that could not be read was paid for once, and the cache gave it for nothing

@@ -104,7 +104,7 @@ def test_an_empty_answer_claims_nothing() -> None:
 )
 def test_a_judge_that_talks_nonsense_is_a_failure(answers: list[str]) -> None:
     with pytest.raises(FailureError) as caught:
-        check(Scripted(answers), "a", [], "a")
+        check(Scripted([*answers, answers[-1], answers[-1]]), "a", [], "a")
     assert (caught.value.failure.stage, caught.value.failure.kind) == ("scorer", "bad_output")
 
 

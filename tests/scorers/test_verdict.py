@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scorers.verdict import VerdictError, json_object, read_label, read_score
+from assay.scorers.verdict import json_object, read_label, read_score
+from assay.usable_answers import UnusableError
 
 LABELS = ("correct", "incorrect", "N/A")
 
@@ -39,13 +40,13 @@ def test_a_label_is_found_where_a_judge_may_put_it(text: str, label: str) -> Non
     ],
 )
 def test_anything_else_is_no_verdict(text: str, said: str) -> None:
-    with pytest.raises(VerdictError, match=said):
+    with pytest.raises(UnusableError, match=said):
         read_label(text, LABELS, ("label",))
 
 
 def test_labels_that_differ_only_by_case_are_told_apart_or_refused() -> None:
     assert read_label("a", ("a", "A"), ("label",))[0] == "a"
-    with pytest.raises(VerdictError):
+    with pytest.raises(UnusableError):
         read_label("'a'.", ("a", "A"), ("label",))
 
 
@@ -79,7 +80,7 @@ def test_a_score_is_the_number_alone(text: str, number: float) -> None:
     ],
 )
 def test_what_is_not_one_number_in_the_range_is_no_score(text: str) -> None:
-    with pytest.raises(VerdictError):
+    with pytest.raises(UnusableError):
         read_score(text, 0, 5)
 
 
@@ -92,7 +93,7 @@ def test_an_object_without_the_field_does_not_hide_the_one_that_has_it() -> None
 def test_hostile_nesting_is_read_in_bounds(part: str) -> None:
     try:
         assert json_object(part * 30_000, ("score",)) is None
-    except VerdictError:
+    except UnusableError:
         pass
 
 
@@ -100,6 +101,6 @@ def test_hostile_nesting_is_read_in_bounds(part: str) -> None:
 def test_any_text_is_a_verdict_or_a_verdict_error(text: str) -> None:
     try:
         value, _ = read_score(text, 0, 10)
-    except VerdictError:
+    except UnusableError:
         return
     assert 0 <= value <= 10

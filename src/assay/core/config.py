@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from assay.core.seams import JUDGE_RETRIES
 from assay.core.types import Request, TaskDefinition
 
 
@@ -43,6 +44,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     timeout_seconds: float | None = None
     """Time limit for one answer; None: only the transport's own. Scoring an answer has the same limit; None: 600."""
     retries: int = 5
+    judge_retries: int = JUDGE_RETRIES
     patience_seconds: float = 3600.0
     """How long to wait out a server outage before the run stops."""
     requests_per_minute: float | None = None

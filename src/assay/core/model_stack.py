@@ -7,8 +7,8 @@ the limit, a slot is not held while waiting to retry, and the time limit covers 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,13 +16,11 @@ from assay.core.attempt import INTERRUPTED, failure_of
 from assay.core.errors import AssayError, FailureError
 from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
 from assay.core.types import Completion, Failure, Request
-from assay.core.usage import note, strike
+from assay.core.usage import note
 from assay.overriding import override
 
 if TYPE_CHECKING:
     from assay.core.cache import CompletionCache
-
-_Read = TypeVar("_Read")
 
 
 class Wrapper:
@@ -111,20 +109,6 @@ class Cached(Wrapper):
         completion = await self.model.generate(request)
         self._cache.put(key, completion)
         return completion
-
-
-async def read_answer(model: Model, request: Request, read: Callable[[Completion], _Read]) -> tuple[Completion, _Read]:
-    """An answer and what `read` parses from it. A cached answer that cannot be parsed is requested again, so that
-    rerunning the same command does not repeat the failure."""
-    completion = await model.generate(request)
-    try:
-        return completion, read(completion)
-    except Exception:
-        if not completion.cached:
-            raise
-    strike(completion)
-    completion = await model.generate(msgspec.structs.replace(request, fresh=True))
-    return completion, read(completion)
 
 
 class Limited(Wrapper):

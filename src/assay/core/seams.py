@@ -17,6 +17,8 @@ from msgspec import Struct
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
 
+JUDGE_RETRIES = 2
+"""How often a judge is asked again, with the reason, when its verdict cannot be used."""
 Metric = Callable[[str, Sequence[str], Mapping[str, Any]], float]
 """`(prediction, targets, extras) -> float in [0, 1]`, pure."""
 
@@ -81,6 +83,7 @@ class BuildContext:
     min_sandbox: str | None = None
     timeout_seconds: float | None = None
     """The user's time limit for one answer, and for scoring it; None: the part's own default."""
+    judge_retries: int = JUDGE_RETRIES
     task: str = ""
     """The name of the task being built, for messages."""
     paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -29,9 +29,10 @@ class AccountEntry(Struct, frozen=True):
 class Account(list[AccountEntry]):
     """The answers to all requests made inside `with Account() as account:`."""
 
-    __slots__ = ("_outer", "answered", "waited")
+    __slots__ = ("_outer", "answered", "repeats", "waited")
 
     def __enter__(self) -> Account:
+        self.repeats = 0  # how often a model was asked again because its answer could not be used
         self.answered = self.waited = 0.0  # when the last answer came, and how long requests waited to be sent
         self._outer = open_accounts.set((*open_accounts.get(), self))
         return self
@@ -47,6 +48,12 @@ def note(model: str, request: Request, completion: Completion, *, judge: bool) -
     """Record an answer, if any account is open."""
     for account in open_accounts.get():
         account.append(AccountEntry(model, judge, request, completion))
+
+
+def note_repeat() -> None:
+    """Record that a model is asked again because its answer cannot be used, if any account is open."""
+    for account in open_accounts.get():
+        account.repeats += 1
 
 
 def anything_answered() -> bool:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import Timed, read_answer
-from assay.core.seams import Model, close_part, identity_of
+from assay.core.model_stack import Timed
+from assay.core.seams import JUDGE_RETRIES, Model, close_part, identity_of
 from assay.core.types import Completion, Message, Request
 from assay.evaluators.payload import (
     Evaluation,
@@ -27,6 +27,7 @@ from assay.evaluators.payload import (
     why_not_a_number,
 )
 from assay.strict_json import StrictJsonError, decode_strictly
+from assay.usable_answers import UnusableError, read_answer
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
 _RESERVED = {"score", "reasoning", "scores", CONSTRAINTS_KEY}
@@ -46,7 +47,7 @@ class JudgeEvaluator:
 
     `quality_dimensions` maps names to weights; the score is then their weighted mean, not a number of the judge's.
     `timeout_seconds` is for one call of the model as it is given; None where the model keeps a limit of its own, below
-    whatever it waits for.
+    whatever it waits for. `retries`: how often the judge is asked again, with the reason, when its answer is unusable.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class JudgeEvaluator:
         timeout_seconds: float | None = JUDGE_TIMEOUT_SECONDS,
         temperature: float = 0.0,
         task_model: str | None = None,
+        retries: int = JUDGE_RETRIES,
     ) -> None:
         if not objective.strip():
             raise UsageError("a judge needs an objective that says what a good candidate is")
@@ -73,6 +75,7 @@ class JudgeEvaluator:
         self._constraints = tuple(dict.fromkeys(text.strip() for text in hard_constraints if text.strip()))
         self._temperature = temperature
         self._task_model = task_model
+        self._retries = retries
         self._asks_for_json = True
 
     @property
@@ -129,8 +132,8 @@ class JudgeEvaluator:
     async def _ask(self, prompt: str) -> Evaluation:
         try:
             return await self._judge(prompt)
-        except EvaluatorError:
-            raise
+        except UnusableError as error:
+            raise self._unusable(error) from error
         except FailureError as error:
             failure = error.failure
             raise failed(self.name, failure.kind, failure.message, retryable=failure.retryable) from error
@@ -141,17 +144,20 @@ class JudgeEvaluator:
         messages = (Message(role="system", content=_SYSTEM), Message(role="user", content=prompt))
         plain = Request(messages=messages, temperature=self._temperature)
         if not self._asks_for_json:
-            return (await read_answer(self._model, plain, self._read))[1]
+            return await self._answer(plain)
         wish = Request(messages=messages, temperature=self._temperature, response_format={"type": "json_object"})
         try:
-            return (await read_answer(self._model, wish, self._read))[1]
+            return await self._answer(wish)
         except FailureError as error:
             if error.failure.kind not in ("bad_request", "unsupported"):
                 raise
         # some servers support no response format; the same request without it shows whether that was the cause
-        _, evaluation = await read_answer(self._model, plain, self._read)
+        evaluation = await self._answer(plain)
         self._asks_for_json = False
         return evaluation
+
+    async def _answer(self, request: Request) -> Evaluation:
+        return (await read_answer(self._model, request, self._read, retries=self._retries))[1]
 
     def _read(self, completion: Completion) -> Evaluation:
         return self._evaluation(self._verdict(completion))
@@ -159,13 +165,13 @@ class JudgeEvaluator:
     def _verdict(self, completion: Completion) -> dict[str, Any]:
         text = completion.text.strip()
         if not text:
-            raise self._unreadable("the judge answered with nothing", completion)
+            raise UnusableError("the judge answered with nothing")
         try:
             verdict = decode_strictly((_only_block(text) or text).encode())
         except (StrictJsonError, UnicodeEncodeError) as error:
-            raise self._unreadable(f"the judge's answer is not valid JSON: {error}", completion) from error
+            raise UnusableError(f"the judge's answer is not valid JSON: {error}") from error
         if not isinstance(verdict, dict):
-            raise self._unreadable(f"the judge's answer must be an object, not {kind_of(verdict)}", completion)
+            raise UnusableError(f"the judge's answer must be an object, not {kind_of(verdict)}")
         return verdict
 
     def _evaluation(self, verdict: dict[str, Any]) -> Evaluation:
@@ -179,7 +185,7 @@ class JudgeEvaluator:
         if self._constraints:
             satisfied = verdict.get(CONSTRAINTS_KEY)
             if not isinstance(satisfied, bool):
-                raise self._undecided(f"`{CONSTRAINTS_KEY}` must be true or false, not {shortened(satisfied)}", verdict)
+                raise _UndecidedError(f"`{CONSTRAINTS_KEY}` must be true or false, not {shortened(satisfied)}", verdict)
             if not satisfied:
                 side_info |= {"hard_constraint_violation": True, "score_without_constraints": _clamped(score)}
                 score = 0.0
@@ -187,20 +193,28 @@ class JudgeEvaluator:
 
     def _number(self, verdict: dict[str, Any], key: str) -> float:
         if key not in verdict:
-            raise self._undecided(f"`{key}` is missing", verdict)
+            raise _UndecidedError(f"`{key}` is missing", verdict)
         reason = why_not_a_number(verdict[key])
         if reason is not None:
-            raise self._undecided(f"`{key}` is {reason}", verdict)
+            raise _UndecidedError(f"`{key}` is {reason}", verdict)
         return _clamped(float(verdict[key]))
 
-    def _unreadable(self, message: str, completion: Completion) -> EvaluatorError:
+    def _unusable(self, error: UnusableError) -> EvaluatorError:
+        if isinstance(error, _UndecidedError):
+            return failed(self.name, "bad_output", f"{error}. It said: {shortened(error.verdict)}", error.verdict)
+        completion = error.answer or Completion(text="")
         cut = " (it was cut off at the token limit)" if completion.finish_reason == "length" else ""
         raw = shortened(completion.text)
         answer = f". It said: {raw}" if raw else ""
-        return failed(self.name, "bad_output", f"{message}{cut}{answer}", {"answer": raw} if raw else {})
+        return failed(self.name, "bad_output", f"{error}{cut}{answer}", {"answer": raw} if raw else {})
 
-    def _undecided(self, reason: str, verdict: dict[str, Any]) -> EvaluatorError:
-        return failed(self.name, "bad_output", f"{reason}. It said: {shortened(verdict)}", verdict)
+
+class _UndecidedError(UnusableError):
+    """A verdict that leaves something open that was asked for."""
+
+    def __init__(self, reason: str, verdict: dict[str, Any]) -> None:
+        super().__init__(reason)
+        self.verdict = verdict
 
 
 llm_judge_evaluator = JudgeEvaluator

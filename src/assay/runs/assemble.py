@@ -152,6 +152,7 @@ class BuiltTasks:
             model_for=model_for,
             min_sandbox=config.min_sandbox,
             timeout_seconds=config.timeout_seconds,
+            judge_retries=config.judge_retries,
             cost_of=self.cost_of,
         )
 

@@ -38,7 +38,7 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
     (
         "0 or more",
         lambda value: value >= 0,
-        ("retries", "patience_seconds", "logprobs", "score_workers", "temperature"),
+        ("retries", "judge_retries", "patience_seconds", "logprobs", "score_workers", "temperature"),
     ),
     (
         "above 0",
@@ -96,6 +96,7 @@ class RunKeywords(TypedDict, total=False):
     batch_size: int
     timeout_seconds: float | None
     retries: int
+    judge_retries: int
     patience_seconds: float
     requests_per_minute: float | None
     tokens_per_minute: float | None

@@ -59,6 +59,7 @@ def evaluator(
             quality_dimensions=quality_dimensions,
             hard_constraints=hard_constraints or (),
             timeout_seconds=None,
+            retries=context.judge_retries,
             **options,
         )
     else:

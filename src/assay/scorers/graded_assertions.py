@@ -1,6 +1,7 @@
 """Assertions that another model decides: rubrics, closed questions, factuality, G-Eval, and semantic similarity.
 
-Each gives whether it holds, and how well. A verdict that cannot be read is a failure of the scorer, never a zero.
+Each gives whether it holds, and how well. A verdict that cannot be read is asked for again, then a failure of
+the scorer, never a zero.
 """
 
 from __future__ import annotations
@@ -9,19 +10,18 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext, Model
-from assay.core.types import Completion, Failure, Message, Request
+from assay.core.types import Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.prompts.nunjucks import TemplateError, ask
 from assay.scorers.judge import ask_judge, judge_model
 from assay.scorers.verdict import json_object
-
-Read = TypeVar("Read")
+from assay.usable_answers import Read, UnusableError
 
 
 class Graded(NamedTuple):
@@ -117,6 +117,7 @@ class Graders:
 
     def __init__(self, part: str, models: Mapping[str, Mapping[str, Any]], context: BuildContext) -> None:
         self._part = part
+        self._retries = context.judge_retries
         self._models: dict[str, Model] = {
             key: judge_model(str(each["model_key"]), each.get("model"), context) for key, each in models.items()
         }
@@ -152,7 +153,7 @@ class Graders:
         def read(text: str) -> Graded:
             verdict = json_object(text, ("pass", "score", "reason"))
             if not verdict:
-                raise ValueError("no JSON object with `pass`, `score` and `reason`")
+                raise UnusableError("no JSON object with `pass`, `score` and `reason`")
             passed = verdict.get("pass", True)
             passed = passed if isinstance(passed, bool) else bool(_YES.fullmatch(str(passed)))
             score = _number(verdict.get("score"))
@@ -193,14 +194,10 @@ class Graders:
         if prompt.messages:
             request = Request(messages=tuple(msgspec.convert(prompt.messages, list[Message])))
 
-        def readable(completion: Completion) -> Read:
-            try:
-                return read(completion.text)
-            except ValueError as error:
-                message = f"unusable verdict: {error}; it said {completion.text[:300]!r}"
-                raise self._failure("bad_output", message) from error
-
-        return (await ask_judge(model, request, self._part, readable))[1]
+        _, verdict = await ask_judge(
+            model, request, self._part, lambda completion: read(completion.text), retries=self._retries
+        )
+        return verdict
 
     async def _similar(self, model: Model, kind: str, node: Mapping[str, Any], output: str) -> Graded:
         """The similarity to the nearest of the texts, by cosine, dot product or distance."""
@@ -239,7 +236,7 @@ def _likeness(kind: str, one: tuple[float, ...], other: tuple[float, ...], wante
 def _yes_or_no(text: str) -> Graded:
     last = text.rstrip()[-1:]
     if last not in ("Y", "N"):
-        raise ValueError("it must end with Y or N")
+        raise UnusableError("it must end with Y or N")
     return Graded(last == "Y", float(last == "Y"), text.strip())
 
 
@@ -249,14 +246,14 @@ def _category(text: str, scores: Mapping[str, float]) -> Graded:
     if not letter and (match := re.search(r"\s*\(?([a-eA-E])\)", text)):
         letter = match[1].upper()
     if letter not in scores:
-        raise ValueError("it must name a category from A to E")
+        raise UnusableError("it must name a category from A to E")
     return Graded(scores[letter] > 0, scores[letter], str(verdict.get("reason") or f"category {letter}"))
 
 
 def _steps(text: str) -> list[str]:
     steps = (json_object(text, ("steps",)) or {}).get("steps")
     if not isinstance(steps, list) or not steps or not all(isinstance(each, str) and each.strip() for each in steps):
-        raise ValueError("no JSON object with `steps`")
+        raise UnusableError("no JSON object with `steps`")
     return steps
 
 
@@ -264,7 +261,7 @@ def _out_of_ten(text: str) -> Graded:
     verdict = json_object(text, ("score", "reason")) or {}
     score = _number(verdict.get("score"))
     if score is None or not 0 <= score <= HIGHEST:
-        raise ValueError(f"no score from 0 to {HIGHEST}")
+        raise UnusableError(f"no score from 0 to {HIGHEST}")
     return Graded(True, score / HIGHEST, str(verdict.get("reason") or ""))
 
 

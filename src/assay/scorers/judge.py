@@ -1,31 +1,29 @@
 """`model_as_a_judge_classifier` and `model_as_a_judge_scorer`: another model labels or grades the answer.
 
 The judge is called through the run's own model stack, so cache, limits and retries apply; its tokens are kept apart in
-the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is a failure.
+the score's metadata under `judge`. A verdict that cannot be read, or lies outside the range, is asked for again, with
+the reason; one that stays unusable is a failure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.model_stack import read_answer
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.scorers.expected import judge_columns, unseen_columns
 from assay.scorers.rehearsed import Verdict
 from assay.scorers.variables import scorer_field, scorer_variables
-from assay.scorers.verdict import VerdictError, read_label, read_score
+from assay.scorers.verdict import read_label, read_score
+from assay.usable_answers import Read, UnusableError, is_refusal, read_answer
 
 _SAID_FIELDS = ("reasoning", "confidence")
 # what servers answer to a schema they do not know
 _NO_SCHEMAS = ("unsupported", "bad_request")
-
-
-Read = TypeVar("Read")
 
 
 NOT_CALLED = "not_called"
@@ -33,10 +31,10 @@ NOT_CALLED = "not_called"
 
 
 class Hearing(NamedTuple):
-    """The request to a judge, and its answer."""
+    """The request to a judge, and its answers: the last one is the verdict."""
 
     messages: tuple[Message, ...]
-    completion: Completion
+    completions: list[Completion]
     expected: dict[str, str]
     """Columns of the row that the judge was shown and the model was not."""
 
@@ -59,6 +57,7 @@ class Judge:
     ) -> None:
         self.name = key
         self._model = judge_model(model_key, model, context)
+        self._retries = context.judge_retries
         self._has_solver = has_solver
         self._instruction = instruction
         self._system = scorer_field(key, "system_prompt", system_prompt, context)
@@ -75,14 +74,8 @@ class Judge:
         """What was read from the judge's answer, the whole verdict, and the exchange with the judge."""
         request = self._request(sample, trace)
 
-        def readable(completion: Completion) -> tuple[Read, dict[str, Any]]:
-            try:
-                return read(completion.text)
-            except VerdictError as error:
-                raise self._unreadable(completion, error, sample) from error
-
-        completion, (value, verdict) = await self._ask(request, readable)
-        return value, verdict, Hearing(request.messages or (), completion, self._expected(sample, trace))
+        completions, (value, verdict) = await self._ask(request, lambda completion: read(completion.text), sample)
+        return value, verdict, Hearing(request.messages or (), completions, self._expected(sample, trace))
 
     def _request(self, sample: Sample, trace: Trace) -> Request:
         variables = scorer_variables(sample, trace, has_solver=self._has_solver)
@@ -93,30 +86,25 @@ class Judge:
         )
         return Request(messages=messages, response_format=self._format)
 
-    async def _ask(self, request: Request, read: Callable[[Completion], Read]) -> tuple[Completion, Read]:
+    async def _ask(
+        self, request: Request, read: Callable[[Completion], Read], sample: Sample
+    ) -> tuple[list[Completion], Read]:
+        about: dict[str, Any] = {"retries": self._retries, "sample": sample}
         try:
-            return await ask_judge(self._model, request, self.name, read)
+            return await ask_judge(self._model, request, self.name, read, **about)
         except FailureError as error:
             if self._format is None or error.failure.kind not in _NO_SCHEMAS:
                 raise
         plain = msgspec.structs.replace(request, response_format=None)
-        answer = await ask_judge(self._model, plain, self.name, read)
+        answer = await ask_judge(self._model, plain, self.name, read, **about)
         self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
         return answer
-
-    def _unreadable(self, completion: Completion, error: VerdictError, sample: Sample) -> FailureError:
-        if completion.refusal or completion.finish_reason == "content_filter":
-            return _failure(
-                self.name, "refused", f"sample `{sample.id}`: the judge refused: {completion.refusal or ''}"
-            )
-        shown = completion.text if len(completion.text) <= 300 else completion.text[:300] + "…"
-        return _failure(self.name, "bad_output", f"sample `{sample.id}`: unusable verdict: {error}; it said {shown!r}")
 
     def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What a reader needs to review the judge: its prompt, its answer, its cost."""
         said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
         prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
-        judge = {**usage(self._model, hearing.completion), "prompt": prompt, "said": hearing.completion.text}
+        judge = {**usage(self._model, *hearing.completions), "prompt": prompt, "said": hearing.completions[-1].text}
         expected = {"expected": hearing.expected} if hearing.expected else {}
         return {**more, **said, **expected, "judge": judge}
 
@@ -130,18 +118,38 @@ class Judge:
 
 
 async def ask_judge(
-    model: Model, request: Request, part: str, read: Callable[[Completion], Read]
-) -> tuple[Completion, Read]:
-    """The answer and what was read from it; an error is a failure of the scorer that made the call."""
+    model: Model,
+    request: Request,
+    part: str,
+    read: Callable[[Completion], Read],
+    *,
+    retries: int,
+    sample: Sample | None = None,
+) -> tuple[list[Completion], Read]:
+    """Every answer, and what was read from the last; an error is a failure of the scorer that made the call.
+
+    `read` raises `UnusableError` for an answer that is no verdict.
+    """
     try:
-        return await read_answer(model, request, read)
+        return await read_answer(model, request, read, retries=retries)
+    except UnusableError as error:
+        raise _unusable(error, part, sample) from error
     except FailureError as error:
-        if error.failure.stage == "scorer":  # it was answered, and could not be read
-            raise
         what = f"judge `{model.name}`: {error.failure.message}"
         raise FailureError(
             msgspec.structs.replace(error.failure, stage="scorer", part=part, message=what), error.retry_after_seconds
         ) from error
+
+
+def _unusable(error: UnusableError, part: str, sample: Sample | None) -> FailureError:
+    said = error.answer or Completion(text="")
+    if is_refusal(said):
+        kind, message = "refused", f"the judge refused: {said.refusal or ''}"
+    else:
+        shown = said.text if len(said.text) <= 300 else said.text[:300] + "…"
+        kind, message = "bad_output", f"unusable verdict: {error}; it said {shown!r}"
+    prefix = "" if sample is None else f"sample `{sample.id}`: "
+    return FailureError(Failure(stage="scorer", part=part, kind=kind, message=prefix + message))
 
 
 def judge_model(
@@ -320,7 +328,3 @@ def verdict_schema(name: str, shape: dict[str, Any]) -> dict[str, Any]:
 def _reason(verdict: dict[str, Any]) -> str | None:
     reasoning = verdict.get("reasoning")
     return reasoning if isinstance(reasoning, str) else None
-
-
-def _failure(part: str, kind: str, message: str) -> FailureError:
-    return FailureError(Failure(stage="scorer", part=part, kind=kind, message=message))

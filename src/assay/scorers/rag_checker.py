@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Model
+from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.scorers.expected import MOST_EXPECTED
-from assay.scorers.judge import NO_VERDICT, Read, ask_judge, judge_model, usage
+from assay.scorers.judge import NO_VERDICT, ask_judge, judge_model, usage
 from assay.scorers.rehearsed import Verdict
-from assay.scorers.verdict import VerdictError, json_object
+from assay.scorers.verdict import json_object
+from assay.usable_answers import Read, UnusableError
 
 _EXTRACT = (
     "Take the text apart into its factual claims. Answer with a JSON object "
@@ -43,9 +44,12 @@ class Checked:
 class RagChecker:
     """Asks the judge for claims and entailment, and counts."""
 
-    def __init__(self, key: str, model: Model, query: str, target: str, scores: Sequence[str]) -> None:
+    def __init__(
+        self, key: str, model: Model, query: str, target: str, scores: Sequence[str], retries: int = JUDGE_RETRIES
+    ) -> None:
         self.name = key
         self._model = model
+        self._retries = retries
         self._query_column = query
         self._target_column = target
         self._scores = tuple(scores)
@@ -103,7 +107,7 @@ class RagChecker:
 
         def claims(verdict: Any) -> list[str]:
             if not isinstance(verdict, list):
-                raise self._failure("bad_output", "the judge's `claims` is not a list", sample)
+                raise UnusableError("`claims` is not a list")
             return [_claim(entry) for entry in verdict]
 
         return await self._ask(_EXTRACT, f"Question: {query}\n\nText: {text}", "claims", claims, completions, sample)
@@ -118,8 +122,7 @@ class RagChecker:
         def answers(verdict: Any) -> list[bool]:
             if isinstance(verdict, list) and len(verdict) == len(claims) and all(type(x) is bool for x in verdict):
                 return verdict
-            message = f"the judge's `entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}"
-            raise self._failure("bad_output", message, sample)
+            raise UnusableError(f"`entailed` must be {len(claims)} true/false values, got {json.dumps(verdict)[:200]}")
 
         return await self._ask(
             _ENTAIL, f"Text: {text}\n\nClaims:\n{numbered}", "entailed", answers, completions, sample
@@ -135,18 +138,16 @@ class RagChecker:
         sample: Sample,
     ) -> Read:
         def read(completion: Completion) -> Read:
-            try:
-                verdict = json_object(completion.text, (name,))
-            except VerdictError as error:
-                raise self._failure("bad_output", f"unusable verdict: {error}", sample) from error
+            verdict = json_object(completion.text, (name,))
             if verdict is None:
-                message = f"the judge gave no `{name}`; it said {completion.text[:300]!r}"
-                raise self._failure("bad_output", message, sample)
+                raise UnusableError(f"no JSON object with `{name}`")
             return check(verdict[name])
 
         messages = (Message(role="system", content=system), Message(role="user", content=user))
-        completion, result = await ask_judge(self._model, Request(messages=messages), self.name, read)
-        completions.append(completion)
+        answers, result = await ask_judge(
+            self._model, Request(messages=messages), self.name, read, retries=self._retries, sample=sample
+        )
+        completions += answers
         return result
 
     def _failure(self, kind: str, message: str, sample: Sample) -> FailureError:
@@ -170,7 +171,7 @@ def rag_checker(
     if not has_solver:
         raise UsageError(f"scorer `{key}`: a task without a solver has no answer to check")
     judge = judge_model(judge_model_key, model, context)
-    return RagChecker(key, judge, query_column, target_column, scores_to_compute or ALL_SCORES)
+    return RagChecker(key, judge, query_column, target_column, scores_to_compute or ALL_SCORES, context.judge_retries)
 
 
 def references(trace: Trace) -> list[str] | None:

@@ -8,16 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from assay.usable_answers import UnusableError
+
 _OPENING = re.compile(r"```[a-zA-Z]*+(?>\s*\n)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
 _TRIMMED = " \t\r\n'\"`*."
 _MAX_CHARACTERS = 100_000
 _MAX_READ = 20 * _MAX_CHARACTERS
 """Characters that may be read in search of an object, some of them repeatedly: each `{` may begin one."""
-
-
-class VerdictError(Exception):
-    """The text holds no verdict."""
 
 
 def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
@@ -27,7 +25,7 @@ def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
         if any(name in candidate for name in needed) and candidate not in verdicts:
             verdicts.append(candidate)
         if len(verdicts) > 1:
-            raise VerdictError("different verdicts in one answer")
+            raise UnusableError("different verdicts in one answer")
     return verdicts[0] if verdicts else None
 
 
@@ -60,7 +58,7 @@ def _embedded(text: str) -> list[dict[str, Any]]:
             end = at + 1
             read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
             if read > _MAX_READ:
-                raise VerdictError("too many objects that have no end") from error
+                raise UnusableError("too many objects that have no end") from error
         else:
             if isinstance(value, dict):
                 objects.append(value)
@@ -85,10 +83,10 @@ def read_label(text: str, labels: Sequence[str], fields: Sequence[str]) -> tuple
     if isinstance(label, bool):
         label = "true" if label else "false"
     if not isinstance(label, (str, int, float)):
-        raise VerdictError("the label is not text")
+        raise UnusableError("the label is not text")
     label = str(label)
     if not label.strip():
-        raise VerdictError("the answer is empty")
+        raise UnusableError("the answer is empty")
     if not labels:
         return label.strip(), verdict
     return _matched(label, labels), verdict
@@ -102,7 +100,7 @@ def _matched(text: str, labels: Sequence[str]) -> str:
     same = [label for label in labels if label.strip(_TRIMMED).casefold() == bare]
     if len(same) == 1:
         return same[0]
-    raise VerdictError(f"not one of the labels {', '.join(labels)}")
+    raise UnusableError(f"not one of the labels {', '.join(labels)}")
 
 
 def read_score(text: str, low: float, high: float) -> tuple[float, dict[str, Any]]:
@@ -112,12 +110,12 @@ def read_score(text: str, low: float, high: float) -> tuple[float, dict[str, Any
     if isinstance(score, str):
         bare = score.strip(" \t\r\n'\"`*")
         if not bare:
-            raise VerdictError("the answer is empty")
+            raise UnusableError("the answer is empty")
         if len(bare) > 40 or not _NUMBER.match(bare):
-            raise VerdictError("not a number")
+            raise UnusableError("not a number")
         score = float(bare)
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise VerdictError("the score is not a number")
+        raise UnusableError("the score is not a number")
     if not low <= score <= high:
-        raise VerdictError(f"{score:g} is outside {low:g} to {high:g}")
+        raise UnusableError(f"{score:g} is outside {low:g} to {high:g}")
     return float(score), verdict

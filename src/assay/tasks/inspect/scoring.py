@@ -68,8 +68,9 @@ class InspectScorer:
         if "stop" in settings:
             settings["stop"] = tuple(settings["stop"])
         messages = tuple(msgspec.convert(request["messages"], list[Message]))
-        completion, _ = await ask_judge(
-            self._grader, Request(messages=messages, **settings), self.name, lambda answer: answer
+        # whether its verdict is usable is known only to the task's own scorer, so it is not asked again
+        _, completion = await ask_judge(
+            self._grader, Request(messages=messages, **settings), self.name, lambda answer: answer, retries=0
         )
         return completion
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext
+from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.scorers.judge import ask_judge, judge_model, usage
 from assay.tasks.openai_evals.samples import is_chat, text_of_chat
+from assay.usable_answers import UnusableError
 
 MATCHES: dict[str, Callable[[str, str], bool]] = {
     "include": lambda line, choice: line in choice,
@@ -23,10 +24,11 @@ MATCHES: dict[str, Callable[[str, str], bool]] = {
 class ModelGraded:
     """`choice`; `score` if the template maps choices to numbers; `metascore` if samples name the right choice."""
 
-    def __init__(self, key: str, options: Mapping[str, Any], model: Any) -> None:
+    def __init__(self, key: str, options: Mapping[str, Any], model: Any, retries: int = JUDGE_RETRIES) -> None:
         self.name = key
         self._options = options
         self._model = model
+        self._retries = retries
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         options = self._options
@@ -38,17 +40,16 @@ class ModelGraded:
         def read(completion: Completion) -> str:
             choice = choice_in(completion.text, options["choices"], options["eval_type"], options["match_fn"])
             if choice is None:
-                message = f"no line of the verdict is one of {', '.join(options['choices'])}: {completion.text[:300]!r}"
-                raise FailureError(Failure(stage="scorer", part=self.name, kind="bad_output", message=message))
+                raise UnusableError(f"no line of it is one of {', '.join(options['choices'])}")
             return choice
 
-        completion, choice = await ask_judge(self._model, request, self.name, read)
+        answers, choice = await ask_judge(self._model, request, self.name, read, retries=self._retries)
         values: dict[str, ScoreValue] = {"choice": choice}
         if options["choice_scores"] is not None:
             values = {"score": float(options["choice_scores"][choice]), **values}
         if options["metaeval"]:
             values["metascore"] = choice == (sample.row or {}).get("choice")
-        judge = {**usage(self._model, completion), "said": completion.text}
+        judge = {**usage(self._model, *answers), "said": answers[-1].text}
         return Score(name=self.name, values=values, metadata={"judge": judge})
 
     def _prompt(self, sample: Sample, trace: Trace) -> list[tuple[str, str]]:
@@ -115,4 +116,4 @@ def model_graded(
         "choice_scores": choice_scores, "match_fn": match_fn, "arguments": arguments or {}, "grading": grading or {},
         "metaeval": metaeval,
     }  # fmt: skip
-    return ModelGraded(key, options, judge_model(model_key, model, context))
+    return ModelGraded(key, options, judge_model(model_key, model, context), context.judge_retries)
