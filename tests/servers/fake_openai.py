@@ -7,7 +7,8 @@ What a prompt makes it do is written in the prompt's first line, so that tests n
     behave: invalid_json      … see `_MISBEHAVIOURS`
     break                     always a 500
 
-`/v1/embeddings` has the same scripts, and answers with how often each vowel occurs.
+`/v1/embeddings` has the same scripts, and answers with how often each vowel occurs. Any other GET gets what `pages` has
+for its path: plain data as JSON, bytes as HTML, `hang` no answer at all; without a page, a 404.
 
 The last line of the prompt is what is answered. `GET /_seen` shows how often each prompt was served. Run it alone with
 `python -m tests.servers.fake_openai --port 0`; it prints its port.
@@ -47,6 +48,9 @@ class FakeServer:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[str] = []
         self.keep_requests = False
+        self.pages: dict[str, Any] = {}
+        self.gets: list[str] = []
+        """The heads of the GET requests."""
         self.trouble = 0.0
         """The share of requests that fail, each in another way."""
         self.rng = random.Random(0)
@@ -121,6 +125,9 @@ class _Connection(asyncio.Protocol):
         if head.startswith("GET /_seen"):
             self.send(200, json.dumps(self._state.seen).encode())
             return
+        if head.startswith("GET "):
+            self._page(head)
+            return
         asked = json.loads(body)
         chat = "messages" in asked
         embeds = "input" in asked
@@ -144,6 +151,16 @@ class _Connection(asyncio.Protocol):
             self.send(500, b'{"error": {"message": "broken on request"}}')
             return
         self.send(200, embedded(asked) if embeds else self.reply(asked, self._state.answer(prompt), chat))
+
+    def _page(self, head: str) -> None:
+        self._state.gets.append(head)
+        page = self._state.pages.get(head.split()[1])
+        if page == "hang":
+            return
+        if isinstance(page, bytes):
+            self.send(200, page, content_type="text/html")
+        else:
+            self.send(404 if page is None else 200, json.dumps(page).encode())
 
     def reply(self, asked: dict[str, Any], text: str, chat: bool) -> bytes:
         choice = _chat_choice(asked, text) if chat else _text_choice(asked, text)

@@ -6,10 +6,10 @@ import asyncio
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import innermost
-from assay.core.seams import Identified, Model, Served
+from assay.core.seams import Identified, Model, Served, capabilities_of
 
 PROBE_SECONDS = 5.0
-"""How long a server is asked what it serves, all questions together."""
+"""How long a server is asked what it serves, all questions together; files are hashed for as long as it takes."""
 
 
 async def served_by(model: Model, *, seconds: float = PROBE_SECONDS) -> Served | None:
@@ -18,7 +18,7 @@ async def served_by(model: Model, *, seconds: float = PROBE_SECONDS) -> Served |
     if not isinstance(source, Identified):
         return None
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds if capabilities_of(source).remote else None):
             served = await source.served()
     except (FailureError, TimeoutError, OSError):
         return None

@@ -1,8 +1,9 @@
 """The HTTP client: HTTP/1.1 on asyncio, spoken here and nowhere else, for models and evaluators alike.
 
-It POSTs bytes and hands back status, headers and body, or GETs a file, and it names what went wrong on the way. What a
-status means is the caller's business. Messages name the host, never a header, so no key can be in them. Deadlines are
-kept by one timer over all requests in flight; a request that is cancelled or given up closes its connection at once.
+It POSTs or GETs bytes and hands back status, headers and body, or GETs a file, and it names what went wrong on the
+way. What a status means is the caller's business. Messages name the host, never a header, so no key can be in them.
+Deadlines are kept by one timer over all requests in flight; a request that is cancelled or given up closes its
+connection at once.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class HttpClient:
         """POST a body that is JSON already. Any status is an answer; anything less is a `FailureError`."""
         route = self._route("POST", url, headers)
         return await self._ask(url, route, route.request(body), timeout_seconds)
+
+    async def get(self, url: str, headers: Mapping[str, str], timeout_seconds: float | None = None) -> HttpAnswer:
+        """GET something small. Any status is an answer; anything less is a `FailureError`."""
+        route = self._route("GET", url, headers)
+        return await self._ask(url, route, route.request_without_body(), timeout_seconds)
 
     async def get_file(self, url: str, keep: KeepBytes, *, timeout_seconds: float, stall_seconds: float) -> HttpAnswer:
         """GET a file without content coding: the body of a 200 goes to `keep` piece by piece, so it need not fit into

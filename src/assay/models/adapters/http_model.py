@@ -74,6 +74,15 @@ class HttpModel:
             raise self._status_failure(answer.status, answer)
         return answer
 
+    async def _fact(self, url: str) -> Any:
+        """The JSON that the server answers a GET with, without the key; None for any other answer."""
+        try:
+            answer = await self._client.get(url, self._headers, FACT_SECONDS)
+            fact = msgspec.json.decode(answer.body) if answer.status == 200 else None
+        except (FailureError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        return self._message_redactor.value(fact)
+
     def _decoded(self, answer: HttpAnswer, decode: Callable[[bytes], Reply]) -> Reply:
         """The decoded answer; one of another shape is a failure of kind `bad_output`."""
         content_type = answer.headers.get("content-type", "")
@@ -174,6 +183,9 @@ class HttpModel:
 
 SHORTEST_SECRET = 8
 """Redacting a word by mistake is acceptable in a message, but not in an answer (see `redaction.SHORTEST`)."""
+
+FACT_SECONDS = 2.0
+"""How long to wait for what a server says about itself: nothing depends on it but what can be said afterwards."""
 
 encode = msgspec.json.Encoder().encode
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
+from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.openai import OpenAIModel
 from assay.models.adapters.providers import NO_KEY
@@ -56,6 +56,10 @@ class ServedModel:
         self._server: Child | None = None
         self._model: OpenAIModel | None = None
         self._starting = asyncio.Lock()
+
+    async def served(self) -> Served:
+        """The hash of the published file, which was checked when it was fetched."""
+        return Served(strong={"weights sha256": str(self.settings["sha256"])})
 
     async def generate(self, request: Request) -> Completion:
         async with self._starting:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Served
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
@@ -131,6 +132,12 @@ class OpenAIModel(HttpModel):
         if self._mode == "chat":
             return self._chat_completion(reply, seconds, raw)
         return self._text_completion(reply, seconds, raw)
+
+    async def served(self) -> Served | None:
+        """What the server says that it serves under this name."""
+        from assay.models.adapters.server_identity import identify  # asked once in a run
+
+        return await identify(self._fact, adapter=self.adapter, model=self._model, base_url=self._base_url)
 
     async def _embed(self, request: Request) -> Completion:
         """The embedding of the prompt, from another endpoint of the same server, whatever the mode."""

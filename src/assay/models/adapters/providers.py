@@ -69,6 +69,12 @@ def hosts_of(variable: str) -> frozenset[str]:
     return frozenset(hosts | ({_OTHER_KEYS[variable]} if variable in _OTHER_KEYS else set()))
 
 
+def is_hosted(address: str) -> bool:
+    """Whether an address is that of a hosted service, rather than of a program that somebody runs."""
+    host = urlsplit(address).hostname or ""
+    return any(provider.hosted and urlsplit(provider.address).hostname == host for provider in PROVIDERS.values())
+
+
 def belongs_to(variable: str, address: str) -> bool:
     """Whether a key may be sent to an address: it is its provider's, or the variable belongs to no provider.
 

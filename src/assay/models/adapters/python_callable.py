@@ -33,9 +33,11 @@ from assay.core.seams import (
     Capabilities,
     HasRateLimits,
     HasSettings,
+    Identified,
     Model,
     NeedsKey,
     RateLimits,
+    Served,
     TakesBatches,
     capabilities_of,
     close_part,
@@ -123,6 +125,10 @@ class _Wrapped:
     @property
     def limits(self) -> RateLimits | None:
         return self._thing.limits if isinstance(self._thing, HasRateLimits) else None
+
+    async def served(self) -> Served | None:
+        """What the object says that it serves, if it says so; its code is part of its settings."""
+        return await self._thing.served() if isinstance(self._thing, Identified) else None
 
     def require_key(self) -> None:
         if isinstance(self._thing, NeedsKey):

@@ -15,11 +15,12 @@ from time import perf_counter
 from typing import Any, Literal
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
+from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.options import one_of
 from assay.models.adapters.transformers_reading import PrefixReader, ScoredRow
 from assay.models.likelihood.rolling import window_size, windows
+from assay.models.weights_hash import checkpoint, served_from
 from assay.printable import one_line
 
 EXTRA = "pip install 'assay-eval[transformers]'"
@@ -63,7 +64,7 @@ class TransformersModel:
             for key, value in (("revision", revision), ("gguf_file", gguf_file), ("local_files_only", offline))
             if value is not None
         }
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "adapter": "transformers",
             "model": model,
             "mode": mode,
@@ -78,6 +79,13 @@ class TransformersModel:
     @property
     def settings(self) -> dict[str, Any]:
         return self._settings
+
+    async def served(self) -> Served | None:
+        """The hash of the weights on this disk; None before the library has downloaded them."""
+        folder = checkpoint(self._model_name, self._settings["revision"])
+        if folder is None:
+            return None
+        return await asyncio.to_thread(served_from, folder / (self._settings["gguf_file"] or ""))
 
     async def generate(self, request: Request) -> Completion:
         outcome = (await self.generate_batch([request]))[0]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
+from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.options import one_of
 from assay.models.embedded import weights as embedded_weights
@@ -81,6 +81,10 @@ class EmbeddedModel:
     @property
     def settings(self) -> dict[str, Any]:
         return self._settings
+
+    async def served(self) -> Served:
+        """The hash of the published file, which was checked when it was fetched."""
+        return Served(strong={"weights sha256": str(self._settings["sha256"])})
 
     def set_batch_size(self, size: int) -> None:
         """The run's `--batch-size`; a `batch_size` in the model's own options takes precedence."""
