@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.cache import CompletionCache
 from assay.core.errors import FailureError
-from assay.core.model_stack import Cached
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
 from assay.embedding import cosine, embedding_of, lack_of_embeddings, similarity_of
 from assay.models.adapters.stub import ConstantModel
 from assay.models.adapters.toy import ToyModel
+from assay.models.completion_cache import CompletionCache
+from assay.models.layers.cached import Cached
 
 
 class Says:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.cache import CompletionCache
-from assay.core.model_stack import Cached
+from assay.core.draws import Draws
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import Account
+from assay.costs.budget import CountedAsJudge
+from assay.models.completion_cache import CompletionCache
+from assay.models.layers.cached import Cached
 from assay.usable_answers import UnusableError, read_answer
 from tests.core.scripted import Scripted
 
@@ -81,7 +83,8 @@ def test_a_refusal_was_understood_and_is_not_asked_about_again() -> None:
     assert len(model.asked) == 1
 
 
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path, temperature: float) -> None:
     async def each_run(answers: list[str]) -> list[object]:
         """What comes of each run, and how often the model was called so far."""
         inner = Scripted([*answers])
@@ -89,7 +92,9 @@ def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) ->
         for _ in range(4):
             cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
             try:
-                _, read = await read_answer(Cached(inner, cache, "m"), Request(prompt="q"), number)
+                with Draws("t", "s", 1):
+                    model = CountedAsJudge(Cached(inner, cache, "m"))
+                    _, read = await read_answer(model, Request(prompt="q", temperature=temperature), number)
                 found.append((read, len(inner.asked)))
             except UnusableError:
                 found.append(("unreadable", len(inner.asked)))

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 import assay
-from assay.core.cache import CompletionCache
-from assay.core.model_stack import Cached, Limited, Timed, WithRunSettings
+from assay.core.model_stack import Limited, Timed, WithRunSettings
 from assay.core.run import Stop
 from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import PartSpec, Request, Sample, Score, Trace
 from assay.costs.budget import Budget, Budgeted, CountedAsJudge, SpendingLimits
 from assay.models.adapters.native_model import NativeModel
+from assay.models.completion_cache import CompletionCache
 from assay.models.layers.adaptive import Adaptive
 from assay.models.layers.batched import Batched
+from assay.models.layers.cached import Cached
 from assay.models.layers.conversation import WithFrame
 from assay.models.layers.outage import WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
@@ -34,7 +35,7 @@ from assay.testing import check_model_wrapper
 
 SOURCE = Path(assay.__file__).parent
 WRAPPERS: dict[str, Callable[..., Model]] = {
-    "WithRunSettings": lambda model: WithRunSettings(model, {}, 1),
+    "WithRunSettings": lambda model: WithRunSettings(model, {}),
     "Retrying": Retrying,
     "Limited": lambda model: Limited(model, 3),
     "Timed": lambda model: Timed(model, 60.0),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
-from tests.core.scripted import Scripted, ask, broke
+from tests.core.scripted import Scripted, ask
 
-from assay.core.cache import CompletionCache
 from assay.core.errors import FailureError
-from assay.core.model_stack import Cached, Limited, Timed, WithRunSettings, given_settings
+from assay.core.model_stack import Limited, Timed, WithRunSettings, given_settings
 from assay.core.types import Completion, Request
 
 
@@ -43,23 +41,8 @@ def test_a_slow_answer_is_a_timeout_and_not_an_answer() -> None:
     assert error.failure.kind == "timeout"
 
 
-def test_the_cache_keeps_answers_but_never_failures(tmp_path: Path) -> None:
-    cache = CompletionCache(tmp_path / "cache.sqlite", b"secret")
-    inner = Scripted([broke(), "yes"])
-    model = Cached(inner, cache, "id")
-    assert isinstance(ask(model, "q")[0], FailureError)
-    (first,) = ask(model, "q")
-    (second,) = ask(model, "q")
-    assert isinstance(first, Completion)
-    assert isinstance(second, Completion)
-    assert (first.text, first.cached) == ("yes", False)
-    assert (second.text, second.cached) == ("yes", True)
-    assert len(inner.asked) == 2
-    cache.close()
-
-
 def test_settings_fill_only_what_a_request_leaves_open() -> None:
     inner = Scripted()
-    asked = WithRunSettings(inner, given_settings(Request(temperature=0.7, max_tokens=9)), attempt=3)
+    asked = WithRunSettings(inner, given_settings(Request(temperature=0.7, max_tokens=9)))
     asyncio.run(asked.generate(Request(prompt="q", temperature=0.0)))
-    assert inner.asked == [Request(prompt="q", temperature=0.0, max_tokens=9, attempt=3)]
+    assert inner.asked == [Request(prompt="q", temperature=0.0, max_tokens=9)]

@@ -55,7 +55,7 @@ def usage(solver: object, judge: Model, model: Model, attempts: int = 1) -> list
 
     async def go() -> list[tuple[Usage, ...]]:
         works = [Work(task, 0, sample, number, "k") for number in range(attempts)]
-        records = [make_attempt(work, WithRunSettings(model, {}, 1)) for work in works]
+        records = [make_attempt(work, WithRunSettings(model, {})) for work in works]
         return [record.usage for record in await asyncio.gather(*records)]
 
     return asyncio.run(go())

@@ -74,6 +74,20 @@ class Chances(Asks):
         return Request(prompt=f"{sample.prompt} {next(self.number)}")
 
 
+class Votes(Asks):
+    """Asks three times, and keeps all answers."""
+
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        answers = [await model.generate(self.request(sample)) for _ in range(3)]
+        return Trace(prediction=answers[0].text, completions=tuple(answers))
+
+
+class CountsOneForThree(Asks):
+    async def __call__(self, sample: Sample, model: Model) -> Trace:
+        trace = await super().__call__(sample, model)
+        return msgspec.structs.replace(trace, completions=trace.completions * 3)
+
+
 class Mixes(Asks):
     """Keeps the sample at hand in itself."""
 
@@ -165,6 +179,7 @@ BROKEN = [
     (Marks, contract.leaves_the_sample_as_it_is),
     (MarksOnce, contract.leaves_the_sample_as_it_is),
     (Chances, contract.asks_the_same_for_the_same_sample),
+    (CountsOneForThree, contract.takes_equal_sampled_requests_as_so_many_draws),
     (Mixes, contract.solves_many_at_once_as_one_by_one),
     (Consoles, contract.passes_a_failure_of_the_model_on_unchanged),
     (Rewords, contract.passes_a_failure_of_the_model_on_unchanged),
@@ -190,6 +205,7 @@ def test_every_clause_can_break() -> None:
 
 def test_a_good_solver_keeps_the_contract() -> None:
     check_solver(Asks, SAMPLES)
+    check_solver(Votes, SAMPLES)
 
 
 def test_it_can_be_checked_where_a_loop_is_running() -> None:

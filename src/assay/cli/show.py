@@ -216,7 +216,7 @@ def _request_shown(request: Request) -> str:
     settings = {
         name: value
         for name, value in msgspec.to_builtins(request).items()
-        if name not in ("messages", "prompt", "attempt")
+        if name not in ("messages", "prompt", "attempt", "draw")
     }
     shown = "\n".join(lines) or str(request.prompt)
     return f"{shown}\nwith: {msgspec.json.encode(settings).decode()}" if settings else shown

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.draws import Draws
 from assay.core.errors import FailureError, OutOfTimeError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
@@ -36,7 +37,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
-    with Account() as account:
+    with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
         if task.unusable is not None:
             failures = (task.unusable,)
         else:

@@ -87,7 +87,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     def identity(self) -> dict[str, Any]:
         """The settings a result depends on. Concurrency, retries, timeouts and the like are not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
-        settings.pop("attempt", None)
         names = ("prompt", "system", "prefill", "keep_thinking", "only")
         others = {name: value for name in names if (value := getattr(self, name))}
         return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **others}

@@ -1,26 +1,25 @@
-"""Wrappers of a Model, each a Model: `Cached(Retrying(Limited(Timed(model))))`; `models/pool.py` adds more.
+"""Wrappers of a Model, each a Model: `Limited(Timed(model))`. There are more in `models/layers`.
 
-Each adds one behaviour and knows nothing of the others. The order matters: an answer from the cache takes no slot of
-the limit, a slot is not held while waiting to retry, and the time limit covers only the model itself.
+Each adds one behaviour and knows nothing of the others. `models/pool.py` nests them, and the order matters: an answer
+from the cache takes no slot of the limit, a slot is not held while waiting to retry, and the time limit covers only
+the model itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from assay.core.attempt import INTERRUPTED, failure_of
+from assay.core.draws import numbered
 from assay.core.errors import AssayError, FailureError
 from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import note
 from assay.overriding import override
-
-if TYPE_CHECKING:
-    from assay.core.cache import CompletionCache
 
 
 class Wrapper:
@@ -65,9 +64,8 @@ def given_settings(settings: Request) -> dict[str, Any]:
 class WithRunSettings(Wrapper):
     """The model as one attempt sees it: the run's settings are defaults of each request, and usage is recorded."""
 
-    def __init__(self, model: Model, settings: Mapping[str, Any], attempt: int) -> None:
+    def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
         super().__init__(model)
-        self._attempt = attempt
         self._settings = settings
         self.last: Request | None = None
         """The last request, for the record of an attempt that gets no answer."""
@@ -75,11 +73,9 @@ class WithRunSettings(Wrapper):
     @override
     async def generate(self, request: Request) -> Completion:
         self.last = request
-        changes: dict[str, Any] = {} if self._attempt == 1 else {"attempt": self._attempt}
-        for field, value in self._settings.items():
-            if getattr(request, field) is None:
-                changes[field] = value
-        request = msgspec.structs.replace(request, **changes) if changes else request
+        if missing := {name: value for name, value in self._settings.items() if getattr(request, name) is None}:
+            request = msgspec.structs.replace(request, **missing)
+        request = numbered(self, request)
         try:
             completion = await self.model.generate(request)
         except AssayError:
@@ -87,27 +83,6 @@ class WithRunSettings(Wrapper):
         except Exception as error:  # a bug in the model, not in the solver that called it
             raise FailureError(failure_of(error, "model", self.name)) from error
         note(self.name, request, completion, judge=False)
-        return completion
-
-
-class Cached(Wrapper):
-    """Answers a repeated request from the cache. Failures are not cached."""
-
-    def __init__(self, model: Model, cache: CompletionCache, identity: Any) -> None:
-        super().__init__(model)
-        self._cache = cache
-        self._identity = identity
-
-    @override
-    async def generate(self, request: Request) -> Completion:
-        fresh = request.fresh
-        if fresh:
-            request = msgspec.structs.replace(request, fresh=False)
-        key = self._cache.key(self._identity, request)
-        if not fresh and (completion := self._cache.get(key)) is not None:
-            return msgspec.structs.replace(completion, cached=True)
-        completion = await self.model.generate(request)
-        self._cache.put(key, completion)
         return completion
 
 

@@ -72,7 +72,7 @@ async def run_attempts(
     defaults = given_settings(settings)
 
     def attempt(work: Work) -> Awaitable[Record]:
-        return make_attempt(work, WithRunSettings(model, defaults, work.attempt))
+        return make_attempt(work, WithRunSettings(model, defaults))
 
     async def run_and_write() -> None:
         async with aclosing(executor.run(attempt, remaining_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]

@@ -54,6 +54,16 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {**self.metadata, "sample": short} if short else self.metadata
 
 
+class Draw(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer out of those that a model could give: two draws of a sampled request are two answers."""
+
+    task: str = ""
+    sample: str = ""
+    repetition: int = 1
+    n: int = 1
+    """The n-th equal request to that model in the attempt."""
+
+
 class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request to a model: `messages` or `prompt`, and the generation settings."""
 
@@ -79,7 +89,9 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     embed: bool = False
     """The model returns the embedding of the prompt instead of generating; see `embedding.py`."""
     attempt: int = 1
-    """Which repetition this is, so that the cache keeps repetitions apart."""
+    """A solver's own number for a request that it sends several times. It need not: equal requests are counted."""
+    draw: Draw | None = None
+    """Which draw this is: filled in during an attempt."""
     fresh: bool = False
     """Call the model even if the cache has an answer, because the cached answer could not be used."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.core.config import RunConfig
+from assay.core.draws import numbered
 from assay.core.errors import UsageError
 from assay.core.model_stack import Wrapper
 from assay.core.run import Stop
@@ -174,6 +175,7 @@ class CountedAsJudge(Wrapper):
 
     @override
     async def generate(self, request: Request) -> Completion:
+        request = numbered(self, request)
         completion = await self._asked.generate(request)
         note(self.name, request, completion, judge=True)
         return completion

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assay.core.config import RunConfig
-from assay.core.model_stack import Cached, Limited, Timed, innermost
+from assay.core.model_stack import Limited, Timed, innermost
 from assay.core.run import Stop
 from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, capabilities_of, close_part, identity_of
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.build import make_model
 from assay.models.layers.batched import Batched
+from assay.models.layers.cached import Cached
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS, Retrying
@@ -28,7 +29,7 @@ from assay.user.folder import secret_for_cache
 from assay.wording import count_of
 
 if TYPE_CHECKING:
-    from assay.core.cache import CompletionCache
+    from assay.models.completion_cache import CompletionCache
     from assay.models.layers.adaptive import Adaptive
 
 WIDEST = 256
@@ -218,7 +219,9 @@ class ModelPool:
 
     def _open_cache(self) -> CompletionCache:
         if self._cache is None:
-            from assay.core.cache import CompletionCache  # imports SQLite, which is needed only for cached models
+            from assay.models.completion_cache import (
+                CompletionCache,  # imports SQLite, which is needed only for cached models
+            )
 
             path = Path(self._config.cache_path)
             self._cache = CompletionCache(path, secret_for_cache(path))

@@ -75,7 +75,7 @@ class TaskFitness:
         name, position = str(example["task"]), int(example["position"])
         task, sample = self._with_candidate(candidate, name, self._samples[name, position])
         work = Work(task, position, sample, 1, attempt_key(name, sample, 1))
-        record = await make_attempt(work, WithRunSettings(self._parts.model, self._settings, 1))
+        record = await make_attempt(work, WithRunSettings(self._parts.model, self._settings))
         return evaluation_of(record, self._measures[record.task], self.name)
 
     async def make_ready(self, progress: Progress) -> None:

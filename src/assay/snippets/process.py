@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,8 @@ class Snippet:
 
     def _ask_model(self, message: dict[str, Any]) -> None:
         if (call := self._calls.get(message["for"])) is not None:
-            task = asyncio.ensure_future(self._answer_question(call, message))
+            answering = self._answer_question(call, message)
+            task = asyncio.get_running_loop().create_task(answering, context=call.context)
             call.tasks.add(task)
             task.add_done_callback(call.tasks.discard)
 
@@ -229,6 +231,8 @@ class _Call:
     model_failure: Failure | None = None
     """The first; kept here, because the author's code may catch whatever is raised in it."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    context: Context = field(default_factory=copy_context)
+    """That of the attempt: another one's line may be what has the question read."""
 
 
 def _failed(call: _Call, failure: Failure) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.draws import Draws, is_sampled
 from assay.core.errors import FailureError
+from assay.core.model_stack import WithRunSettings
 from assay.core.seams import BuildContext, Capabilities, Model, Previewable, Rehearsable, Solver, capabilities_of
 from assay.core.types import Completion, Failure, Request, Sample, Trace
 from assay.overriding import override
@@ -113,6 +115,29 @@ async def asks_the_same_for_the_same_sample(solver: _Solver) -> None:
                 trace = await solve(sample, model)
                 now = picture((model.requests, trace))
                 same(first_pictures.setdefault(sample.id, now), now, "two times gave two traces")
+
+
+async def takes_equal_sampled_requests_as_so_many_draws(solver: _Solver) -> None:
+    """An answer that stands for two, or for those of another repetition, makes spread and agreement wrong."""
+    async with opened(solver.built()) as solve:
+        for sample in solver.samples:
+            model, shown_draws = _Drawing(solver.answer), list[int]()
+            with given(f"sample={shown(sample)}, two repetitions at temperature 1"):
+                for repetition in (1, 2):
+                    with Draws("t", sample.id, repetition):
+                        trace = await solve(sample, WithRunSettings(model, {"temperature": 1.0}))
+                    shown_draws += (each.raw["draw"] for each in trace.completions if each.raw and "draw" in each.raw)
+                repeated = [draw for draw in shown_draws if shown_draws.count(draw) > 1]
+                expect(not repeated, f"{len(model.requests)} answers were given, and one counts {len(repeated)} times")
+
+
+class _Drawing(_RecordingModel):
+    """Numbers its sampled answers."""
+
+    @override
+    async def generate(self, request: Request) -> Completion:
+        completion = await super().generate(request)
+        return msgspec.structs.replace(completion, raw={"draw": len(self.gave)}) if is_sampled(request) else completion
 
 
 async def solves_many_at_once_as_one_by_one(solver: _Solver) -> None:

@@ -57,13 +57,12 @@ def test_a_long_prompt_is_read_in_chunks_with_the_same_result(engine: Engine, mo
     assert sum(cut[0].token_logprobs) == pytest.approx(sum(whole.token_logprobs), abs=1e-4)
 
 
-def test_a_seed_repeats_its_sample_and_an_attempt_has_its_own(engine: Engine) -> None:
+def test_a_seed_repeats_its_sample(engine: Engine) -> None:
     def sample(**options: Any) -> list[list[int]]:
         return written(engine, 16, temperature=1.0, **options)
 
     assert sample(seed=1) == sample(seed=1)
     assert sample(seed=1) != sample(seed=2)
-    assert sample(seed=1) != sample(seed=1, attempt=2)
 
 
 def test_samples_follow_the_shares(engine: Engine) -> None:

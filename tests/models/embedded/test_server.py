@@ -89,6 +89,12 @@ def test_a_chat_is_answered_with_usage_and_alternatives(address: str) -> None:
     assert [len(entry["top_logprobs"]) for entry in choice["logprobs"]["content"]] == [2] * 5
 
 
+def test_equal_requests_without_a_seed_get_an_answer_each(address: str) -> None:
+    body = {"prompt": "say", "max_tokens": 12, "temperature": 1.5}
+    texts = {post(f"{address}/v1/completions", body)["choices"][0]["text"] for _ in range(3)}
+    assert len(texts) == 3
+
+
 def test_chance_belongs_to_the_seed_and_the_number(address: str) -> None:
     body = {"prompt": "say", "max_tokens": 12, "temperature": 1.5, "seed": 3, "n": 2}
     first, second = (post(f"{address}/v1/completions", body)["choices"] for _ in range(2))

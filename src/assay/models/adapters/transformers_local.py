@@ -19,6 +19,7 @@ from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.options import one_of
 from assay.models.adapters.transformers_reading import PrefixReader, ScoredRow
+from assay.models.draw_seed import seed_of_draw
 from assay.models.likelihood.rolling import window_size, windows
 from assay.models.weights_hash import checkpoint, served_from
 from assay.printable import one_line
@@ -173,7 +174,7 @@ class _Loaded:
             "pad_token_id": self._tokenizer.pad_token_id,
         }
         if first.temperature:
-            self._torch.manual_seed((first.seed or 0) * 1000 + first.attempt)
+            self._torch.manual_seed(seed_of_draw(first))
             options |= {"temperature": first.temperature, "top_p": first.top_p or 1.0, "top_k": 0}
         if first.stop:
             options |= {"stop_strings": list(first.stop), "tokenizer": self._tokenizer}

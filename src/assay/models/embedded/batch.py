@@ -74,7 +74,7 @@ class Writing:
     """0 takes the likeliest token."""
     top_p: float = 1.0
     seed: int = 0
-    attempt: int = 1
+    """Of this text alone: two jobs with the same seed and prompt write the same."""
     alternatives: int | None = None
     """How many alternatives to keep with each token; None keeps no log-probabilities."""
     echo: bool = False
@@ -317,7 +317,7 @@ class _Writer:
         self.job = job
         self.memory = memory
         # random numbers depend on the request, not on the order in which requests are computed
-        identity = json.dumps([job.seed, job.attempt, list(job.prompt)]).encode()
+        identity = json.dumps([job.seed, list(job.prompt)]).encode()
         self._rng = np.random.default_rng(int.from_bytes(hashlib.sha256(identity).digest()[:16], "big"))
 
     def write(self, logits: Array) -> None:

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 import msgspec
@@ -322,7 +323,7 @@ def _request(body: ServedRequest, most: int | None, alternatives: int | None, **
         top_p=body.top_p,
         max_tokens=most,
         stop=stop or None,
-        seed=body.seed,
+        seed=randbits(31) if body.seed is None else body.seed,  # without one, each request is a draw of its own
         logprobs=alternatives,
         **content,
     )

@@ -26,6 +26,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
+from assay.models.draw_seed import seed_of_draw
 from assay.models.embedded.batch import Batch, BatchJob, Embedding, Reading, Writing
 from assay.models.embedded.engine import Engine, load_weights
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
@@ -110,8 +111,7 @@ class JobTranslator:
             most_tokens=max(min(most, 1), min(most, room)),
             temperature=request.temperature or 0.0,
             top_p=1.0 if request.top_p is None else request.top_p,
-            seed=request.seed or 0,
-            attempt=request.attempt,
+            seed=seed_of_draw(request),
             alternatives=request.logprobs,
             echo=question.echo,
             ends=self._end,

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.core.cache import CompletionCache
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Message, Request
+from assay.models.completion_cache import CompletionCache
 from assay.user.folder import secret_for_cache
 
 REQUEST = Request(prompt="2 + 2", temperature=0.0, max_tokens=5)

@@ -61,7 +61,7 @@ class CompletionCache:
             ) from error
 
     def key(self, identity: Any, request: Request) -> bytes:
-        """A hash of everything that can change an answer: adapter, endpoint, model, parameters, repetition."""
+        """A hash of everything that can change an answer: adapter, endpoint, model, parameters, draw."""
         return hashlib.blake2b(canonical_json((identity, request)), digest_size=32, key=self._secret).digest()
 
     def get(self, key: bytes) -> Completion | None:

@@ -1,0 +1,66 @@
+"""Draws: which of the answers that a model could give is meant, so that no answer stands for two.
+
+A sampled request has many possible answers. A draw is numbered by its sample, its repetition, and how many equal
+requests of the same attempt went to the same model before it. An attempt that is made again counts from one again, so
+its requests are the same draws as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextvars import ContextVar, Token
+
+import msgspec
+
+from assay.core.fingerprint import canonical_json
+from assay.core.types import Draw, Request
+
+
+class Draws:
+    """Numbers all requests made inside `with Draws(…):`, also those of judges, deep inside scorers."""
+
+    __slots__ = ("_outer", "_repetition", "_sample", "_sent", "_task")
+
+    def __init__(self, task: str, sample: str, repetition: int) -> None:
+        self._task, self._sample, self._repetition = task, sample, repetition
+        self._sent: dict[Hashable, int] = {}
+
+    def __enter__(self) -> None:
+        self._outer: Token[Draws | None] = _current.set(self)
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self._outer)
+
+    def next(self, model: Hashable, request: Request) -> Draw:
+        fresh = request.fresh
+        if fresh or request.draw is not None:
+            request = msgspec.structs.replace(request, fresh=False, draw=None)
+        key = (model, _hashable(request))
+        # an answer that could not be used is replaced: the same draw once more
+        n = max(self._sent.get(key, 0) + (not fresh), 1)
+        self._sent[key] = n
+        return Draw(task=self._task, sample=self._sample, repetition=self._repetition, n=n)
+
+
+_current: ContextVar[Draws | None] = ContextVar("draws", default=None)
+
+
+def numbered(model: Hashable, request: Request) -> Request:
+    """The request to a model with its draw; outside an attempt there is none."""
+    draws = _current.get()
+    return request if draws is None else msgspec.structs.replace(request, draw=draws.next(model, request))
+
+
+def is_sampled(request: Request) -> bool:
+    """Whether a second request may get another answer. A seed is no promise: many servers ignore it."""
+    if request.continuation is not None or request.embed:
+        return False
+    return (request.extra or {}).get("temperature", request.temperature) != 0
+
+
+def _hashable(request: Request) -> Hashable:
+    try:
+        hash(request)
+    except TypeError:  # it has content parts, tools or a schema
+        return canonical_json(request)
+    return request
