@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test prove fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
+.PHONY: help setup demo demo-real test prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ test: lint  ## everything that `make check` does, and the whole test suite
 
 prove: $(TOOLS)  ## the long proofs: whole simulations, matrices and sweeps, of which the suite runs excerpts
 	$(BIN)/python -m pytest -n 2 -m prove
+
+test-lowest:  ## the security tests with the lowest versions that pyproject.toml allows, in .venv-lowest
+	.ci/lowest $(PYTHON)
 
 fuzz: $(TOOLS)  ## property tests with new examples for five minutes (SECONDS=…); SEED=… repeats a round
 	$(BIN)/python -m tests.fuzz.explore

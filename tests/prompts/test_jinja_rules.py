@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,10 @@ def render(source: str, **variables: Any) -> str:
         "{{ sample.__class__ }}",
         "{{ sample['__class__'] }}",
         "{{ sample | attr('__class__') }}",
+        "{{ ('{0.__init__.__globals__}' | attr('format'))(namespace) }}",
+        "{{ ('{0.__init__.__globals__}' | attr('format'))(cycler) }}",
+        "{{ (['{0.__class__}'] | map('attr', 'format') | first)(sample) }}",
+        "{{ joiner('a') }}",
         "{{ cycler.__init__.__globals__ }}",
         "{{ self.__init__ }}",
         "{% do sample.items.append(3) %}",
@@ -73,3 +79,19 @@ def test_a_template_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPat
     slow = "{% for i in range(99999) %}{% if ('a' * 3999999) | upper | length == 1 %}{% endif %}{% endfor %}"
     with pytest.raises(RenderError, match="took longer"):
         render(slow)
+
+
+@pytest.mark.parametrize("version", ["3.1.5", "3.1.0", "3.0.3"])
+def test_a_jinja_whose_sandbox_is_open_is_refused(version: str) -> None:
+    with pytest.raises(UsageError, match=rf"Jinja2 {version} lets a template out of its sandbox"):
+        jinja_rules.refuse_unsafe_jinja(version)
+
+
+@pytest.mark.parametrize("version", ["3.1.6", "3.2", "4.0.0", None])
+def test_later_releases_of_jinja_are_taken(version: str | None) -> None:
+    jinja_rules.refuse_unsafe_jinja(version)
+
+
+def test_what_is_installed_with_assay_is_safe_by_the_same_rule() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert f"Jinja2>={'.'.join(map(str, jinja_rules.SAFE_JINJA))}" in project["dependencies"]

@@ -25,6 +25,7 @@ from assay.prompts.jinja_rules import (
     defined,
     printable_value,
     steps,
+    without_ways_out,
 )
 
 MAX_PATTERN = 2_000
@@ -94,6 +95,12 @@ def _join(environment: Rules, values: Iterable[Any], d: str = "", attribute: str
     return bounded_join(values, str(d))
 
 
+@pass_environment
+def _attr(environment: Rules, value: Any, name: str) -> Any:
+    """As `value.name`, by the sandbox's own rule."""
+    return environment.getattr(value, str(name))
+
+
 def _format(value: Any, *args: Any, **kwargs: Any) -> str:
     check_format(str(value))
     return str(value) % (kwargs or args)
@@ -142,6 +149,7 @@ def _environment(
     environment.filters |= {
         "__steps": steps,
         "__joined": bounded_join,
+        "attr": _attr,
         "replace": _replace,
         "join": _join,
         "format": _format,
@@ -153,7 +161,7 @@ def _environment(
         "regex_replace": _regex_replace,
         **{name: _bounded_width(name) for name in ("center", "indent", "batch", "slice", "wordwrap")},
     }
-    del environment.globals["lipsum"]  # makes text of any length
+    without_ways_out(environment)
     return environment
 
 

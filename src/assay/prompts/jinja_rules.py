@@ -12,14 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any
 
+import jinja2
 from jinja2 import StrictUndefined, TemplateSyntaxError, nodes, pass_context
 from jinja2.exceptions import SecurityError
 from jinja2.nativetypes import NativeCodeGenerator
 from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from assay.catalog import unknown_name
+from assay.core.errors import UsageError
 from assay.overriding import override
 
 MAX_OUTPUT = 4_000_000
@@ -27,6 +29,21 @@ MAX_OUTPUT = 4_000_000
 MAX_STEPS = 1_000_000
 """Loop iterations and calls one rendering may take."""
 MAX_SECONDS = 5.0
+
+
+SAFE_JINJA = (3, 1, 6)
+"""Below this release a template can leave Jinja's sandbox through the filter `attr`."""
+
+
+def refuse_unsafe_jinja(version: str | None) -> None:
+    """Refuse to render a stranger's template with a release whose sandbox is known to be open."""
+    if version is not None and tuple(map(int, re.findall(r"\d+", version)[:3])) < SAFE_JINJA:
+        wanted = ".".join(map(str, SAFE_JINJA))
+        raise UsageError(f"Jinja2 {version} lets a template out of its sandbox: pip install 'Jinja2>={wanted}'")
+
+
+# later releases have no such attribute, or warn when it is read
+refuse_unsafe_jinja(vars(jinja2).get("__version__"))
 
 
 class RenderError(Exception):
@@ -114,6 +131,19 @@ class Rules(ImmutableSandboxedEnvironment):
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
             raise TemplateSyntaxError("a template cannot read other files", node.lineno)
         return _Counted().visit(tree)  # type: ignore[no-any-return]
+
+
+def without_ways_out(environment: SandboxedEnvironment) -> None:
+    """Remove the globals that make text of any length, or whose methods lead into Python."""
+    for name in ("lipsum", "cycler", "joiner"):
+        del environment.globals[name]
+
+
+def chat_template_environment() -> ImmutableSandboxedEnvironment:
+    """For the chat template that a model's author wrote: white space as the field's tokenizers treat it."""
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    without_ways_out(environment)
+    return environment
 
 
 class _Counted(NodeTransformer):

@@ -21,8 +21,6 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from assay.core.types import Completion, Message, Request
@@ -31,6 +29,7 @@ from assay.models.embedded.batch import Batch, BatchJob, Embedding, Reading, Wri
 from assay.models.embedded.engine import Engine, load_weights
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
 from assay.models.likelihood.rolling import window_size, windows
+from assay.prompts.jinja_rules import chat_template_environment
 
 
 class CannotAnswerError(Exception):
@@ -52,8 +51,7 @@ class JobTranslator:
         mark = self._tokenizer.token_to_id(DOCUMENT_MARK)
         self._mark = int(description["end_token"]) if mark is None else mark
         self._begin = [] if description.get("begin_token") is None else [int(description["begin_token"])]
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-        self._template = environment.from_string(description["chat_template"] or "")
+        self._template = chat_template_environment().from_string(description["chat_template"] or "")
 
     def jobs(self, question: Question) -> list[BatchJob]:
         """One job, or one for each window of a text that is read in windows."""
