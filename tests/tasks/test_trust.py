@@ -56,7 +56,8 @@ def test_a_model_that_is_code_asks_for_trust_too(stranger: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "place", ["in the working directory", "by its whole path", "as the program itself", "in its folder"]
+    "place",
+    ["in the working directory", "by its whole path", "as the program itself", "in its folder", "in a shell's line"],
 )
 def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path, place: str) -> None:
     project, script = tmp_path / "project", tmp_path / "project" / "score.sh"
@@ -68,6 +69,7 @@ def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path, place: str) -
         "by its whole path": {"command": ["sh", str(script)]},
         "as the program itself": {"command": [str(script), "x" * 5000]},
         "in its folder": {"command": ["sh", "score.sh"], "cwd": str(project)},
+        "in a shell's line": {"command": ["sh", "-c", "sh score.sh"]},
     }
     line: dict[str, Any] = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator"}
     line["extras"] = {"evaluator": evaluator[place]}
@@ -80,6 +82,23 @@ def test_trust_in_a_command_is_trust_in_its_script(tmp_path: Path, place: str) -
     script.write_text("#!/bin/sh\necho '{\"score\": 0}'\n")
     refused = assay("run", outside, "--fresh", cwd=here, ASSAY_HOME=home)
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
+
+
+def test_trust_in_a_command_is_trust_in_what_its_script_imports_and_says_so(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", str(tmp_path / "home")
+    project.mkdir()
+    (project / "ev.py").write_text("import rubric\nprint('{\"score\": %s}' % rubric.SCORE)\n")
+    (project / "rubric.py").write_text("SCORE = 1\n")
+    extras = {"evaluator": {"command": ["python3", "ev.py"]}}
+    line = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator", "extras": extras}
+    outside = tmp_path / "elsewhere.jsonl"
+    outside.write_text(json.dumps(line) + "\n")
+    trusted = assay("trust", outside, cwd=project, ASSAY_HOME=home)
+    assert "covered: ev.py, rubric.py" in trusted.stdout
+    assert "not covered: what these load or start from elsewhere" in trusted.stdout
+    assert assay("run", outside, cwd=project, ASSAY_HOME=home).returncode == 0
+    (project / "rubric.py").write_text("SCORE = 0\n")
+    assert assay("run", outside, "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
 
 
 def test_trust_in_a_command_model_is_trust_in_its_script_and_shows_what_it_is_passed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]]:
     """Each task of a path: what it reaches for, and what became of it."""
-    from assay.tasks.trust import content_to_trust, reaches
+    from assay.tasks.trust import content_to_trust, reaches, scripts_of
     from assay.tasks.trusted_content import forget, record
 
     rows: list[dict[str, object]] = []
@@ -76,7 +77,7 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
         reached = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
         if not options.json:
-            _tell(definition, [str(each) for each in reached])
+            _tell(definition, [str(each) for each in reached], [str(path) for path in scripts_of(definition)])
         word = "nothing to trust"
         if reached and options.forget:
             word = "forgotten" if forget(content) else "was not trusted"
@@ -108,7 +109,11 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
     return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
 
 
-def _tell(definition: TaskDefinition, reached: list[str]) -> None:
+def _tell(definition: TaskDefinition, reached: list[str], scripts: list[str]) -> None:
     print(f"{definition.name}   {definition.source}")
     for sentence in reached or ["nothing: it is plain data"]:
         print(f"  would {sentence}" if reached else f"  {sentence}")
+    if scripts:
+        here = os.getcwd()
+        print(f"  covered: {', '.join(os.path.relpath(script, here) for script in scripts)}")
+        print("  not covered: what these load or start from elsewhere")

@@ -35,15 +35,31 @@ def is_of_this_project(path: Path) -> bool:
 
 
 def is_inside_this_project(path: Path) -> bool:
-    """Whether a file or folder, with links resolved, lies in the project the command runs in."""
+    """Whether a file or folder, with links resolved, is part of the project the command runs in.
+
+    A repository inside it, cloned or a submodule, is not: somebody else may have written it.
+    """
     here = current_project()
-    return here is not None and path.exists() and path.resolve().is_relative_to(here)
+    return here is not None and path.exists() and _is_part(path.resolve(), here)
+
+
+def repository_inside_this_project(path: Path) -> Path | None:
+    """The repository inside the current project that a path lies in, if it does."""
+    here, path = current_project(), path.resolve()
+    if here is None or not path.is_relative_to(here):
+        return None
+    below = (folder for folder in (path, *path.parents) if folder != here and folder.is_relative_to(here))
+    return next((folder for folder in below if (folder / ".git").exists()), None)
+
+
+def _is_part(path: Path, project: Path) -> bool:
+    return path.is_relative_to(project) and repository_inside_this_project(path) is None
 
 
 def root_of(path: Path) -> Path:
     """What a file may read: the project the command runs in when the file is of it, else the file's own project."""
     here = current_project()
-    return here if here is not None and path.resolve().is_relative_to(here) else project_root(path.resolve())
+    return here if here is not None and _is_part(path.resolve(), here) else project_root(path.resolve())
 
 
 def is_hidden(path: Path, root: Path) -> bool:

@@ -23,12 +23,17 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.content import sources_of
 from assay.env_file import named_variable
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
-from assay.os_errors import is_file
 from assay.overriding import override
 from assay.own_functions import HERE, is_chosen
 from assay.processes.environment import names_in
 from assay.tasks.library.names import INSPECT, LM_EVAL
-from assay.tasks.project import current_project, is_inside_this_project, is_of_this_project
+from assay.tasks.project import (
+    current_project,
+    is_inside_this_project,
+    is_of_this_project,
+    repository_inside_this_project,
+)
+from assay.tasks.script_files import files_of_command
 from assay.tasks.trusted_content import content_of_definition, content_of_files, is_recorded
 
 LONGEST_SHOWN = 120
@@ -108,7 +113,7 @@ def files_of(definition: TaskDefinition) -> list[Path]:
 
 def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) -> str:
     """The hash that trust in this definition goes by: of every file it was read from, or of itself."""
-    scripts = dict(_scripts(definition))
+    scripts = {f"command {word}": path for path, word in scripts_of(definition).items()}
     if out_of_a_run or not definition.source:
         return content_of_definition(definition, scripts)
     source, *others = files_of(definition)
@@ -116,22 +121,15 @@ def content_to_trust(definition: TaskDefinition, *, out_of_a_run: bool = False) 
     return content_of_files({"": source, **named, **scripts})
 
 
-def _scripts(definition: TaskDefinition) -> Iterator[tuple[str, Path]]:
-    """Files that the words of a command name: what runs is their content, so trust is in that too."""
+def scripts_of(definition: TaskDefinition) -> dict[Path, str]:
+    """The files that its commands run: what runs is their content, so trust is in that too."""
     folders = [".", *(part.options["cwd"] for part in definition.scorers if part.options.get("cwd"))]
+    places = [Path(str(folder)).expanduser() for folder in folders]
+    files: dict[Path, str] = {}
     for reach in reaches(definition, typed=definition.metadata.get("typed_models", ())):
-        for word in _words(reach.what) if reach.kind == "program" else ():
-            for folder in folders:
-                path = Path(str(folder)).expanduser() / word
-                if is_file(path):
-                    yield f"command {folder} {word}", path
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:  # not a command at all; starting it gives a better message
-        return []
+        if reach.kind == "program":
+            files |= files_of_command(reach.what, places)
+    return files
 
 
 def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
@@ -144,12 +142,19 @@ def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_r
     elif is_own(definition):
         why, path = "sends a provider's key to an address that is not that provider's", where
     else:
-        here = current_project()
-        why, path = f"is outside the current project ({here or 'this folder is not a project'})", where
+        why, path = _whose(definition), where
     return (
         f"{where}: task `{definition.name}` {why} and would {listed}. "
         f"Read it, then rerun with --trust, or record it once with `assay trust {path}`."
     )
+
+
+def _whose(definition: TaskDefinition) -> str:
+    here = current_project()
+    inner = next(filter(None, map(repository_inside_this_project, files_of(definition))), None)
+    if inner is not None:
+        return f"belongs to another repository inside the current project ({inner})"
+    return f"is outside the current project ({here or 'this folder is not a project'})"
 
 
 # -- what a definition reaches for ---------------------------------------------------------------------------------
