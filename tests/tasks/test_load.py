@@ -150,3 +150,29 @@ def test_in_a_folder_a_dataset_is_for_the_tasks_that_name_none(needy: None) -> N
     Path("needy.yaml").unlink()
     with pytest.raises(UsageError, match="--dataset-key others: no task here takes one"):
         load_tasks(["."], dataset="others")
+
+
+def test_a_link_out_of_the_project_is_not_followed_in_a_folder_of_tasks(tmp_path: Path) -> None:
+    line = {"id": "1", "prompt": "x", "targets": ["y"], "metric": "exact_match"}
+    (tmp_path / "secret.jsonl").write_text(json.dumps(line) + "\n")
+    tasks = tmp_path / "project" / "tasks"
+    tasks.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    (tasks / "own.jsonl").write_text(json.dumps(line) + "\n")
+    (tasks / "link.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    (tasks / "within.jsonl").symlink_to(tasks / "own.jsonl")
+    with pytest.raises(UsageError, match=r"link.jsonl: leads outside the project .* --allow-outside"):
+        load_tasks([str(tasks)])
+    with pytest.raises(UsageError, match="leads outside the project"):
+        load_tasks([str(tasks / "link.jsonl")])
+    assert {task.name for task in load_tasks([str(tasks)], allow_outside=True)} == {"own", "link", "within"}
+
+
+def test_a_link_that_the_user_made_and_typed_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = {"id": "1", "prompt": "x", "targets": ["y"], "metric": "exact_match"}
+    (tmp_path / "data.jsonl").write_text(json.dumps(line) + "\n")
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "link.jsonl").symlink_to(tmp_path / "data.jsonl")
+    monkeypatch.chdir(project)
+    assert [task.name for task in load_tasks(["link.jsonl"])] == ["link"]

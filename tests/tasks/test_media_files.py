@@ -112,7 +112,7 @@ def test_another_picture_under_the_same_name_is_another_task(folder: Path) -> No
     [
         ("../../secret.png", "outside the project"),
         ("link.png", "outside the project"),
-        ("{root}/tasks/cats/1.png", "outside the project"),
+        ("{root}/tasks/cats/1.png", "an absolute path"),
         ("../.keys/1.png", "hidden file"),
         ("none.png", "there is no such file"),
         ("cats", "is a folder"),

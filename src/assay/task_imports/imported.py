@@ -23,7 +23,7 @@ from assay.printable import one_line
 from assay.strict_json import MAX_LINE_BYTES, Line
 from assay.tasks.folder.reader import NOT_CARRIED_OVER
 from assay.tasks.folder.rules import LineError, check_line
-from assay.tasks.project import is_hidden, is_of_this_project, root_of
+from assay.tasks.project import is_of_this_project, out_of_bounds, root_of
 
 Row = dict[str, Any]
 
@@ -113,9 +113,8 @@ def _lines(rows: list[Row], source: Path) -> list[str]:
 
 def inside(path: Path, named: Path) -> Path:
     """A file named by an imported file; it must be in that project or the current one, since it becomes a prompt."""
-    root, target = root_of(path), named.resolve()
-    if not is_of_this_project(named) and (not target.is_relative_to(root) or is_hidden(target, root)):
-        raise UsageError(f"{path}: names `{named}`, which lies outside its project ({root}); copy it there")
+    if not is_of_this_project(named) and (reason := out_of_bounds(named, root_of(path))):
+        raise UsageError(f"{path}: names `{named}`, which {reason}; copy it there")
     return named
 
 

@@ -12,6 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import irregular, open_regular
 from assay.core.types import TaskDefinition
 from assay.tasks.library.names import INSPECT, LM_EVAL, OPENAI_EVALS
+from assay.tasks.project import is_inside_this_project, out_of_bounds, root_of
 from assay.tasks.shots import Shots
 from assay.wording import nearest
 
@@ -134,6 +135,8 @@ def read_sources(
         in_folder = Path(source).is_dir()
         for path in files_of(source):
             try:
+                if not how.get("allow_outside"):
+                    _refuse_link_out(path, typed=not in_folder)
                 if _is_promptfoo(path):
                     _refuse_shots(shots, str(path))
                     loaded.extend(LoadedTask(definition) for definition in _read_promptfoo(path, how))
@@ -254,6 +257,14 @@ def files_of(source: str) -> list[Path]:
     if "/" in source or "." in source:
         raise UsageError(f"{source}: no such file or folder")
     raise UsageError(unknown_name("task file, folder or built-in task set", source, BUILT_IN))
+
+
+def _refuse_link_out(path: Path, *, typed: bool) -> None:
+    """Refuse a task file that is a link out of its project, unless the user typed it and it is the user's own link."""
+    if not path.is_symlink() or (typed and is_inside_this_project(path.parent)):
+        return
+    if reason := out_of_bounds(path, root_of(path.parent)):
+        raise UsageError(f"{path}: {reason}; name the file itself, or allow it with --allow-outside")
 
 
 def _task_like(folder: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from assay.core.regular_file import irregular, read_regular
 from assay.core.seams import Model, Solver
 from assay.core.types import Completion, Failure, Message, Request, Sample, TaskDefinition, Trace
 from assay.overriding import override
-from assay.tasks.project import is_hidden, root_of
+from assay.tasks.project import out_of_bounds, root_of
 
 MAX_FILE_BYTES = 5 << 20
 """Of one file; the strictest of the large vendors takes no larger image."""
@@ -120,10 +120,10 @@ class MediaFiles:
             there = path.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
             raise UsageError(f"{named!r} cannot be read: {error}") from error
-        if Path(named).is_absolute() or not path.is_relative_to(self._root):
-            raise UsageError(f"{named} leads outside the project ({self._root}); files lie next to the task")
-        if is_hidden(path, self._root):
-            raise UsageError(f"{named} is a hidden file, which is not sent")
+        if Path(named).is_absolute():
+            raise UsageError(f"{named} is an absolute path; write it relative to the task's folder")
+        if reason := out_of_bounds(path, self._root):
+            raise UsageError(f"{named} {reason}; files lie next to the task")
         if problem or not there:
             raise UsageError(f"{target}: {f'is {problem}' if problem else 'there is no such file'}")
         data = read_regular(path, MAX_FILE_BYTES)

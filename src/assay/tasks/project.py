@@ -62,10 +62,16 @@ def root_of(path: Path) -> Path:
     return here if here is not None and _is_part(path.resolve(), here) else project_root(path.resolve())
 
 
-def is_hidden(path: Path, root: Path) -> bool:
-    """Whether a path inside the root leads through a name that begins with a dot: keys, credentials, histories."""
-    inside = path.relative_to(root) if path.is_relative_to(root) else path
-    return any(part.startswith(".") for part in inside.parts)
+def out_of_bounds(path: Path, root: Path) -> str | None:
+    """Why a file may not be read on the word of another file: with links resolved, it must be an open one of the root.
+
+    Names that begin with a dot hold keys, credentials and histories.
+    """
+    path, root = path.resolve(), root.resolve()
+    if not path.is_relative_to(root):
+        return f"leads outside the project ({root})"
+    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+    return "is a hidden file" if hidden else None
 
 
 def _belongs_to_all(folder: Path) -> bool:

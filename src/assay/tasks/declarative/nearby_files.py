@@ -13,7 +13,7 @@ from assay.core.regular_file import read_regular
 from assay.tasks.declarative.reading_options import ReadingOptions
 from assay.tasks.declarative.schema.checked import checked_dataset, checked_model, kind_of
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, hint_here, read_yaml
-from assay.tasks.project import is_hidden
+from assay.tasks.project import out_of_bounds
 
 DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
 MAX_PROMPT_BYTES = 1 << 20
@@ -115,14 +115,8 @@ class NearbyFiles:
 
     def out_of_bounds(self, path: Path, named: str) -> str | None:
         """Why the file, with links resolved, may not be read."""
-        resolved = path.resolve()
-        if self.reading.allow_outside:
-            return None
-        if not resolved.is_relative_to(self.root):
-            return f"`{named}` leads outside the project ({self.root}); allow it with --allow-outside"
-        if is_hidden(resolved, self.root):
-            return f"`{named}` is a hidden file; allow it with --allow-outside"
-        return None
+        reason = None if self.reading.allow_outside else out_of_bounds(path, self.root)
+        return f"`{named}` {reason}; allow it with --allow-outside" if reason else None
 
     def _read(self, path: Path) -> Document:
         return read_yaml(path, root=self.root, allow_outside=self.reading.allow_outside, environ=self.environ)

@@ -20,7 +20,7 @@ from assay.bounded_yaml import CORE_SCHEMA, MAX_DEPTH, MAX_NODES, Yaml12Loader, 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.overriding import override
-from assay.tasks.project import is_hidden, root_of
+from assay.tasks.project import out_of_bounds, root_of
 from assay.wording import hint
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -367,12 +367,8 @@ class _File:
             there, is_file = resolved.exists(), resolved.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, a null byte, links that lead in a circle
             raise _error(mark, where, f"{what} of `{named}`: {error}") from error
-        if not self.reading.allow_outside:
-            allow = "allow it with --allow-outside"
-            if not resolved.is_relative_to(root):
-                raise _error(mark, where, f"{what} of `{named}` leads outside the project ({root}); {allow}")
-            if is_hidden(resolved, root):
-                raise _error(mark, where, f"{what} of the hidden file `{named}`; {allow}")
+        if not self.reading.allow_outside and (reason := out_of_bounds(resolved, root)):
+            raise _error(mark, where, f"{what}: `{named}` {reason}; allow it with --allow-outside")
         if not there:
             raise _error(mark, where, f"{what}: there is no file {target}")
         if not is_file:

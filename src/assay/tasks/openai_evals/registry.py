@@ -14,6 +14,7 @@ from assay.bounded_yaml import load_yaml
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.tasks.project import out_of_bounds, root_of
 from assay.wording import nearest
 
 MAX_YAML_BYTES = 16 << 20
@@ -42,6 +43,8 @@ class Registry:
         path = next((each for each in (self.folder / "data" / named, Path(named)) if each.is_file()), None)
         if path is None or Path(named).is_absolute() or ".." in Path(named).parts:
             raise UsageError(f"{where}: `{named}`: there is no such file in {self.folder / 'data'}")
+        if reason := out_of_bounds(path, root_of(self.folder)):
+            raise UsageError(f"{where}: `{named}` {reason}; copy it there")
         return path
 
     def names(self) -> list[str]:

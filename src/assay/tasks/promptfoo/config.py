@@ -18,7 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.strict_json import MAX_LINE_BYTES
 from assay.tasks.declarative.yaml_reader import Document, FieldPath, PlacedError, Position, read_yaml
-from assay.tasks.project import is_hidden, root_of
+from assay.tasks.project import out_of_bounds, root_of
 
 FILE = "file://"
 PROGRAM_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh")
@@ -134,13 +134,14 @@ class Config:
     def _may_read(self, value: PlacedValue, named: str, path: Path) -> bool:
         root = root_of(self.path).resolve()
         try:
-            target, there = path.resolve(), path.is_file()
+            path.resolve()
+            there = path.is_file()
         except (OSError, ValueError, RuntimeError):
-            there, target = False, path
+            there = False
         if not there:
             self.refuse(value, f"`{named}`: there is no such file")
-        elif not self.allow_outside and (not target.is_relative_to(root) or is_hidden(target, root)):
-            self.refuse(value, f"`{named}` leads outside the project ({root}); allow it with --allow-outside")
+        elif not self.allow_outside and (reason := out_of_bounds(path, root)):
+            self.refuse(value, f"`{named}` {reason}; allow it with --allow-outside")
         else:
             if path not in self.files:
                 self.files.append(path)
