@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import assay
 from assay.cli.main import main
 from assay.core.errors import UsageError
+from assay.tasks.declarative import generation
 from assay.tasks.declarative.load import read_yaml_tasks
 
 TASK = """\
@@ -262,3 +264,35 @@ def test_rows_whose_columns_only_the_model_knows_are_not_made_up(
     assert main(["check", str(paid), "--json"]) == 0
     [checked] = json.loads(capsys.readouterr().out)
     assert [(each["problem"], each["error"]) for each in checked["findings"]] == [("needs_values", False)]
+
+
+def test_no_file_asks_for_more_rows_or_bytes_than_are_made(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"num_samples.*must be at most 1,000,000, got 1000000000"):
+        rows(dataset(project, rows=1_000_000_000))
+    monkeypatch.setattr(generation, "MAX_BYTES", 10_000)
+    long = "    - {type: template, columns: {a: '{{ \"x\" * 1000 }}'}}\n"
+    with pytest.raises(UsageError, match=r"of its 500 rows come to more than .* Make fewer or shorter rows"):
+        rows(dataset(project, long, "seed: 1", rows=500))
+    assert not list(Path(".assay/generated").iterdir())
+
+
+def test_rows_are_kept_on_disk_while_they_are_made(project: Path) -> None:
+    """Memory holds eight bytes for each."""
+    rows(dataset(project))  # what is imported for it
+    task = dataset(project, "    - {type: template, columns: {a: '{{ \"x\" * 4000 }}'}}\n", "seed: 1", rows=10_000)
+    tracemalloc.start()
+    (definition,) = read_yaml_tasks(task)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert Path(definition.dataset.options["path"]).stat().st_size > 40_000_000
+    assert peak < 20_000_000
+
+
+def test_a_torn_row_is_made_again_and_the_others_are_kept(project: Path) -> None:
+    task = dataset(project, rows=20)
+    whole = rows(task)
+    (made,) = Path(".assay/generated").glob("*.jsonl")
+    lines = [json.dumps([index, row]) + "\n" for index, row in enumerate(whole)]
+    made.with_suffix(".partial").write_text("".join(reversed(lines[5:15])) + lines[3][:20])
+    made.unlink()
+    assert rows(task) == whole

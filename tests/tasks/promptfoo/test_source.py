@@ -203,7 +203,7 @@ def test_no_file_outside_its_project_becomes_a_prompt(
     config = downloads / "promptfooconfig.yaml"
     config.write_text(f"prompts: ['file://{named}']\nproviders: [echo]\n")
     monkeypatch.chdir(project)
-    with pytest.raises(UsageError, match="leads outside the project|is a hidden file"):
+    with pytest.raises(UsageError, match=r"leads outside the project|is a hidden file"):
         read_promptfoo(config)
 
 

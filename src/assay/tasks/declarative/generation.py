@@ -12,8 +12,9 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -49,6 +50,11 @@ from assay.tasks.declarative.records import GeneratorStep, ModelStep, OtherModel
 GENERATED = Path(".assay") / "generated"
 """In the folder that the command runs in, like the cache of answers."""
 MAX_SOURCE_ROWS = 100_000
+MAX_BYTES = 1 << 30
+"""Of all rows of a dataset together: a file from a stranger must not fill the disk."""
+MAX_STAND_INS = 100_000
+MAX_USAGES = 1000
+"""Kept one by one before they are summed."""
 ROWS_AT_ONCE = 32
 Row = dict[str, Any]
 
@@ -93,6 +99,65 @@ class _Made(Struct, array_like=True):
     usage: tuple[Usage, ...] = ()
 
 
+class _Rows:
+    """The rows made so far, in the partial file: of each, memory holds only where it begins."""
+
+    def __init__(self, partial: Path, count: int) -> None:
+        self._partial = partial
+        self._places = array("q", [-1]) * count
+        self._finished = 0
+        self._used: list[Usage] = []
+        self.size = 0
+        with suppress(FileNotFoundError), open_regular(partial) as file:
+            for line in file:
+                with suppress(msgspec.MsgspecError):  # a torn last line is a row to generate again
+                    self._note(msgspec.json.decode(line, type=_Made), self.size)
+                self.size += len(line)
+
+    def __len__(self) -> int:
+        return self._finished
+
+    def __iter__(self) -> Iterator[Row]:
+        with open_regular(self._partial) as file:
+            for place in self._places:
+                file.seek(place)
+                yield msgspec.json.decode(file.readline(), type=_Made).row or {}
+
+    def missing(self) -> Iterator[int]:
+        return (index for index, place in enumerate(self._places) if place < 0)
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        self._file = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            if self.size and os.pread(self._file, 1, self.size - 1) != b"\n":
+                self.size += os.write(self._file, b"\n")  # the torn line ends here
+            yield
+        finally:
+            os.close(self._file)
+
+    def append(self, made: _Made) -> None:
+        line = msgspec.json.encode(made) + b"\n"
+        os.write(self._file, line)
+        self._note(made, self.size)
+        self.size += len(line)
+
+    def discard(self) -> None:
+        self._partial.unlink(missing_ok=True)
+
+    def used(self) -> list[Usage]:
+        """What the models used for all rows, earlier sessions included."""
+        return summed(self._used)
+
+    def _note(self, made: _Made, place: int) -> None:
+        if made.row is not None and 0 <= made.index < len(self._places):
+            self._finished += self._places[made.index] < 0
+            self._places[made.index] = place
+        self._used.extend(made.usage)
+        if len(self._used) > MAX_USAGES:
+            self._used = self.used()
+
+
 NOT_WRITTEN = "(not written yet)"
 
 
@@ -118,7 +183,7 @@ def estimate(recipe: RowRecipe, limits: SpendingLimits) -> str:
 
 def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
     """The rows with the prompts in place of what models are going to write; None where their columns are not known."""
-    if any(isinstance(step, ModelStep) and step.json for step in recipe.steps):
+    if recipe.num_samples > MAX_STAND_INS or any(isinstance(step, ModelStep) and step.json for step in recipe.steps):
         return None
     steps = [
         TemplateStep(columns={step.column: f"{NOT_WRITTEN} {step.user_prompt}"})
@@ -126,11 +191,10 @@ def stand_in_rows(name: str, recipe: RowRecipe) -> list[Row] | None:
         else step
         for step in recipe.steps
     ]
-    done: dict[int, Row] = {}
     with TemporaryDirectory() as folder:
-        partial = Path(folder) / "rows.partial"
-        run_anywhere(_generate(name, structs.replace(recipe, steps=steps), partial, done, [], SpendingLimits()))
-    return [done[index] for index in range(recipe.num_samples)]
+        rows = _Rows(Path(folder) / "rows.partial", recipe.num_samples)
+        run_anywhere(_generate(name, structs.replace(recipe, steps=steps), rows, SpendingLimits()))
+        return list(rows)
 
 
 def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -> list[Usage]:
@@ -139,35 +203,33 @@ def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -
     Returns what the models used for all of them, earlier sessions included.
     """
     partial = path.with_suffix(".partial")
-    done, used = _finished_rows(partial)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        run_anywhere(_generate(name, recipe, partial, done, used, limits))
+        rows = _Rows(partial, recipe.num_samples)
+        run_anywhere(_generate(name, recipe, rows, limits))
     except OSError as error:
         raise UsageError(f"dataset `{name}`: {partial} could not be written: {error.strerror}") from error
     with writing_whole(path) as file:
-        for index in range(recipe.num_samples):
-            file.write(msgspec.json.encode(done[index]) + b"\n")
+        for row in rows:
+            file.write(msgspec.json.encode(row) + b"\n")
     provenance = {
         "dataset": name,
         "recipe": recipe,
         "rows": recipe.num_samples,
         "sha256": file_sha256(path),
-        "used": summed(used),
+        "used": rows.used(),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "assay": catalog.own_version(),
     }
     write_whole(path.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(provenance), indent=2))
-    partial.unlink(missing_ok=True)
-    return summed(used)
+    rows.discard()
+    return rows.used()
 
 
 async def _generate(
     name: str,
     recipe: RowRecipe,
-    partial: Path,
-    done: dict[int, Row],
-    used: list[Usage],
+    rows: _Rows,
     limits: SpendingLimits,
 ) -> None:
     sources = _source_rows(name, recipe)
@@ -175,11 +237,9 @@ async def _generate(
     async with AsyncExitStack() as stack:
         steps = [await _made(step, recipe, stack) for step in recipe.steps]
         if limits:
-            keep_to_budget([step.model for step in steps if isinstance(step, _ByModel)], limits, stop, used)
-        missing = iter([index for index in range(recipe.num_samples) if index not in done])
-        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        stack.callback(os.close, file)
-
+            keep_to_budget([step.model for step in steps if isinstance(step, _ByModel)], limits, stop, rows.used())
+        missing = rows.missing()
+        stack.enter_context(rows.opened())
         failed: list[tuple[int, _StepError]] = []
 
         async def work() -> None:
@@ -189,22 +249,28 @@ async def _generate(
                 row: Row | None = None
                 with Account() as account:
                     try:
-                        row = done[index] = await _row(recipe, steps, sources, index)
+                        row = await _row(recipe, steps, sources, index)
                     except _StepError as error:
                         failed.append((index, error))
-                usage = usage_of(account)
-                used.extend(usage)
-                os.write(file, msgspec.json.encode(_Made(index, row, usage)) + b"\n")
+                rows.append(_Made(index, row, usage_of(account)))
+                if rows.size > MAX_BYTES:
+                    stop.end("too large")
 
         await asyncio.gather(*(work() for _ in range(ROWS_AT_ONCE)))
-    kept = f"{len(done):,} of {recipe.num_samples:,} rows are kept"
+    if rows.size > MAX_BYTES:
+        rows.discard()
+        raise UsageError(
+            f"dataset `{name}`: {len(rows):,} of its {recipe.num_samples:,} rows come to more than "
+            f"{MAX_BYTES >> 20:,} MB, the most that is generated. Make fewer or shorter rows."
+        )
+    kept = f"{len(rows):,} of {recipe.num_samples:,} rows are kept"
     if failed:
         index, fault = min(failed, key=lambda each: each[0])
         raise UsageError(
             f"dataset `{name}`: steps[{fault.step}]: row {index + 1} could not be generated: {fault}. {kept}: rerun "
             "the same command to resume"
         )
-    if len(done) < recipe.num_samples:
+    if len(rows) < recipe.num_samples:
         raise UsageError(f"dataset `{name}`: {stop.reason} while it was generated. {kept}: rerun with more to resume")
 
 
@@ -326,22 +392,3 @@ def _object_in(text: str, model: str) -> Row:
         return msgspec.json.decode(inner, type=Row)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
         raise UsageError(f"the model {model} must answer with one JSON object: {error}") from error
-
-
-def _finished_rows(partial: Path) -> tuple[dict[int, Row], list[Usage]]:
-    """The rows of an interrupted generation, and its usage; a torn last line is a row to generate again."""
-    done: dict[int, Row] = {}
-    used: list[Usage] = []
-    try:
-        with open_regular(partial) as file:
-            for line in file:
-                try:
-                    made = msgspec.json.decode(line, type=_Made)
-                except msgspec.MsgspecError:
-                    continue
-                used.extend(made.usage)
-                if made.row is not None:
-                    done[made.index] = made.row
-    except FileNotFoundError:
-        pass
-    return done, used

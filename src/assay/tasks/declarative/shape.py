@@ -153,7 +153,7 @@ class Number(Shape):
         elif self.above is not None and value <= self.above:
             report.wrong(where, f"must be above {self.above:g}, got {value}")
         elif self.most is not None and value > self.most:
-            report.wrong(where, f"must be at most {self.most:g}, got {value}")
+            report.wrong(where, f"must be at most {self.most:,}, got {value}")
         return value
 
 

@@ -45,6 +45,7 @@ _DTYPES = Field(
     None,
     "What columns of a table hold, where they do not hold what they look like; `string` keeps every cell as text.",
 )
+MAX_GENERATED_ROWS = 1_000_000
 _ROW = ("sample", "index")
 GENERATOR_STEP = Tagged(
     "generator step",
@@ -119,7 +120,7 @@ _SOURCES = {
     ),
     "generated": _source(
         "Rows made by templates, Python or a model, written to a file before anything is scored.",
-        num_samples=Field(Number(whole=True, least=1), doc="How many rows."),
+        num_samples=Field(Number(whole=True, least=1, most=MAX_GENERATED_ROWS), doc="How many rows."),
         seed=Field(Number(whole=True), 0, "Another seed is another dataset."),
         dataset_key=Field(REFERENCED_KEY, None, "Rows to begin with, in an order that the seed decides."),
         draw=Field(MapOf(ListOf(Anything(), least=1)), {}, "Columns, each one of these values, chosen by the seed."),
