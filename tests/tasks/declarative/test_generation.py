@@ -279,7 +279,7 @@ def test_no_file_asks_for_more_rows_or_bytes_than_are_made(project: Path, monkey
 def test_rows_are_kept_on_disk_while_they_are_made(project: Path) -> None:
     """Memory holds eight bytes for each."""
     rows(dataset(project))  # what is imported for it
-    task = dataset(project, "    - {type: template, columns: {a: '{{ \"x\" * 4000 }}'}}\n", "seed: 1", rows=10_000)
+    task = dataset(project, "    - {type: template, columns: {a: '{{ \"x\" * 20000 }}'}}\n", "seed: 1", rows=2500)
     tracemalloc.start()
     (definition,) = read_yaml_tasks(task)
     peak = tracemalloc.get_traced_memory()[1]
