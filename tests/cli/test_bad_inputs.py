@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.commands import assay, write_task
+from tests.journals import write_lines
 
 from assay.cli.main import main
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
@@ -148,7 +149,7 @@ def test_no_run_file_ends_in_a_traceback(
     for change in ({"index": 1 << 40}, {"attempt": -5}, {"index": -1}, {"scores": 1}, {"task": []}):
         shutil.rmtree("run")
         shutil.copytree("made", "run")
-        Path("run/journal.jsonl").write_text(json.dumps({**line, **change}) + "\n")
+        write_lines(Path("run/journal.jsonl"), [{**line, **change}])
         refused(reader, str(change), capsys)
     Path("run/journal.jsonl").unlink()
     Path("run/journal.jsonl").mkdir()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.journals import journal_lines
 from tests.reports.every_kind import KINDS, SAMPLES, write_run
 
 from assay.cli.main import main
@@ -173,9 +173,8 @@ def test_a_journal_that_breaks_off_in_the_middle_of_reading_leaves_no_half_a_fil
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_run(tmp_path / "run", "m", 0.5, ("graded",))
-    os.truncate(run / "journal.jsonl", 400)
     with (run / "journal.jsonl").open("ab") as file:
-        file.write(b"\n{}\n")
+        file.write(journal_lines([b"{}"]))
     assert main(["export", str(run), "--output", str(tmp_path / "a.csv")]) == 2
     assert "not a journal record" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]

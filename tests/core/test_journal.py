@@ -19,10 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.forked import forked
+from tests.journals import journal_lines
 
-from assay.core.checksum import number_of
+from assay.core.checksum import number_of, record_of
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, finished_keys, lock_journal, read_records
+from assay.core.journal import DamagedError, Journal, finished_keys, lock_journal, read_records
 from assay.core.types import Failure, Record, Score, Trace
 
 BROKEN = Failure(stage="model", kind="rate_limit", message="429")
@@ -79,7 +80,7 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, [record(1), record(2)])
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + b'{"key": 7}\n' + lines[1])
+    path.write_bytes(lines[0] + journal_lines([{"key": 7}]) + lines[1])
     with pytest.raises(UsageError, match="line 2: not a journal record"):
         list(read_records(path))
 
@@ -185,14 +186,16 @@ def test_lines_are_numbered_on_from_opening_to_opening(tmp_path: Path) -> None:
     assert [number_of(line) for line in path.read_bytes().splitlines(keepends=True)] == [*range(1, 13)]
 
 
-def test_a_journal_of_an_older_version_is_read_and_resumed(tmp_path: Path) -> None:
+def test_a_line_without_a_checksum_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    encode = msgspec.json.Encoder().encode
-    path.write_bytes(b"".join(encode(record(number)) + b"\n" for number in (1, 2, 3)))
-    assert [found.index for found in read_records(path)] == [1, 2, 3]
-    write(path, [record(4)])
-    assert [found.index for found in read_records(path)] == [1, 2, 3, 4]
-    assert number_of(path.read_bytes().splitlines(keepends=True)[3]) == 4
+    write(path, [record(1), record(2)])
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + record_of(lines[1]) + b"\n")
+    for read in (lambda: list(read_records(path)), lambda: finished_keys(path)):
+        with pytest.raises(DamagedError, match="line 2: has no checksum, though every run writes one"):
+            read()
+    with pytest.raises(UsageError, match="line 2: has no checksum"):
+        Journal(path)
 
 
 @pytest.mark.parametrize("at", [1, 2, 12])

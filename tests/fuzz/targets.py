@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.checksum import with_checksums
 from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, finished_keys, read_records
@@ -61,7 +62,8 @@ def yaml_file(data: bytes, folder: Path) -> None:
 
 
 def journal(data: bytes, folder: Path) -> None:
-    path = written(folder / "journal.jsonl", data)
+    """Lines with any content, whose checksums match: others are refused before they are parsed."""
+    path = written(folder / "journal.jsonl", with_checksums(data.splitlines(), 1))
     written(folder / "run.json", RUN)
     finished_keys(path)
     Journal(path).close()
@@ -71,14 +73,14 @@ def journal(data: bytes, folder: Path) -> None:
 
 def run_file(data: bytes, folder: Path) -> None:
     written(folder / "run.json", data)
-    written(folder / "journal.jsonl", JOURNAL)
+    written(folder / "journal.jsonl", with_checksums(JOURNAL.splitlines(), 1))
     build_leaderboard(folder)
 
 
 def shard_file(data: bytes, folder: Path) -> None:
     path = new_file(folder, Shard(0, 9))
     path.parent.mkdir()
-    written(path, data)
+    written(path, with_checksums(data.splitlines(), 1))
     merged = Journal(folder / "journal.jsonl")
     try:
         merge_shards(folder, merged)
@@ -156,7 +158,7 @@ JOURNAL = lines_of(
 def leaderboard_seed() -> bytes:
     with tempfile.TemporaryDirectory() as name:
         written(Path(name) / "run.json", RUN)
-        written(Path(name) / "journal.jsonl", JOURNAL)
+        written(Path(name) / "journal.jsonl", with_checksums(JOURNAL.splitlines(), 1))
         return msgspec.json.encode(build_leaderboard(Path(name)))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.journals import write_lines
 
 from assay.core.config import RunConfig
 from assay.core.run_file import RUN_SCHEMA, RunFile
@@ -106,7 +107,7 @@ def write_run(
         for index in range(SAMPLES)
         for attempt in range(1, repeat + 1)
     ]
-    (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    write_lines(folder / "journal.jsonl", lines)
     write_leaderboard_file(folder / "leaderboard.json", build_leaderboard(folder))
     return folder
 

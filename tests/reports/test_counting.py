@@ -51,7 +51,7 @@ LINES = st.lists(
     st.tuples(st.integers(0, SAMPLES - 1), st.sampled_from(["right", "wrong", "broken", "late"])), max_size=14
 )
 """Which sample, and what became of it. A line that comes up twice is the same line, byte for byte."""
-WAYS = st.sampled_from(["appended", "by hand", "by an older version", "doubled"])
+WAYS = st.sampled_from(["appended", "by hand", "doubled"])
 
 
 @settings(max_examples=60, deadline=None)
@@ -103,8 +103,6 @@ def write_journal(path: Path, records: list[Record], way: str) -> None:
         journal = Journal(path)
         journal.append(records)
         journal.close()
-    elif way == "by an older version":
-        path.write_bytes(b"".join(ENCODE(record) + b"\n" for record in records))
     elif way == "by hand":  # every line from another journal, where it was the first
         path.write_bytes(b"".join(with_checksums([ENCODE(record)], 1) for record in records))
     else:  # a backup put after what it is the backup of

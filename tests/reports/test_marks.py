@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from tests.end_to_end.commands import assay
+from tests.journals import write_lines
 from tests.viewer.demo_runs import make_demo, run_file
 
 from assay.core.errors import UsageError
@@ -22,18 +24,17 @@ from assay.reports.marks import (
 )
 
 
-def line(key: str, value: float | None) -> str:
+def line(key: str, value: float | None) -> dict[str, Any]:
     scored = {"scores": [{"name": "m", "values": {"score": value}}]}
     broken = {"failures": [{"stage": "model", "kind": "timeout", "message": "x"}]}
-    return json.dumps({"key": key, "task": "t", "sample_id": key, "index": 0, **(broken if value is None else scored)})
+    return {"key": key, "task": "t", "sample_id": key, "index": 0, **(broken if value is None else scored)}
 
 
 def marked(folder: Path, pairs: list[tuple[MarkVerdict, float | None]]) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "run.json").write_bytes(msgspec.json.encode(run_file("m", len(pairs))))
     keys = [f"{n:016x}" for n in range(len(pairs))]
-    journal = "\n".join(line(key, value) for key, (_, value) in zip(keys, pairs, strict=True))
-    (folder / "journal.jsonl").write_text(journal + "\n")
+    write_lines(folder / "journal.jsonl", [line(key, value) for key, (_, value) in zip(keys, pairs, strict=True)])
     for key, (verdict, _) in zip(keys, pairs, strict=True):
         append_mark(folder, Mark(key=key, task="t", sample_id=key, verdict=verdict))
     return folder

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.journals import journal_lines
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -37,7 +38,7 @@ def record(number: int, *, failed: str | None = None, said: str = "yes") -> Reco
 
 def write(path: Path, *records: Record, torn: bytes = b"") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records) + torn)
+    path.write_bytes(journal_lines(records) + torn)
 
 
 def merge(folder: Path) -> list[Record]:
@@ -97,7 +98,7 @@ def test_a_shard_that_is_none_gets_a_sentence(text: str) -> None:
 
 def test_the_first_whole_record_wins_and_a_torn_line_is_remaining(tmp_path: Path) -> None:
     shard = Shard(0, 10)
-    write(new_file(tmp_path, shard), record(1, said="first"), record(2), torn=b'{"key": "0000000000000003", "ta')
+    write(new_file(tmp_path, shard), record(1, said="first"), record(2), torn=b'{"key":"0000000000000003","ta')
     write(new_file(tmp_path, shard), record(1, said="second"), record(4))
     merged = merge(tmp_path)
     assert [(each.sample_id, each.trace and each.trace.prediction) for each in merged] == [
@@ -140,7 +141,7 @@ def test_files_of_other_names_are_left_alone(tmp_path: Path) -> None:
 def test_a_line_that_is_not_a_record_is_named(tmp_path: Path) -> None:
     path = new_file(tmp_path, Shard(0, 2))
     write(path, record(1), torn=b"not json\n")
-    with pytest.raises(UsageError, match=r"samples-.*line 2: not a journal record"):
+    with pytest.raises(UsageError, match=r"samples-.*line 2: has no checksum"):
         merge(tmp_path)
 
 

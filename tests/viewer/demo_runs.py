@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.journals import add_lines, write_lines
 
 from assay.core.config import RunConfig
 from assay.core.run_file import RUN_SCHEMA, RunFile
@@ -55,21 +56,16 @@ def make_demo(
     lines = [line for task in TASKS for index in range(each) for line in attempt(task, index, chance, skill)]
     if hostile:
         lines += [hostile_record(n, name, text) for n, (name, text) in enumerate(HOSTILE.items(), start=each)]
-    with (folder / "journal.jsonl").open("wb") as file:
-        for line in lines:
-            file.write(msgspec.json.encode(line) + b"\n")
+    write_lines(folder / "journal.jsonl", lines)
     write_leaderboard_file(folder / "leaderboard.json", build_leaderboard(folder))
     return folder
 
 
 def make_hostile(folder: Path) -> Path:
-    """A run whose journal also holds a 5 MB answer, bytes that are not UTF-8, and a line that is not a record."""
+    """A run whose journal also holds a 5 MB answer."""
     make_demo(folder, model="<b onmouseover=alert(1)>hostile</b>", each=4, hostile=True)
-    journal = folder / "journal.jsonl"
     long = record("capitals", 90, answer="long answer " + "x" * 5_000_000, value=0.0)
-    bad = msgspec.json.encode(record("capitals", 91, answer="bad BYTES here", value=0.0)).replace(b"BYTES", b"\xff\xfe")
-    with journal.open("ab") as file:
-        file.write(msgspec.json.encode(long) + b"\n" + bad + b"\n" + b'{"not": "a record"} <script>\n')
+    add_lines(folder / "journal.jsonl", long)
     (folder / "leaderboard.json").unlink()
     return folder
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
+from tests.journals import write_lines
 from tests.viewer.demo_runs import run_file
 
 from assay.core.types import PartSpec
@@ -32,8 +33,8 @@ def make_query_run(folder: Path) -> Path:
     )
     made = replace(run, definitions=definitions, tasks={"gsm8k": "1", "qa": "2"})
     (folder / "run.json").write_bytes(msgspec.json.encode(made))
-    lines = [json.dumps({**record, "key": full_key(record["key"])}) for record in CASES["records"]]
-    (folder / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = [{**record, "key": full_key(record["key"])} for record in CASES["records"]]
+    write_lines(folder / "journal.jsonl", lines)
     return folder
 
 

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 import msgspec
+from tests.journals import write_lines
 from tests.viewer.demo_runs import programs, record, run_file
 
 from assay.core.types import Completion, Message, Record, Sample
@@ -50,7 +51,7 @@ def make_rich(folder: Path) -> Path:
     (folder / "run.json").write_bytes(msgspec.json.encode(repeated))
     lines = [few_shot(0, "112", 1), few_shot(1, "7", 1), few_shot(0, "96", 2), pictured(), with_tools()]
     lines += [record("programs", 2, **programs(2, False)), contained()]
-    (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    write_lines(folder / "journal.jsonl", lines)
     return folder
 
 
@@ -66,7 +67,7 @@ def make_world(folder: Path) -> Path:
         record("capitals", 2, prompt="Write a lot.", answer="word " * 20_000, targets=("word",), value=0.0),
         record("capitals", 3, messages=messages, answer="Lisbon.", targets=("Lisbon",), value=1.0),
     ]
-    (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    write_lines(folder / "journal.jsonl", lines)
     return folder
 
 
@@ -81,7 +82,7 @@ def make_calls(folder: Path, city: str) -> Path:
     assert made.trace is not None
     trace = msgspec.structs.replace(made.trace, completions=(Completion(text="", tool_calls=[call]),))
     line = msgspec.json.encode(msgspec.structs.replace(made, trace=trace))
-    (folder / "journal.jsonl").write_bytes(line + b"\n")
+    write_lines(folder / "journal.jsonl", [line])
     return folder
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.journals import add_lines
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.query_run import CASES, full_key, make_query_run
 
@@ -72,14 +73,13 @@ def test_a_star_finds_texts_of_columns_with_more_of_them_than_are_listed(
     journal = folder / "journal.jsonl"
     model = json.loads(journal.read_text().splitlines()[2])
     lines = [
-        json.dumps({**model, "key": f"{n:016x}", "index": n, "metadata": {"url": f"site-{n:02}/page"} if n % 3 else {}})
+        {**model, "key": f"{n:016x}", "index": n, "metadata": {"url": f"site-{n:02}/page"} if n % 3 else {}}
         for n in range(30)
     ]
     journal.write_text("")
     view = RunView("run", folder, Builders())
     for start in range(0, 30, 5):  # it grows, as a run does
-        with journal.open("a") as file:
-            file.write("\n".join(lines[start : start + 5]) + "\n")
+        add_lines(journal, *lines[start : start + 5])
         view.snapshot()
     expected = [f"{n:016x}" for n in range(30) if n % 3 and f"{n:02}".endswith("1")]
     assert found(view, "metadata.url:site-*1/p*") == expected

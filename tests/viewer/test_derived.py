@@ -12,7 +12,7 @@ from tests.viewer.demo_runs import make_demo
 from assay.core.run_file import read_run_file
 from assay.viewer.boards import Boards
 from assay.viewer.builders import BOARD_FILE, Builders
-from assay.viewer.derived import place_of
+from assay.viewer.derived import place_of, stamp_of
 from assay.viewer.index import Snapshot, index_path, update_index
 
 
@@ -44,7 +44,7 @@ def test_nor_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.viewer.boards.LONG_BYTES", 0)
     folder = make_demo(tmp_path / "run", each=2)
     (folder / "leaderboard.json").unlink(missing_ok=True)
-    said = msgspec.json.encode({"size": (folder / "journal.jsonl").stat().st_size, "board": {"overall_score": 1.0}})
+    said = msgspec.json.encode({"journal": stamp_of(folder / "journal.jsonl"), "board": {"overall_score": 1.0}})
     boards = Boards(folder, Builders())
     monkeypatch.setattr(boards, "_not_before", float("inf"))  # no process need be started for it
     (folder / BOARD_FILE).write_bytes(said)

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.journals import journal_lines, write_lines
 from tests.viewer.demo_runs import make_demo, run_file
 
+from assay.core.journal import DamagedError
 from assay.reports.outcomes import OUTCOMES
 from assay.viewer import index
 from assay.viewer.index import Snapshot, index_path, update_index
@@ -98,17 +100,25 @@ def test_an_index_that_no_longer_belongs_is_rebuilt(tmp_path: Path, change: str)
 @given(
     lines=st.lists(
         st.one_of(st.binary(max_size=80).filter(lambda b: b"\n" not in b), st.just(b'{"key":1}')), max_size=8
-    )
+    ),
+    checksums=st.booleans(),
 )
-def test_no_journal_breaks_the_index(lines: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_journal_breaks_the_index(
+    lines: list[bytes], checksums: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("any")
-    (folder / "journal.jsonl").write_bytes(b"".join(line + b"\n" for line in lines) + b'{"torn')
-    assert build(folder).rows == len(lines)
+    data = journal_lines(lines) if checksums else b"".join(line + b"\n" for line in lines)
+    (folder / "journal.jsonl").write_bytes(data + b'{"key":"torn')
+    if lines:
+        with pytest.raises(DamagedError, match=r"journal\.jsonl, line 1: "):
+            build(folder)
+    else:
+        assert build(folder).rows == 0
 
 
 def test_numbers_that_no_column_holds_are_the_nearest_that_fits(tmp_path: Path) -> None:
     line = {"key": "ff" * 20, "task": "t", "sample_id": "s", "index": 10**18, "attempt": 10**15}
-    (tmp_path / "journal.jsonl").write_text(json.dumps(line) + "\n")
+    write_lines(tmp_path / "journal.jsonl", [line])
     snapshot = build(tmp_path)
     assert snapshot.column("attempt").tolist() == [2**16 - 1]
 

@@ -21,6 +21,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from assay.viewer.api import Api, Params
+from assay.viewer.derived import Stamp
 from assay.viewer.library import RunLibrary
 from assay.viewer.run_view import RunView
 
@@ -121,15 +122,15 @@ def test_a_run_that_grows_during_a_request_is_answered_from_one_state(
     lines = (whole / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (whole / "journal.jsonl").write_bytes(b"".join(lines[:5]))
     (whole / "leaderboard.json").unlink()
-    rest, size = iter(lines[5:]), RunView.size
+    rest, stamp = iter(lines[5:]), RunView.journal_stamp
 
-    def growing(view: RunView) -> int:
+    def growing(view: RunView) -> Stamp:
         if view.name == "run" and (line := next(rest, None)) is not None:
             with view.journal.open("ab") as file:
                 file.write(line)
-        return size(view)
+        return stamp(view)
 
-    monkeypatch.setattr(RunView, "size", growing)
+    monkeypatch.setattr(RunView, "journal_stamp", growing)
     api = Api(RunLibrary([tmp_path]))
     for sort in ("score", "order"):
         page = api.samples(Params([("run", "run"), ("sort", sort), ("dir", "desc"), ("limit", "500")]))

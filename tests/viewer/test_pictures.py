@@ -13,6 +13,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.page_steps import to, visit
 from tests.viewer.served import Viewer
 
+from assay.core.journal import DamagedError
 from assay.reports.board.build import build_leaderboard
 from assay.reports.charts.colours import colour_of, colours_of
 from assay.reports.diff.columns import read_side
@@ -153,5 +154,6 @@ def test_a_history_is_made_once_for_runs_that_do_not_change(tmp_path: Path, monk
     assert len(made) == 2
     with (tmp_path / "two" / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"not": "a record"}\n')
-    api.history(Params([]))
+    with pytest.raises(DamagedError, match=r"two/journal\.jsonl, line \d+: has no checksum"):
+        api.history(Params([]))
     assert len(made) == 3

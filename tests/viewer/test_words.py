@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.journals import add_lines
 from tests.viewer.demo_runs import make_demo, make_hostile
 
 from assay.viewer.builders import Builders
@@ -90,8 +90,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> RunView:
                     "metadata": {"verdict": {"reasoning": "lukewarm"}}}],
         "failures": [{"stage": "model", "kind": "bad_request", "message": "context length exceeded"}],
     }  # fmt: skip
-    with (folder / "journal.jsonl").open("ab") as file:
-        file.write(msgspec.json.encode(line) + b"\n")
+    add_lines(folder / "journal.jsonl", line)
     return RunView("run", folder, Builders())
 
 

@@ -94,9 +94,9 @@ def tell(
     from assay.reports.document import Cell, Span, TextTable
 
     if checked is not None:
-        columns = ["lines", "with a checksum", "planned", "finished", "failed", "remaining"]
+        columns = ["lines", "damaged", "planned", "finished", "failed", "remaining"]
         remaining = checked.planned - checked.finished - checked.failed
-        counts = (checked.lines, checked.checked, checked.planned, checked.finished, checked.failed, remaining)
+        counts = (checked.lines, checked.damaged, checked.planned, checked.finished, checked.failed, remaining)
         show(TextTable(header=columns, rows=[[f"{count:,}" for count in counts]], numeric_from=0), options)
         for problem in checked.problems:
             print(f"- {one_line(str(problem))}")

@@ -3,7 +3,9 @@
 A record is handed to the kernel with `os.write` before the next batch is taken, so a killed process loses nothing
 that had finished; `fdatasync` runs in a thread every 250 ms, so a power cut loses no more than that. A torn last
 line is an attempt that remains: readers skip it, and opening the journal for writing cuts it off. Every line ends
-with its number and a checksum (`checksum.py`); readers refuse a line that was changed.
+with its number and a checksum (`checksum.py`). A line is `Scored`, `Failed` or `Damaged`, and it is decided here only:
+`read_lines` yields all three, and `read_journal`, which everything that computes a number goes through, refuses the
+third by name. `assay repair` sets damaged lines aside.
 
 An attempt may have several lines: it failed and was retried, two machines ran it, a backup was restored.
 `Counting` decides which of them counts, for every reader.
@@ -19,13 +21,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, BinaryIO, Generic, Never, Protocol, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from assay.core.attempt import writable
-from assay.core.checksum import TAIL_BYTES, is_unchanged, number_of, record_of, tail_bytes, with_checksums
+from assay.core.checksum import TAIL_BYTES, is_intact, number_of, record_of, with_checksums
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import open_regular, open_to_append
@@ -45,7 +47,9 @@ _BEGINNING = b'{"key":"'
 _NEWLINE = ord("\n")
 _MASK = 2**64 - 1
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound="MayFail")
 _L = TypeVar("_L", bound="KeyedLine")
+_D = TypeVar("_D")
 
 
 class Journal:
@@ -58,7 +62,7 @@ class Journal:
         self._file = lock_journal(path)
         try:
             self._end = _cut_torn_line(self._file, path)
-            self._lines = _count_lines(self._file, self._end)
+            self._lines = _count_lines(self._file, self._end, path)
         except BaseException:
             os.close(self._file)
             raise
@@ -185,61 +189,131 @@ def _short_enough(record: Record) -> Record:
     )
 
 
+class Scored(msgspec.Struct, Generic[_T], frozen=True, gc=False):
+    """A line whose attempt succeeded: where it begins, its bytes, and the record as far as it was asked for."""
+
+    place: int
+    line: bytes
+    record: _T
+
+
+class Failed(msgspec.Struct, Generic[_T], frozen=True, gc=False):
+    """A line whose attempt failed."""
+
+    place: int
+    line: bytes
+    record: _T
+
+
+class Damaged(msgspec.Struct, frozen=True):
+    """A line that is not what a run wrote: nothing may be computed from its journal before it is set aside."""
+
+    path: Path
+    number: int
+    """Which line of the file it is."""
+    place: int
+    size: int
+    what: str
+    """`edited`, `unchecked` or `unreadable`."""
+    reason: str
+
+    def error(self) -> DamagedError:
+        folder = self.path.parents[self.path.parent.name == "shards"]
+        return DamagedError(
+            f"{self.path}, line {self.number}: {self.reason}. `assay repair {folder}` sets damaged lines aside, "
+            f"so that their attempts can be run again; `assay verify {folder}` lists them."
+        )
+
+    def refuse(self) -> Never:
+        raise self.error()
+
+
+class DamagedError(UsageError):
+    """A journal has a line that is not what a run wrote."""
+
+
+class MayFail(Protocol):
+    """The field that tells `Failed` from `Scored`."""
+
+    @property
+    def failures(self) -> Sequence[Any]: ...
+
+
 def read_records(path: Path) -> Iterator[Record]:
     """Every record in the order of writing, repeated attempts included."""
-    return (record for _, record in read_journal(path, Record))
+    return (line.record for line in read_journal(path, Record))
 
 
-def read_journal(path: Path, kind: type[_T]) -> Iterator[tuple[bytes, _T]]:
-    """Every whole line: its bytes, and the line decoded as `kind`, which may have only the fields that are needed.
+def read_journal(path: Path, kind: type[_F]) -> Iterator[Scored[_F] | Failed[_F]]:
+    """Every whole line, decoded as `kind`, which may have only the fields that are needed. Damage is refused."""
+    return _lines(path, kind, Damaged.refuse)
 
-    A line that was changed after it was written is refused. Lines are expected in the order of their numbers: checking
-    that takes a fraction of the time that parsing each number would.
-    """
+
+def read_lines(
+    path: Path, kind: type[_F], *, place: int = 0, lines: int = 0
+) -> Iterator[Scored[_F] | Failed[_F] | Damaged]:
+    """Every whole line, damaged ones included, from an offset that so many lines come before."""
+    return _lines(path, kind, _as_it_is, place, lines)
+
+
+def _as_it_is(damaged: Damaged) -> Damaged:
+    return damaged
+
+
+def _lines(
+    path: Path, kind: type[_F], on_damage: Callable[[Damaged], _D], place: int = 0, at: int = 0
+) -> Iterator[Scored[_F] | Failed[_F] | _D]:
     decode = msgspec.json.Decoder(kind).decode
-    at, expected, tail, more = 0, 1, tail_bytes(1), 10
     with open_regular(path) as file:
+        file.seek(place)
         for line in iter(partial(file.readline, MAX_LINE_BYTES + 1), b""):
             at += 1
-            if line[-11:] == b'%08x"}\n' % crc32(line[:-tail], expected):
-                expected += 1
-                if expected == more:
-                    tail, more = tail + 1, more * 10
-            elif line[-1] != _NEWLINE and len(line) <= MAX_LINE_BYTES:
-                return  # torn
+            if line[-11:] == b'%08x"}\n' % crc32(line[:-11]):  # `is_intact`, without the time that a call takes
+                try:
+                    record = decode(line)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    why = f"not a journal record ({error})"
+                    yield on_damage(Damaged(path, at, place, len(line), "unreadable", why))
+                else:
+                    yield Failed(place, line, record) if record.failures else Scored(place, line, record)
+                place += len(line)
+            elif line[-1] != _NEWLINE and len(line) <= MAX_LINE_BYTES and _is_torn(line):
+                return
             else:
-                number = _unexpected(line, path, at)
-                expected = expected + 1 if number is None else number + 1
-                tail, more = tail_bytes(expected), 10 ** len(str(expected))
-            try:
-                decoded = decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise UsageError(
-                    f"{path}, line {at}: not a journal record ({error}). Delete this line to have its attempt retried."
-                ) from error
-            yield line, decoded
+                size = _size_of(line, file)
+                yield on_damage(Damaged(path, at, place, size, *_what_is_wrong(line)))
+                place += size
 
 
-def _unexpected(line: bytes, path: Path, at: int) -> int | None:
-    """The number of a line that is out of order; None for a line without one. A changed line is refused."""
+def _is_torn(line: bytes) -> bool:
+    """Whether a line without an end is the beginning of a record; a power cut may leave zeros."""
+    return _BEGINNING.startswith(line[: len(_BEGINNING)]) or not line.strip(b"\0")
+
+
+def _size_of(line: bytes, file: BinaryIO) -> int:
+    """The size of a line of which this is the beginning: what is longer than any line is not held in memory."""
+    size = len(line)
+    while line and line[-1] != _NEWLINE:
+        line = file.readline(COPY_BYTES)
+        size += len(line)
+    return size
+
+
+def _what_is_wrong(line: bytes) -> tuple[str, str]:
+    if len(line) > MAX_LINE_BYTES:
+        return "unreadable", f"has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes"
     if line[-1] != _NEWLINE:
-        raise UsageError(f"{path}, line {at}: has more than {MAX_LINE_BYTES >> 20:,} MB, which no run writes")
-    if not is_unchanged(line):
-        raise UsageError(
-            f"{path}, line {at}: was changed after it was written: its checksum does not match. Delete this "
-            f"line to have its attempt retried. `assay verify {path.parent}` names every such line."
-        )
-    return number_of(line)
+        return "unreadable", "the journal ends in something that is not a journal line"
+    if number_of(line) is None:
+        return "unchecked", "has no checksum, though every run writes one"
+    return "edited", "was changed after it was written: its checksum does not match"
 
 
-class KeyedLine(Protocol):
+class KeyedLine(MayFail, Protocol):
     """The fields that `Counting` needs of a line."""
 
     @property
     def key(self) -> str: ...
-
-    @property
-    def failures(self) -> Sequence[Any]: ...
 
 
 class Keys(Protocol):
@@ -289,16 +363,15 @@ def counting_lines(
     """
     if not path.exists():
         return
-    rule, failures, place = Counting(KeySet(_about_how_many(path))), KeySet(), 0
+    rule, failures = Counting(KeySet(_about_how_many(path))), KeySet()
     add, failed = rule.finished.add, rule.failed
-    for line, decoded in read_journal(path, kind):
-        key = hash(decoded.key) & _MASK  # valid in this process only, and faster than the key's own number
-        if not decoded.failures:
+    for line in read_journal(path, kind):
+        key = hash(line.record.key) & _MASK  # valid in this process only, and faster than the key's own number
+        if isinstance(line, Scored):
             if rule.succeeds(key) if failed else add(key):
-                yield place, decoded
-        elif rule.fails(key, place) and failures.add(hash(record_of(line)) & _MASK) and on_failure:
-            on_failure(decoded)  # once, even if the journal has the same line twice
-        place += len(line)
+                yield line.place, line.record
+        elif rule.fails(key, line.place) and failures.add(hash(record_of(line.line)) & _MASK) and on_failure:
+            on_failure(line.record)  # once, even if the journal has the same line twice
     yield from lines_at(path, kind, sorted(rule.failed.values()))
 
 
@@ -310,11 +383,14 @@ def _about_how_many(path: Path) -> int:
 
 
 def lines_at(path: Path, kind: type[_T], places: Iterable[int]) -> Iterator[tuple[int, _T]]:
-    """The lines that begin at these offsets, decoded."""
+    """The lines that begin at these offsets, decoded. One that was damaged since it was found is refused."""
     decode = msgspec.json.Decoder(kind).decode
     with open_regular(path) as file:
         for place in places:
-            yield place, decode(_line_at(file.fileno(), place))
+            line = _line_at(file.fileno(), place)
+            if not is_intact(line):
+                raise UsageError(f"{path}, byte {place}: was changed while it was being read. Rerun the same command.")
+            yield place, decode(line)
 
 
 def _line_at(file: int, place: int) -> bytes:
@@ -333,11 +409,23 @@ def key_number(key: str) -> int:
         return int(short_fingerprint(key), 16)
 
 
-class AttemptOutcome(msgspec.Struct):
+class AnyLine(msgspec.Struct):
+    """A line of the journal of a run or of a search."""
+
+    key: str
+    failures: list[Any] = []
+
+
+class AttemptOutcome(AnyLine):
     """Which attempt a line is about, and whether it failed: all that resume and merge need."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
-    failures: list[Any] = []
+
+
+def refuse_damaged(path: Path) -> None:
+    """Read the whole journal, for those who show what was computed from it earlier."""
+    for _ in read_journal(path, AnyLine):
+        pass
 
 
 def finished_keys(path: Path) -> KeySet:
@@ -345,9 +433,9 @@ def finished_keys(path: Path) -> KeySet:
     if not path.exists():
         return KeySet()
     finished = KeySet(_about_how_many(path))
-    for _, line in read_journal(path, AttemptOutcome):
-        if not line.failures:
-            finished.add(int(line.key, 16))
+    for line in read_journal(path, AttemptOutcome):
+        if isinstance(line, Scored):
+            finished.add(int(line.record.key, 16))
     return finished
 
 
@@ -364,20 +452,18 @@ def _cut_torn_line(file: int, path: Path) -> int:
             break
         position = start
     if position < end:
-        torn = os.pread(file, len(_BEGINNING), position)
-        if not _BEGINNING.startswith(torn) and torn.strip(b"\0"):  # a power cut may leave zeros
+        if not _is_torn(os.pread(file, len(_BEGINNING), position)):
             raise UsageError(
-                f"{path}: ends in something that is not a journal line. It was not changed; is it the right file?"
+                f"{path}: ends in something that is not a journal line. It was not changed; is it the right file? "
+                f"If it is, `assay repair {path.parent}` sets its damaged lines aside."
             )
         os.ftruncate(file, position)
     return position
 
 
-def _count_lines(file: int, end: int) -> int:
-    """How many lines the journal has: the number of the last line, unless an older version wrote it."""
-    last = os.pread(file, TAIL_BYTES, max(0, end - TAIL_BYTES))
-    number = number_of(last)
-    if number is not None:
-        return number
-    places = range(0, end, COPY_BYTES)
-    return sum(os.pread(file, min(COPY_BYTES, end - place), place).count(b"\n") for place in places)
+def _count_lines(file: int, end: int, path: Path) -> int:
+    """How many lines the journal has: the number of the last line."""
+    number = number_of(os.pread(file, TAIL_BYTES, max(0, end - TAIL_BYTES)))
+    if number is None and end:
+        refuse_damaged(path)
+    return number or 0

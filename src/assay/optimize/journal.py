@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.fingerprint import short_fingerprint
-from assay.core.journal import Journal, read_journal
+from assay.core.journal import Journal, Scored, read_journal
 from assay.core.types import Failure, Usage
 from assay.costs.spending import Spending
 from assay.evaluators.payload import CandidateParts
@@ -62,6 +62,10 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     usage: tuple[Usage, ...] = ()
     """What models used for it, those of answers that failed included."""
 
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return () if self.failure is None else (self.failure,)
+
 
 class SearchJournal:
     """Append-only. Failures are recorded for the reader, and retried when the search is resumed.
@@ -92,8 +96,8 @@ class SearchJournal:
         self._borrowed: dict[str, dict[str, SearchEntry]] = {"evaluation": {}, "proposal": {}}
         self._journal = Journal(path)
         try:
-            for _, entry in read_journal(path, SearchEntry):
-                self._keep(entry)
+            for line in read_journal(path, SearchEntry):
+                self._keep(line.record)
         except BaseException:
             self._journal.close()
             raise
@@ -106,10 +110,11 @@ class SearchJournal:
         self.borrows = True
         before = sum(map(len, self._borrowed.values()))
         proposed: list[str] = []
-        for _, entry in read_journal(path, SearchEntry):
+        for line in read_journal(path, SearchEntry):
+            entry = line.record
             if entry.kind == "repeats":
                 _forget(self._borrowed["proposal"], proposed, entry.index or 0)
-            elif entry.kind in kinds and entry.failure is None and entry.unusable is None:
+            elif entry.kind in kinds and isinstance(line, Scored) and entry.unusable is None:
                 self._borrowed[entry.kind][entry.key] = entry
                 proposed += [entry.key] if entry.kind == "proposal" else []
         return sum(map(len, self._borrowed.values())) - before

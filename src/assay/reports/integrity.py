@@ -7,19 +7,18 @@ but not a forger who recomputes the checksums.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from assay.catalog import CATALOG
-from assay.core.checksum import is_unchanged, number_of
+from assay.core.checksum import number_of
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
-from assay.core.journal import MAX_LINE_BYTES, AttemptOutcome, Counting
-from assay.core.regular_file import open_regular, read_regular
+from assay.core.journal import AttemptOutcome, Counting, Damaged, Failed, read_lines
+from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, ScoreValue
@@ -56,8 +55,8 @@ class RunIntegrity(Struct, frozen=True, kw_only=True):
     """The result of checking a run folder."""
 
     lines: int
-    checked: int
-    """Lines with a checksum."""
+    damaged: int
+    """Lines that stop every other reader."""
     planned: int
     finished: int
     failed: int
@@ -81,17 +80,17 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     journal = folder / "journal.jsonl"
     notes: list[str] = []
     if journal.exists():
-        with open_regular(journal) as file:
-            walk.read(file)
+        walk.read(journal)
     else:
         notes.append("there is no journal yet")
-    if walk.unreadable:
-        notes.append("leaderboard.json was not compared: the journal cannot be read")
+    if walk.damaged:
+        notes.append("leaderboard.json was not compared: the journal has damaged lines")
+        notes.append(f"`assay repair {folder}` sets damaged lines aside, so that their attempts can be run again")
     else:
         problems += _board_problems(folder, run, notes)
     return RunIntegrity(
         lines=walk.lines,
-        checked=walk.checked,
+        damaged=walk.damaged,
         planned=sum(run.config.attempts_of(each) for each in run.definitions),
         finished=len(walk.finished),
         failed=len(walk.rule.failed),
@@ -141,54 +140,34 @@ class _Walk:
         self._scorers = {each.name: {part.key: part for part in each.scorers} for each in run.definitions}
         self._repeat = run.config.repeat
         self._known_keys = known_keys
-        self._decode = msgspec.json.Decoder(_Line).decode
         self._next_number: int | None = 1
         """The number of the next line; None where it is unknown."""
         self._places = KeySet()
         self.finished = KeySet()
         self.rule = Counting(self.finished)
-        self.lines = self.checked = self.more = 0
-        self.unreadable = False
-        """Whether a line stops every other reader."""
+        self.lines = self.damaged = self.more = 0
         self.problems: list[IntegrityProblem] = []
 
-    def read(self, file: BinaryIO) -> None:
-        for line in iter(partial(file.readline, MAX_LINE_BYTES + 1), b""):
+    def read(self, journal: Path) -> None:
+        size, end = journal.stat().st_size, 0
+        for line in read_lines(journal, _Line):
             self.lines += 1
-            if not line.endswith(b"\n"):
-                if len(line) <= MAX_LINE_BYTES:
-                    self._report("cut", "the last line has no end; resuming the run retries its attempt")
-                    return
-                self._next_number = None
-                self._report_unreadable(f"longer than {MAX_LINE_BYTES >> 20:,} MB")
-                while (rest := file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-                    pass
+            if isinstance(line, Damaged):
+                self.damaged += 1
+                self._report(line.what, line.reason)
+                self._next_number = None  # the number may be what was damaged
+                end = line.place + line.size
             else:
-                self._check_line(line)
+                self._check_number(number_of(line.line) or self.lines)
+                self._check_record(line.record, failed=isinstance(line, Failed))
+                end = line.place + len(line.line)
+        if end < size:
+            self.lines += 1
+            self._report("cut", "the last line has no end; resuming the run retries its attempt")
 
-    def _check_line(self, line: bytes) -> None:
-        number = number_of(line)
-        if not is_unchanged(line):
-            self.unreadable = True
-            self._report("edited", "its checksum does not match: it was changed after it was written")
-            # the number may be what was edited
-            self._next_number = number + 1 if number is not None and number == self._next_number else None
-            return
-        self._check_number(number)
-        try:
-            record = self._decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._report_unreadable(str(error))
-            return
-        self._check_record(record)
-
-    def _check_number(self, number: int | None) -> None:
-        expected = number or self.lines if self._next_number is None else self._next_number
-        self._next_number = (number or expected) + 1
-        if number is None:
-            self._report("unchecked", "it has no checksum, though every run writes one: its content cannot be checked")
-            return
-        self.checked += 1
+    def _check_number(self, number: int) -> None:
+        expected = number if self._next_number is None else self._next_number
+        self._next_number = number + 1
         if number > expected:
             missing = number - expected
             cut = "1 line was cut out" if missing == 1 else f"{missing:,} lines were cut out"
@@ -196,13 +175,13 @@ class _Walk:
         elif number < expected:
             self._report("doubled", f"it was written as line {number}, so it was copied or moved here")
 
-    def _check_record(self, record: _Line) -> None:
+    def _check_record(self, record: _Line, *, failed: bool) -> None:
         attempt = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
         key = int(record.key, 16)
         had_finished = key in self.finished
-        counts = self.rule.counts(key, bool(record.failures), self.lines)
+        counts = self.rule.counts(key, failed, self.lines)
         if had_finished:
-            again = "fails after it had finished" if record.failures else "is finished a second time"
+            again = "fails after it had finished" if failed else "is finished a second time"
             self._report("doubled", f"{attempt} {again}; the line is ignored")
         size = self._sizes.get(record.task)
         if size is None:
@@ -210,7 +189,7 @@ class _Walk:
             return
         if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
             self._report("foreign", f"{attempt} is not among the {size:,} samples × {self._repeat} that were planned")
-        elif counts and not record.failures and not self._places.add(_place(record)):
+        elif counts and not failed and not self._places.add(_place(record)):
             self._report("foreign", f"{attempt} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:
             self._report("foreign", f"{attempt}: its key matches no sample of these task files")
@@ -226,10 +205,6 @@ class _Walk:
             value = score.values.get("score")
             if in_unit_range(part) and isinstance(value, int | float) and not 0 <= value <= 1:
                 self._report("range", f"`{score.name}` gives {value}, and its scores lie in [0, 1]")
-
-    def _report_unreadable(self, message: str) -> None:
-        self.unreadable = True
-        self._report("unreadable", f"not a journal record: {message}")
 
     def _report(self, what: str, message: str) -> None:
         if len(self.problems) < MOST:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 OUTCOMES = (
     *("right", "partial", "wrong", "unparsed", "unscored"),
-    *("excluded", "failed", "timeout", "unreadable", "scored"),
+    *("excluded", "failed", "timeout", "scored"),
 )
 """`unparsed`: no answer could be extracted from what the model wrote; `scored`: it has a number, and its task has no
 right and wrong.
 """
-RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, UNREADABLE, SCORED = range(len(OUTCOMES))
+RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, SCORED = range(len(OUTCOMES))
 
 
 class _Failed(Protocol):

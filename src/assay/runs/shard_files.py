@@ -19,7 +19,7 @@ from typing import NamedTuple
 from assay.core.checksum import record_of
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import AttemptOutcome, Counting, Journal, read_journal
+from assay.core.journal import AttemptOutcome, Counting, Failed, Journal, Scored, read_journal
 from assay.core.types import TaskDefinition
 from assay.key_set import KeySet
 
@@ -101,13 +101,13 @@ def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
     finished = KeySet()
     for other, path in shard_files(folder):
         if other.overlaps(shard):
-            for _, outcome in _lines(path):
-                if not outcome.failures:
-                    finished.add(int(outcome.key, 16))
+            for line in _lines(path):
+                if isinstance(line, Scored):
+                    finished.add(int(line.record.key, 16))
     return finished
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, AttemptOutcome]]:
+def _lines(path: Path) -> Iterator[Scored[AttemptOutcome] | Failed[AttemptOutcome]]:
     try:
         yield from read_journal(path, AttemptOutcome)
     except FileNotFoundError:
@@ -163,23 +163,23 @@ class _Merge:
     def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
         rule = Counting()
         failures: dict[int, bytes] = {}
-        for number, (line, outcome) in enumerate(line for path in paths for line in _lines(path)):
-            key, failed = int(outcome.key, 16), bool(outcome.failures)
+        for number, line in enumerate(line for path in paths for line in _lines(path)):
+            key, failed = int(line.record.key, 16), isinstance(line, Failed)
             if key in self._known:
                 continue
             counts = rule.counts(key, failed, number)
             if failed and counts:
-                failures[key] = line
+                failures[key] = line.line
             elif counts:
                 failures.pop(key, None)
                 self.added += 1
-                yield line
+                yield line.line
             else:
                 self.repeated += not failed
-        for key, line in failures.items():
-            if self._known_failures.get(key) != _digest(line):
+        for key, failure in failures.items():
+            if self._known_failures.get(key) != _digest(failure):
                 self.failed += 1
-                yield line
+                yield failure
 
 
 def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
@@ -187,10 +187,10 @@ def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
     finished = KeySet()
     rule = Counting(finished)
     digests: dict[int, bytes] = {}
-    for number, (line, outcome) in enumerate(read_journal(path, AttemptOutcome)):
-        key, failed = int(outcome.key, 16), bool(outcome.failures)
-        if rule.counts(key, failed, number) and failed:
-            digests[key] = _digest(line)
+    for line in read_journal(path, AttemptOutcome):
+        key, failed = int(line.record.key, 16), isinstance(line, Failed)
+        if rule.counts(key, failed, line.place) and failed:
+            digests[key] = _digest(line.line)
     return finished, {key: digests[key] for key in rule.failed}
 
 

@@ -70,6 +70,7 @@ class Api:
             try:
                 run, snapshot = view.run_file(), view.snapshot()
             except SearchFolderError:
+                view.refuse_damaged()
                 return search_of(view.name, view.folder)
             board, moved_on = view.boards.latest(run)
             return {

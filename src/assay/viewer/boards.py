@@ -10,12 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.core.errors import UsageError
+from assay.core.journal import DamagedError
 from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile
 from assay.reports.board.build import build_leaderboard, read_leaderboard
 from assay.reports.view import view_of
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
-from assay.viewer.derived import place_of, size_of
+from assay.viewer.derived import Stamp, place_of, stamp_of
 
 LARGE_FILE = 64 << 20
 PATIENCE = 10.0
@@ -38,20 +39,20 @@ class Boards:
         written = self._written(run)
         if written is not None:
             return written, False
-        size = size_of(self._journal)
-        if self._stamp == ("journal", size):
+        journal = stamp_of(self._journal)
+        if self._stamp == ("journal", journal):
             return self._board, False
-        if size > LONG_BYTES:
-            return self._from_process(size)
+        if journal.size > LONG_BYTES:
+            return self._from_process(journal)
         if time.monotonic() >= self._not_before:
-            self._make(run, size)
-        return self._board, self._stamp != ("journal", size)
+            self._make(run, journal)
+        return self._board, self._stamp != ("journal", journal)
 
     def settled(self) -> bool:
         """Whether the last answer is up to date; also true before the first request."""
         if self._stamp is None:
             return self._not_before == 0.0
-        return self._stamp[0] == "file" or bool(self._stamp == ("journal", size_of(self._journal)))
+        return self._stamp[0] == "file" or bool(self._stamp == ("journal", stamp_of(self._journal)))
 
     def _written(self, run: RunFile) -> dict[str, Any] | None:
         """`leaderboard.json`, when it is of this run and not older than its journal."""
@@ -70,24 +71,26 @@ class Boards:
             return None
         return self._board
 
-    def _make(self, run: RunFile, size: int) -> None:
+    def _make(self, run: RunFile, journal: Stamp) -> None:
         started = time.monotonic()
         try:
             board = build_leaderboard(self._folder, replace(view_of(run.config, self._folder), per_example=False))
-            self._board, self._stamp = _without_examples(board), ("journal", size)
+            self._board, self._stamp = _without_examples(board), ("journal", journal)
+        except DamagedError:
+            raise
         except UsageError:
-            # a line that is not a record: the samples can still be read
-            self._board, self._stamp = None, ("journal", size)
+            # an aggregate that cannot be computed: the samples can still be read
+            self._board, self._stamp = None, ("journal", journal)
         now = time.monotonic()
         self._not_before = now + PATIENCE * (now - started)
 
-    def _from_process(self, size: int) -> tuple[dict[str, Any] | None, bool]:
+    def _from_process(self, journal: Stamp) -> tuple[dict[str, Any] | None, bool]:
         path = place_of(self._folder, BOARD_FILE)
         try:
             stored = msgspec.json.decode(read_regular(path))
             self._board = stored["board"]
-            if stored["size"] == size:
-                self._stamp = ("journal", size)
+            if stored["journal"] == list(journal):
+                self._stamp = ("journal", journal)
                 return self._board, False
         except (OSError, UsageError, msgspec.MsgspecError, KeyError, TypeError):
             pass

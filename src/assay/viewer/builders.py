@@ -13,7 +13,7 @@ import msgspec
 from assay.core.run_file import read_run_file, write_whole
 from assay.processes.environment import worker_environment
 from assay.processes.start import Process, start_job, wait_or_kill
-from assay.viewer.derived import place_of, size_of
+from assay.viewer.derived import place_of, stamp_of
 
 LONG_BYTES = 24 << 20
 """A backlog longer than this is left to a process of its own; a shorter one is done on the spot."""
@@ -60,16 +60,16 @@ def build_words(folder: Path) -> None:
 
 
 def build_board(folder: Path) -> None:
-    """The leaderboard of a run that has none yet, kept with the size of the journal it was made of."""
+    """The leaderboard of a run that has none yet, kept with the stamp of the journal it was made of."""
     from msgspec.structs import replace
 
     from assay.reports.board.build import build_leaderboard
     from assay.reports.view import view_of
 
-    size = size_of(folder / "journal.jsonl")
+    journal = stamp_of(folder / "journal.jsonl")
     view = replace(view_of(read_run_file(folder).config, folder), per_example=False)
     board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
-    write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"size": size, "board": board}))
+    write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"journal": journal, "board": board}))
 
 
 JOBS: dict[str, Callable[[Path], None]] = {"index": build_index, "words": build_words, "board": build_board}

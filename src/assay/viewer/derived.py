@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
-SCHEMA = 9
+SCHEMA = 10
 """Raise it whenever the content of the files changes: older ones are then rebuilt."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256
@@ -26,6 +27,8 @@ class ReadSoFar(Struct, frozen=True, kw_only=True):
 
     offset: int = 0
     rows: int = 0
+    damage: str | None = None
+    """Why nothing is computed from the journal, where the next line is damaged."""
 
 
 def place_of(folder: Path, name: str) -> Path:
@@ -72,21 +75,37 @@ def remove(path: Path) -> None:
 
 
 def place(connection: sqlite3.Connection) -> ReadSoFar:
-    row = connection.execute("SELECT offset, rows FROM progress").fetchone()
-    return ReadSoFar(offset=row[0], rows=row[1]) if row else ReadSoFar()
+    row = connection.execute("SELECT offset, rows, damage FROM progress").fetchone()
+    return ReadSoFar(offset=row[0], rows=row[1], damage=row[2]) if row else ReadSoFar()
 
 
 def move(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
     """Record how much of the journal the file covers, and a digest of the journal just before that point."""
     connection.execute(
-        "INSERT OR REPLACE INTO progress(id, offset, rows, tail) VALUES (1, ?, ?, ?)",
-        (to.offset, to.rows, tail(journal, to.offset)),
+        "INSERT OR REPLACE INTO progress(id, offset, rows, tail, damage, inode, size, changed) "
+        "VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+        (to.offset, to.rows, tail(journal, to.offset), to.damage, *stamp_of(journal)),
     )
 
 
-def size_of(path: Path) -> int:
-    """0 where there is no such file."""
-    return path.stat().st_size if path.exists() else 0
+class Stamp(NamedTuple):
+    """Which file it is, how long, and when it changed, in nanoseconds; zeros where there is none."""
+
+    inode: int
+    size: int
+    changed: int
+
+    def may_follow(self, earlier: Stamp) -> bool:
+        """Whether a journal that looked like `earlier` has only grown since: nothing else is written into one."""
+        return self == earlier or (self.inode == earlier.inode and self.size > earlier.size)
+
+
+def stamp_of(path: Path) -> Stamp:
+    try:
+        stat = path.stat()
+    except OSError:
+        return Stamp(0, 0, 0)
+    return Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def tail(journal: Path, offset: int) -> bytes:
@@ -111,7 +130,8 @@ def _prepared(path: Path, journal: Path, fingerprint: str, tables: str) -> sqlit
             connection.executescript(
                 "BEGIN;"
                 "CREATE TABLE about(schema INTEGER, fingerprint TEXT);"
-                "CREATE TABLE progress(id INTEGER PRIMARY KEY, offset INTEGER, rows INTEGER, tail BLOB);"
+                "CREATE TABLE progress(id INTEGER PRIMARY KEY, offset INTEGER, rows INTEGER, tail BLOB, damage TEXT,"
+                " inode INTEGER, size INTEGER, changed INTEGER);"
                 f"{tables}COMMIT;"
             )
             connection.execute("INSERT INTO about VALUES (?, ?)", (SCHEMA, fingerprint))
@@ -135,7 +155,9 @@ def _belongs(connection: sqlite3.Connection, journal: Path, fingerprint: str) ->
     about = connection.execute("SELECT schema, fingerprint FROM about").fetchone()
     if about != (SCHEMA, fingerprint):
         return False
-    row = connection.execute("SELECT offset, tail FROM progress").fetchone()
+    row = connection.execute("SELECT offset, tail, damage, inode, size, changed FROM progress").fetchone()
     if row is None:
         return True
-    return bool(size_of(journal) >= row[0] and tail(journal, row[0]) == row[1])
+    now, then = stamp_of(journal), Stamp(*row[3:])
+    same = now == then if row[2] else now.may_follow(then)
+    return bool(same and now.size >= row[0] and tail(journal, row[0]) == row[1])

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.journal import DamagedError
 from assay.reports.rendering.bundle import bundle
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
@@ -31,11 +32,16 @@ MADE_BY = ".assay-site"
 
 
 def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
-    """Write the site and return the file to open. A folder that holds something else is left alone."""
+    """Write the site and return the file to open. A folder that holds something else is left alone.
+
+    A run with a damaged line is refused before anything is written.
+    """
     library = RunLibrary(roots)
     views = library.views()
     if not views:
         raise UsageError(f"{', '.join(map(str, roots))}: no run folders here (a run folder holds a run.json)")
+    for view in views:
+        _refuse_damaged(view)
     _prepare(folder)
     data = folder / "data"
     lines = [listed(view) for view in views]
@@ -61,6 +67,16 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     _write_page(folder)
     library.builders.stop()
     return folder / "index.html"
+
+
+def _refuse_damaged(view: RunView) -> None:
+    """What is wrong with a run otherwise is named in the list of runs."""
+    try:
+        view.refuse_damaged()
+    except DamagedError:
+        raise
+    except (UsageError, OSError):
+        pass
 
 
 def _write_charts(data: Path, compared: list[tuple[int, RunView]], api: Api) -> None:

@@ -1,7 +1,8 @@
 """The index of one run: columns in a SQLite file in its folder, extended from the journal by byte offset.
 
 Columns are kept as packed chunks of rows rather than one SQLite row per sample: a million samples load in
-milliseconds, and every filter and sort is arithmetic on arrays. Row numbers are line numbers of the journal.
+milliseconds, and every filter and sort is arithmetic on arrays. Row numbers are line numbers of the journal. Indexing
+stops at a damaged line, and such an index has no numbers: a `Snapshot` of it is refused as the journal's readers do.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.checksum import is_line, is_unchanged
-from assay.core.journal import Counting
+from assay.core.journal import Counting, Damaged, DamagedError, read_lines
 from assay.core.types import TaskDefinition
 from assay.key_set import KeySet
 from assay.reports.measure import Measure, measures_of
-from assay.reports.outcomes import UNREADABLE, UNSCORED, judged
+from assay.reports.outcomes import UNSCORED, judged
 from assay.reports.view import GROUP
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
-from assay.viewer.journal_lines import IndexLine, Lenient, as_record, whole_lines
+from assay.viewer.journal_lines import IndexLine, as_record
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.previews import LONG_LINE, preview_of
 from assay.viewer.rows import PLAIN, USUAL, Filler, Names
@@ -62,14 +62,13 @@ def update_index(
     # an index by other clusters is another index
     of = fingerprint if group_by == GROUP else f"{fingerprint} by {group_by}"
     with open_to_write(index_path(folder), journal, of, _TABLES) as connection:
-        if journal.exists() and not only_prepare:
+        if journal.exists() and not only_prepare and not place(connection).damage:
             _index_lines(connection, journal, measures_of(definitions), group_by)
         return place(connection)
 
 
 def _index_lines(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
     """Each round indexes some lines and commits them; several viewers may take turns with one file."""
-    decode = Lenient(IndexLine)
     rule, known_rows = Counting(), 0
     while True:
         with connection:  # commits, or rolls back what failed
@@ -78,22 +77,24 @@ def _index_lines(connection: sqlite3.Connection, journal: Path, measures: dict[s
             if start.rows != known_rows:
                 rule = _rule_so_far(connection)
             writer = _Writer(connection, measures, start, rule, group_by)
-            for offset, lines in whole_lines(journal, start.offset):
-                at = offset
-                for line in lines:
-                    whole = line + b"\n"
-                    intact = is_line(whole, writer.rows + 1) or is_unchanged(whole)
-                    writer.add(decode(line) if intact else None, at, line)
-                    at += len(whole)
-                writer.offset = at
-                if writer.rows - start.rows >= COMMIT_ROWS:
-                    break
-            if writer.rows > start.rows:
+            damage = _add_lines(writer, journal, start)
+            if damage or writer.rows > start.rows:
                 writer.finish()
-                move(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows))
+                move(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows, damage=damage))
         known_rows = writer.rows
-        if writer.rows - start.rows < COMMIT_ROWS:
+        if damage or writer.rows - start.rows < COMMIT_ROWS:
             return
+
+
+def _add_lines(writer: _Writer, journal: Path, start: ReadSoFar) -> str | None:
+    """Some lines; returns why the next one is refused, if it is damaged."""
+    for line in read_lines(journal, IndexLine, place=start.offset, lines=start.rows):
+        if isinstance(line, Damaged):
+            return str(line.error())
+        writer.add(line.record, line.place, line.line[:-1])
+        if writer.rows - start.rows >= COMMIT_ROWS:
+            break
+    return None
 
 
 class _Writer:
@@ -120,23 +121,23 @@ class _Writer:
         self.rows = start.rows
         self.offset = start.offset
 
-    def add(self, line: IndexLine | None, offset: int, data: bytes) -> None:
-        """Add one row. A line that is not a record, or was changed later, is None: it has no attempt."""
+    def add(self, line: IndexLine, offset: int, data: bytes) -> None:
+        """Add one row."""
         filler = self._filler
         key, failed = filler.add(line, offset, len(data))
-        if line is not None:
-            if line.trace is not None:
-                self._shared.add(line.task, line.trace)
-            earlier = self._rule.failed.get(key)
-            superseded = earlier if self._rule.counts(key, failed, self.rows) else self.rows
-            if superseded is not None:
-                self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (superseded,))
+        if line.trace is not None:
+            self._shared.add(line.task, line.trace)
+        earlier = self._rule.failed.get(key)
+        superseded = earlier if self._rule.counts(key, failed, self.rows) else self.rows
+        if superseded is not None:
+            self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (superseded,))
         if len(data) > LONG_LINE:
             self._connection.execute(
                 "INSERT OR REPLACE INTO previews VALUES (?, ?)",
                 (self.rows, msgspec.json.encode(preview_of(as_record(data), self._shared.texts))),
             )
         self.rows += 1
+        self.offset = offset + len(data) + 1
         if self._held + filler.rows == CHUNK_ROWS:
             self._write()
             self._first += CHUNK_ROWS
@@ -238,7 +239,7 @@ def _shared(connection: sqlite3.Connection) -> dict[str, str]:
 def _rule_so_far(connection: sqlite3.Connection) -> Counting:
     """Which lines count, as far as the index reaches."""
     keys, failed = load_column(connection, "key"), load_column(connection, "failure") >= 0
-    finished = _Finished(keys[~failed & (load_column(connection, "outcome") != UNREADABLE)])
+    finished = _Finished(keys[~failed])
     superseded = {row for (row,) in connection.execute("SELECT row FROM superseded")}
     rows = [row for row in np.flatnonzero(failed).tolist() if row not in superseded]
     return Counting(finished, {int(keys[row]): row for row in rows})
@@ -289,6 +290,8 @@ class Snapshot:
         with open_to_read(path) as connection:
             connection.execute("BEGIN")
             at = place(connection)
+            if at.damage is not None:
+                raise DamagedError(at.damage)
             self.rows, self.offset = at.rows, at.offset
             self.tasks = _names(connection, "task")
             self.failures = _names(connection, "failure")

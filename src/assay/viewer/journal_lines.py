@@ -1,24 +1,17 @@
-"""Journal lines as the viewer's index needs them: whole lines from a byte offset on, decoded as far as needed.
-
-A line is never dropped silently: one with bytes that are not UTF-8 is read with replacement characters, and one that
-is not a record at all becomes a row that says so.
-"""
+"""Journal lines as the viewer's index needs them, decoded as far as needed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.core.types import Usage
-
-BLOCK_BYTES = 4 << 20
-_T = TypeVar("_T")
 
 
 class ScorePart(Struct, gc=False):
@@ -107,41 +100,15 @@ class SearchLine(Struct, gc=False):
     failures: tuple[_SearchFailure, ...] = ()
 
 
-class Lenient(Generic[_T]):
-    """Decodes lines of one kind; None stands for a line that is not a record."""
-
-    def __init__(self, kind: type[_T]) -> None:
-        self._decode = msgspec.json.Decoder(kind).decode
-
-    def __call__(self, line: bytes) -> _T | None:
-        try:
-            return self._decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            pass
-        try:
-            return self._decode(line.decode("utf-8", "replace"))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return None
+_decode_mapping = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-mapping_in = Lenient(dict[str, Any])
-"""A JSON object as plain data; None for anything else."""
-
-
-def whole_lines(path: Path, offset: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Blocks of whole lines (without their newline) and where each block begins; a torn last line is left for later."""
-    with open_regular(path) as file:
-        file.seek(offset)
-        pending: list[bytes] = []
-        while block := file.read(BLOCK_BYTES):
-            end = block.rfind(b"\n")
-            if end < 0:
-                pending.append(block)
-                continue
-            data = b"".join([*pending, block[:end]])
-            yield offset, data.split(b"\n")
-            offset += len(data) + 1
-            pending = [block[end + 1 :]] if end + 1 < len(block) else []
+def mapping_in(data: bytes) -> dict[str, Any] | None:
+    """A JSON object as plain data; None for anything else."""
+    try:
+        return _decode_mapping(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def read_at(path: Path, offset: int, length: int) -> bytes:
@@ -150,6 +117,8 @@ def read_at(path: Path, offset: int, length: int) -> bytes:
 
 
 def as_record(line: bytes) -> dict[str, Any]:
-    """A journal line as plain data, for showing; what cannot be read is shown as the text it is."""
+    """A journal line as plain data, for showing."""
     record = mapping_in(line)
-    return {"unreadable": line.decode("utf-8", "replace")} if record is None else record
+    if record is None:
+        raise UsageError("this line of the journal is not a record, though its checksum matches")
+    return record

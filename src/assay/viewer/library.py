@@ -77,9 +77,12 @@ def _line(view: RunView) -> dict[str, Any]:
     try:
         run = view.run_file()
     except SearchFolderError:
+        view.refuse_damaged()
         return listed_search(view.name, view.folder)
     board, moved_on = view.boards.latest(run)
     known_done = board is not None and not moved_on and board["complete"]
+    if known_done:
+        view.refuse_damaged()
     # a finished run's leaderboard has everything; only other runs need their index for the list
     progress = finished_progress(board) if known_done and board else view.progress()
     rows = board["tasks"] if board else []

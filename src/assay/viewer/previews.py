@@ -42,7 +42,7 @@ def _whole_preview(record: dict[str, Any], shared: Mapping[str, str]) -> dict[st
         "id": _text(record.get("sample_id", "")),
         "prompt": question,
         "tail": question,
-        "answer": answer_in(trace) if trace else _text(record.get("unreadable", "")),
+        "answer": answer_in(trace) if trace else "",
         "extracted": next((_text(part["answer"]) for part in parts if part.get("answer") is not None), None),
         "target": _text(targets[0]) if isinstance(targets, list) and targets else None,
         "reason": next((_text(part["reason"]) for part in parts if part.get("reason")), None),

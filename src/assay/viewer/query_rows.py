@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.reports.query.fields import Schema
 from assay.viewer.columns import IndexColumns
 from assay.viewer.index import Snapshot
-from assay.viewer.journal_lines import IndexLine, Lenient, mapping_in
+from assay.viewer.journal_lines import IndexLine, mapping_in
 from assay.viewer.rows import keys_of, label_text, short_texts
 
 
@@ -19,7 +20,7 @@ class QueryRows:
     def __init__(self, snapshot: Snapshot, schema: Schema, columns: IndexColumns) -> None:
         self._snapshot = snapshot
         self._columns = columns
-        self._decode = Lenient(IndexLine)
+        self._decode = msgspec.json.Decoder(IndexLine).decode
         self._numbers = {
             each.name: numbers
             for each in schema.fields
@@ -35,10 +36,8 @@ class QueryRows:
         both = {name: {"n": number, "t": texts[name]} if name in texts else number for name, number in numbers.items()}
         return {**texts, **both}
 
-    def _texts_in(self, line: IndexLine | None) -> dict[str, list[str]]:
+    def _texts_in(self, line: IndexLine) -> dict[str, list[str]]:
         """What the index has hashes of."""
-        if line is None:
-            return {}
         texts = {"id": [line.sample_id]}
         texts |= {name: [text] for name, text in short_texts(line, self._snapshot.measure(line.task))}
         for score in line.scores:

@@ -17,7 +17,7 @@ from assay.core.types import Message
 from assay.costs.spending import Spending, add_attempt
 from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure
-from assay.reports.outcomes import UNREADABLE, outcome_of
+from assay.reports.outcomes import outcome_of
 from assay.reports.per_example import question
 from assay.reports.view import GROUP, metadata_value
 from assay.viewer.journal_lines import IndexLine, PromptTrace, mapping_in
@@ -159,14 +159,10 @@ class Filler:
         self._ids: list[str] = []
         self.rows = 0
 
-    def add(self, line: IndexLine | None, offset: int, length: int) -> tuple[int, bool]:
-        """One row, whatever the line is: row numbers are line numbers. Returns its key and whether it failed."""
-        if line is None:
-            line = IndexLine(key="0", task="", sample_id="", index=0)
-            outcome, score = UNREADABLE, math.nan
-        else:
-            score = self._score(line)
-            outcome = outcome_of(line, score)
+    def add(self, line: IndexLine, offset: int, length: int) -> tuple[int, bool]:
+        """One row. Returns its key and whether it failed."""
+        score = self._score(line)
+        outcome = outcome_of(line, score)
         spent = Spending()
         add_attempt(line, spent, {})
         failure = -1

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.checksum import is_intact
 from assay.core.errors import UsageError
-from assay.core.journal import key_number
+from assay.core.journal import Damaged, key_number, refuse_damaged
 from assay.core.run_file import RunFile, read_run_file
 from assay.costs.prices import find_prices
 from assay.reports.marks import Mark, standing_marks
@@ -28,9 +30,9 @@ from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.columns import IndexColumns, schema_of
-from assay.viewer.derived import remove
+from assay.viewer.derived import Stamp, remove, stamp_of
 from assay.viewer.index import Snapshot, index_path, update_index
-from assay.viewer.journal_lines import Lenient, SearchLine, as_record, read_at
+from assay.viewer.journal_lines import SearchLine, as_record, read_at
 from assay.viewer.query import Filters, Other, Rows, base_order, field_of, sorted_rows
 from assay.viewer.run_folders import is_being_written
 
@@ -73,7 +75,8 @@ class RunView:
         self._run: RunFile | None = None
         self._run_stamp: tuple[int, int] | None = None
         self._snapshot: Snapshot | None = None
-        self._checked = -1
+        self._checked: Stamp | None = None
+        self._intact: Stamp | None = None
         self._kept = Kept()
         self._words_offset = 0
         self._readers = 0
@@ -86,7 +89,7 @@ class RunView:
             raise UsageError(f"{self.name}: the run folder no longer exists")
         if self._run is None or stamp != self._run_stamp:
             self._run = read_run_file(self.folder)
-            self._run_stamp, self._snapshot, self._checked = stamp, None, -1
+            self._run_stamp, self._snapshot, self._checked = stamp, None, None
         return self._run
 
     @property
@@ -98,12 +101,15 @@ class RunView:
         """Release the memory, unless a request is being answered."""
         if self.lock.acquire(blocking=False):
             try:
-                self._snapshot, self._checked, self._kept = None, -1, Kept()
+                self._snapshot, self._checked, self._kept = None, None, Kept()
             finally:
                 self.lock.release()
 
+    def journal_stamp(self) -> Stamp:
+        return stamp_of(self.journal)
+
     def size(self) -> int:
-        return _stamp(self.journal)[0]
+        return self.journal_stamp().size
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -127,25 +133,31 @@ class RunView:
         return latest
 
     def latest(self) -> Snapshot:
-        """The index, updated to the end of the journal, or as far as a separate process has indexed it."""
-        run, size = self.run_file(), self.size()
-        if self._snapshot is not None and size == self._checked:
+        """The index, updated to the end of the journal, or as far as a separate process has indexed it.
+
+        A journal with a damaged line has no index to compute from: it is refused, as all its readers do.
+        """
+        run, stamp = self.run_file(), self.journal_stamp()
+        size = stamp.size
+        if self._snapshot is not None and stamp == self._checked:
             return self._snapshot
+        if self._checked is not None and not stamp.may_follow(self._checked):
+            self._snapshot, self._kept, self._words_offset = None, Kept(), 0  # another journal, or an edited one
         offset = 0 if self._snapshot is None else self._snapshot.offset
         if size - offset > LONG_BYTES or self.builders.busy("index", self.folder):
-            return self._partial(run, size)
-        self._checked = size
+            return self._partial(run, stamp)
+        self._checked = stamp
         update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by)
         return self._look(run)
 
-    def _partial(self, run: RunFile, size: int) -> Snapshot:
+    def _partial(self, run: RunFile, stamp: Stamp) -> Snapshot:
         if not self.builders.busy("index", self.folder):
             at = update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by, only_prepare=True)
-            if size - at.offset > LONG_BYTES:
+            if stamp.size - at.offset > LONG_BYTES and not at.damage:
                 self.builders.start("index", self.folder)
                 self.builders.start("words", self.folder)
             else:
-                self._checked = size
+                self._checked = stamp
                 update_index(self.folder, run.fingerprint, run.definitions, run.config.group_by)
         return self._look(run)
 
@@ -331,19 +343,30 @@ class RunView:
         return min(1.0, at.offset / size) if size else 1.0
 
     def _with_phrases(self, hits: Rows, phrases: list[str]) -> Rows:
-        snapshot, decode = self.snapshot(), Lenient(SearchLine)
+        snapshot, decode = self.snapshot(), msgspec.json.Decoder(SearchLine).decode
         wanted = [" ".join(phrase.casefold().split()) for phrase in phrases]
         kept = []
         for row in hits[hits < snapshot.rows].tolist():
-            line = decode(self.line(row))
-            text = " ".join(words.text_of(line).casefold().split()) if line is not None else ""
+            text = " ".join(words.text_of(decode(self.line(row))).casefold().split())
             if all(phrase in text for phrase in wanted):
                 kept.append(row)
         return np.array(kept, np.int64)
 
+    def refuse_damaged(self) -> None:
+        """Refuse a journal with a damaged line without indexing it: for lists, which show what a leaderboard says."""
+        stamp = self.journal_stamp()
+        if stamp != self._intact and stamp.size:
+            refuse_damaged(self.journal)
+        self._intact = stamp
+
     def line(self, row: int) -> bytes:
+        """The line of a row, which may have been damaged since it was indexed."""
         snapshot = self.snapshot()
-        return read_at(self.journal, int(snapshot.column("offset")[row]), int(snapshot.column("length")[row]))
+        place, size = int(snapshot.column("offset")[row]), int(snapshot.column("length")[row]) + 1
+        line = read_at(self.journal, place, size)
+        if not is_intact(line):
+            Damaged(self.journal, row + 1, place, size, "edited", "was changed after it was written").refuse()
+        return line[:-1]
 
     def record(self, row: int) -> dict[str, Any]:
         return as_record(self.line(row))

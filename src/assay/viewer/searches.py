@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.journal import read_journal
+from assay.core.journal import Failed, read_journal
 from assay.core.regular_file import read_regular
 from assay.reports.charts.course import ScoredText, search_chart
 from assay.reports.charts.figure import plain_figure
@@ -122,6 +122,11 @@ class _Line(Struct):
     unusable: str | None = None
     reused: bool = False
 
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """An evaluation without a score failed."""
+        return () if self.score is not None or self.kind != "evaluation" else (self.kind,)
+
 
 def _so_far(folder: Path) -> dict[str, Any] | None:
     """How far a search without a summary is: what its journal holds, and every text scored on all that the seed was."""
@@ -131,13 +136,14 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
     """Per candidate, the calls that had been made when it was last scored."""
     selected_on = ""
     try:
-        for _, line in read_journal(folder / "journal.jsonl", _Line):
+        for each in read_journal(folder / "journal.jsonl", _Line):
+            line = each.record
             if line.kind == "proposal":
                 proposals["unusable" if line.unusable else "answers"] += 1
             elif line.kind == "evaluation" and line.part != "testset":
                 selected_on = selected_on or line.part  # the seed comes first, on all that is selected on
                 calls["used"] += not line.reused
-                calls["failed"] += line.score is None
+                calls["failed"] += isinstance(each, Failed)
                 if line.part == selected_on and line.score is not None:
                     candidate = line.candidate or 0
                     scored.setdefault(candidate, {})[line.index, line.repeat] = line.score

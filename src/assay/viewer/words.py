@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.journal import Damaged, read_lines
 from assay.reports.query.syntax import SearchText
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
-from assay.viewer.journal_lines import Lenient, SearchLine, whole_lines
+from assay.viewer.journal_lines import SearchLine
 
 FILE_NAME = ".viewer-words.sqlite"
 INDEXED_CHARACTERS = 100_000
@@ -58,19 +59,16 @@ def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) 
 
 
 def _step(connection: sqlite3.Connection, journal: Path) -> bool:
-    """Some lines, committed; whether there may be more."""
-    decode = Lenient(SearchLine)
+    """Some lines, committed; whether there may be more. It stops at a damaged line, which the index refuses."""
     with connection:  # commits, or rolls back what failed
         connection.execute("BEGIN IMMEDIATE")
         start = place(connection)
         offset, row = start.offset, start.rows
-        for begins, lines in whole_lines(journal, start.offset):
-            texts = [
-                (row + n, tokens(text_of(line))) for n, data in enumerate(lines) if (line := decode(data)) is not None
-            ]
-            connection.executemany("INSERT INTO words(rowid, said) VALUES (?, ?)", texts)
-            row += len(lines)
-            offset = begins + sum(map(len, lines)) + len(lines)
+        for line in read_lines(journal, SearchLine, place=start.offset, lines=start.rows):
+            if isinstance(line, Damaged):
+                break
+            connection.execute("INSERT INTO words(rowid, said) VALUES (?, ?)", (row, tokens(text_of(line.record))))
+            row, offset = row + 1, line.place + len(line.line)
             if row - start.rows >= COMMIT_ROWS:
                 break
         if row > start.rows:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.journals import write_lines
 
 from assay.core.config import RunConfig
 from assay.core.fingerprint import short_fingerprint
@@ -54,7 +55,7 @@ def write_run(
         for index, row in enumerate(rows)
         for attempt, came in enumerate(row, start=1)
     ]
-    (folder / "journal.jsonl").write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
+    write_lines(folder / "journal.jsonl", records)
     return folder
 
 

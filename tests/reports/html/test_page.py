@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.journals import write_lines
 from tests.reports.browser import Page, in_browser, keep_picture, needs_chromium
 from tests.reports.every_kind import KINDS, write_run
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import ANSWER, SHOTS
 
 from assay.cli.main import main
+from assay.core.checksum import record_of
 from assay.reports.html.page import listed, titled_answer, titled_text
 
 
@@ -68,7 +70,8 @@ def four_models(folder: Path, make: Callable[[Path, str, float], Path]) -> Path:
         shots, answer = json.dumps(SHOTS * 3)[1:-1], json.dumps(ANSWER * 2)[1:-1]
         text = journal.read_text().replace('"Compute ', f'"{shots}Compute ')
         text = text.replace('"question ', f'"{shots}Question ')
-        journal.write_text(text.replace('"prediction":"', f'"prediction":"{answer}'))
+        text = text.replace('"prediction":"', f'"prediction":"{answer}')
+        write_lines(journal, [record_of(line) for line in text.encode().splitlines(keepends=True)])
     assert main(["report", *map(str, runs), "--output", str(folder / "four.html")]) == 0
     return folder / "four.html"
 

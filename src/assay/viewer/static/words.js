@@ -11,7 +11,6 @@ export const OUTCOMES = {
   excluded: ["⊘", "excluded", "excluded by a rule of the task"],
   failed: ["!", "failed", "something broke: not a score"],
   timeout: ["◷", "timeout", "took too long: not a score"],
-  unreadable: ["⁇", "unreadable", "this line of the journal is not a record"],
 };
 
 /** @type {Record<string, string>} */
