@@ -37,9 +37,9 @@ write them; `make docs` regenerates it. A field that holds its default may be ab
 
 From Python use [`assay.open_run`](../how-to/analyse-in-python.md), as a table
 [`assay export`](cli.md#assay-export). Every line of the journal ends with `line`, its number, and `sum`, a checksum of
-everything before that field; readers refuse a line without one, or that does not match. An attempt may have several lines, because failed
-attempts are retried: of the lines with the same `key`, the first without failures counts, or else the last. The JSON
-Schema of the leaderboard ships in the package.
+everything before that field; readers refuse a line without one, or that does not match. An attempt may have several
+lines, because failed attempts are retried: of the lines with the same `key`, the first without failures counts, or else
+the last. The JSON Schema of the leaderboard ships in the package.
 """
 SECTIONS = {
     "run.json": (RunFile, RunConfig, TaskDefinition),
