@@ -30,7 +30,7 @@ FAULTS = {"rag_checker": ("noise_sensitivity_in_relevant", "noise_sensitivity_in
 """By kind of scorer, the values where lower is better because they count errors."""
 
 
-class Scored(Protocol):
+class NamedScore(Protocol):
     """As much of a `Score` as a measure needs."""
 
     @property
@@ -44,7 +44,7 @@ class HasScores(Protocol):
     """As much of a `Record` as a measure needs."""
 
     @property
-    def scores(self) -> Sequence[Scored]: ...
+    def scores(self) -> Sequence[NamedScore]: ...
 
     @property
     def failures(self) -> Sized: ...
@@ -179,7 +179,7 @@ def share_of_marks(number: float, marks: Range | None) -> float | None:
     return None if marks is None else (number - marks[0]) / (marks[1] - marks[0])
 
 
-def values_by(scorer: str | None, scores: Sequence[Scored]) -> dict[str, ScoreValue]:
+def values_by(scorer: str | None, scores: Sequence[NamedScore]) -> dict[str, ScoreValue]:
     """The values of one scorer; None stands for all of them."""
     if len(scores) == 1:  # the usual case: avoids a million copies
         return scores[0].values if scorer is None or scores[0].name == scorer else {}
