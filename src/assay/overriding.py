@@ -1,7 +1,7 @@
 """`typing.override` of Python 3.12, for 3.11: marks a method that replaces one of its base class.
 
 mypy refuses a mark on a method that replaces nothing, and a replacement without the mark. A method that was renamed in
-the base class alone is therefore an error, and not a method that nobody calls any more.
+the base class alone is therefore an error, and not a method that is never called.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def test_answers_are_found_again_and_failures_are_not(tmp_path: Path) -> None:
     path = tmp_path / "run" / "journal.jsonl"
     written(path, SCORED, SAID, BROKEN)
     journal = SearchJournal(path)
-    assert journal.scored == {"a": SCORED}
+    assert journal.settled == {"a": SCORED}
     assert journal.answers == {"a": SAID}
     assert len(path.read_bytes().splitlines()) == 3
     journal.close()
@@ -42,7 +42,7 @@ def test_a_torn_last_line_is_asked_for_again(tmp_path: Path, keep: int) -> None:
     journal.add(SAID)
     journal.close()
     again = SearchJournal(path)
-    assert (again.scored, again.answers) == ({"a": SCORED}, {"a": SAID})
+    assert (again.settled, again.answers) == ({"a": SCORED}, {"a": SAID})
     again.close()
 
 

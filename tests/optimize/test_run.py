@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -357,17 +358,18 @@ MANY = [{"words": [f"word{number}"]} for number in range(40)]
 
 
 @pytest.mark.parametrize("data", [{}, {"dataset": RECORDS}, {"dataset": MANY}], ids=["text", "few", "many"])
-def test_a_proposer_that_repeats_itself_is_stopped_after_a_few_proposals(tmp_path: Path, data: dict[str, Any]) -> None:
+def test_a_proposer_that_only_repeats_itself_is_stopped(tmp_path: Path, data: dict[str, Any]) -> None:
     """Also where every minibatch is another one, so that the same text needs new evaluations."""
     proposer = SayingProposer(fenced("Be no better"))
-    result = searched(tmp_path, proposer=proposer, budget=1000, **data)
+    result = searched(tmp_path, proposer=proposer, budget=1000, max_repeats=4, **data)
     assert result.stop_reason == "repeating"
-    assert len(proposer.asked) == 1 + 4, "each of them is paid for"
+    assert len(proposer.asked) == 1 + 4 * 2, "of each repeat it is told, and asked again"
+    assert "it was a text that was tried before; write a different one. Answer again." in proposer.asked[2]
     assert result.proposals["repeated"] == 4
     assert result.problem is None, "one text was tried"
     words = in_words(result)
     assert "stopped: the proposer only repeated itself; a higher --temperature or another --model may help" in words
-    assert "4 repeated" in words
+    assert "4 repeated (80 %)" in words
 
 
 @pytest.mark.parametrize("where", ["same", "branch"])
@@ -388,22 +390,27 @@ def test_after_repeats_another_temperature_asks_again(tmp_path: Path, where: str
 
 
 def test_a_proposer_that_only_gives_the_seed_back_has_searched_nothing(tmp_path: Path) -> None:
-    result = searched(tmp_path, proposer=SayingProposer(fenced("Be")), dataset=RECORDS, budget=1000)
-    assert (result.stop_reason, result.proposals["repeated"]) == ("repeating", 4)
+    proposer = SayingProposer(fenced("Be"))
+    result = searched(tmp_path, proposer=proposer, dataset=RECORDS, budget=1000)
+    assert "it was the current text; write a different one" in proposer.asked[1]
+    assert (result.stop_reason, result.proposals["repeated"]) == ("repeating", 20)
     assert result.calls["used"] == len(RECORDS)
     assert result.problem == "the proposer only gave the seed back, so nothing was searched"
 
 
 def test_a_repeat_now_and_then_ends_nothing(tmp_path: Path) -> None:
     lines = [fenced(text) for text in ("Be b", "Be b", "Be c", "Be c", "Be c", "Be d", "Be d", "Be clear kind calm")]
-    result = searched(tmp_path, proposer=SayingProposer(*lines), dataset=RECORDS, max_proposals=8)
-    assert (result.stop_reason, result.proposals["repeated"]) == ("proposals", 4)
+    proposer = SayingProposer(*lines)
+    result = searched(tmp_path, proposer=proposer, dataset=RECORDS, max_proposals=5, max_repeats=2)
+    assert (result.stop_reason, result.proposals["repeated"]) == ("proposals", 1)
     assert result.best == "Be clear kind calm"
+    complaint = proposer.asked[4].rpartition("These were tried as well:")[2]
+    assert "Be b" in complaint, "what else was tried is shown with the repeat"
 
 
 def test_a_repeated_text_is_remembered_once(tmp_path: Path) -> None:
     proposer = SayingProposer(fenced("Be b"), fenced("Be c"), fenced("Be b"), fenced("Be b"), fenced("Be d"))
-    searched(tmp_path, proposer=proposer, max_proposals=5)
+    searched(tmp_path, proposer=proposer, max_proposals=4)
     assert (proposer.asked[-1].count("Be b"), proposer.asked[-1].count("Be c")) == (1, 1)
 
 
@@ -439,7 +446,8 @@ def test_a_failing_text_never_beats_a_valid_one(tmp_path: Path, score_range: Any
         max_proposals=3,
     )
     assert result.best == "Be clear"
-    assert result.evaluator_failures["exit_code"] > 0
+    assert result.evaluator_failures == {}, "two texts failed, and the evaluator did not"
+    assert list(result.failed_texts) == [1, 3]
     assert [each.score for each in result.rejected] == [None, None]
     assert result.rejected[0].reason == "an evaluation failed"
 
@@ -515,6 +523,124 @@ def test_an_evaluator_that_is_down_ends_the_search(tmp_path: Path) -> None:
     assert result.problem is not None
     assert result.valset.best.mean is None
     assert result.calls["used"] == len(RECORDS)
+
+
+def crashing(candidate: str, example: Any) -> float:
+    """A program that a bad text breaks, as a regular expression or code breaks it."""
+    if "boom" in candidate:
+        raise failed("words", "exit_code", "ended with exit code 1", {"stderr": f"SyntaxError: {candidate}"})
+    return word_share(candidate, example)
+
+
+def test_what_a_text_failed_with_is_shown_to_the_proposer(tmp_path: Path) -> None:
+    proposer = SayingProposer(fenced("boom one"), fenced("boom two"), fenced("Be clear"))
+    result = searched(tmp_path, WordEvaluator(crashing), proposer, dataset=RECORDS, max_proposals=3)
+    tried = proposer.asked[1].partition("## Already Tried")[2]
+    assert "ended with exit code 1" in tried
+    assert "SyntaxError: boom one" in tried
+    assert "SyntaxError: boom two" in proposer.asked[2]
+    assert result.rejected[0].failure is not None
+    assert result.problem is None
+
+
+def test_a_text_that_fails_while_its_parent_scores_is_not_retried_and_not_the_evaluators_fault(tmp_path: Path) -> None:
+    """Three evaluations of it and one of another text, to see that the evaluator still scores; not nine."""
+    evaluator = WordEvaluator(crashing)
+    lines = [fenced(f"boom {number}") for number in range(12)]
+    proposer = SayingProposer(*lines, fenced("Be clear short kind"))
+    result = searched(tmp_path, evaluator, proposer, dataset=[*RECORDS, OTHERS[0]], max_proposals=13)
+    assert len(result.failed_texts) == 12, "more failures than end a search when the evaluator is at fault"
+    of_bad_texts = [text for text, _ in evaluator.asked if "boom" in text]
+    assert len(of_bad_texts) == 12 * 3
+    assert (result.calls["retries"], result.calls["used"]) == (0, len(evaluator.asked))
+    assert (result.stop_reason, result.evaluator_failures, result.best) == ("proposals", {}, "Be clear short kind")
+    assert "texts that failed: 12, while the evaluator scored others" in in_words(result)
+
+
+def test_where_every_text_failed_the_result_says_so_with_the_reason(tmp_path: Path) -> None:
+    lines = [fenced(f"boom {number}") for number in range(9)]
+    result = searched(tmp_path, WordEvaluator(crashing), SayingProposer(*lines), dataset=RECORDS, max_proposals=4)
+    expected = "not one of the 4 proposed texts could be evaluated. The last one: words: ended with exit code 1"
+    assert result.problem == expected
+
+
+def test_an_evaluator_that_breaks_down_later_is_at_fault_itself(tmp_path: Path) -> None:
+    calls = 0
+
+    def breaks_down(candidate: str, example: Any) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > 8:
+            raise failed("words", "exit_code", "the disk is full")
+        return word_share(candidate, example)
+
+    lines = [fenced(f"text {number}") for number in range(40)]
+    result = searched(tmp_path, WordEvaluator(breaks_down), SayingProposer(*lines), dataset=RECORDS, budget=300)
+    assert (result.stop_reason, result.failed_texts) == ("evaluator_failed", {})
+    assert result.problem == "the evaluator kept failing. The last one: words: the disk is full"
+
+
+def test_a_text_that_fails_on_some_examples_is_retried_there(tmp_path: Path) -> None:
+    """One call in ten fails: that is no fault of the texts."""
+    calls = 0
+
+    def flaky(candidate: str, example: Any) -> float:
+        nonlocal calls
+        calls += 1
+        if calls % 10 == 7:
+            raise failed("words", "exit_code", "try again")
+        return word_share(candidate, example)
+
+    result = searched(tmp_path, WordEvaluator(flaky), dataset=RECORDS, budget=200)
+    assert (result.valset.best.mean, result.evaluator_failures, result.failed_texts) == (1.0, {}, {})
+    assert result.calls["retries"] > 0
+
+
+class ByPrompt:
+    """Adds a word, breaks the text or repeats it, as the prompt's hash has it: the same to the same prompt."""
+
+    name = "by prompt"
+
+    def __init__(self) -> None:
+        self._adding = AddingProposer()
+
+    async def generate(self, request: Request) -> Completion:
+        prompt = request.text()
+        number = int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % 5
+        current = re.search(r"## Current Component.*?```\n(.*?)\n```", prompt, re.DOTALL)
+        assert current is not None
+        if number < 2:
+            return Completion(text=fenced(f"boom {len(prompt) % 7}"), finish_reason="stop")
+        return Completion(text=fenced(current[1])) if number == 2 else await self._adding.generate(request)
+
+
+@pytest.mark.parametrize("after", range(0, 60, 6))
+def test_a_search_with_repeats_and_broken_texts_resumes_to_the_same_end_after_a_kill(
+    tmp_path: Path, after: int
+) -> None:
+    sets: dict[str, Any] = {"dataset": RECORDS, "valset": OTHERS, "budget": 100}
+    straight = searched(tmp_path / "straight", WordEvaluator(crashing), ByPrompt(), **sets)
+    assert straight.failed_texts
+    assert straight.proposals["repeated"]
+    calls = 0
+
+    def killed(candidate: str, example: Any) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise Killed
+        return crashing(candidate, example)
+
+    killed.__qualname__ = crashing.__qualname__
+    with pytest.raises(Killed):
+        searched(tmp_path / "run", WordEvaluator(killed), ByPrompt(), **sets)
+    evaluator = WordEvaluator(crashing)
+    result = searched(tmp_path / "run", evaluator, ByPrompt(), **sets)
+    assert {**_plain(result), "calls": None} == {**_plain(straight), "calls": None}
+    assert result.calls["used"] == straight.calls["used"]
+    again = WordEvaluator(crashing)
+    assert _plain(searched(tmp_path / "run", again, ByPrompt(), **sets))["failed_texts"] == straight.failed_texts
+    assert not again.asked, "what a text failed with is as final as a score"
 
 
 TESTSET = [{"words": [word], "id": f"{word} {number}"} for word in ("clear", "exact", "calm") for number in range(4)]

@@ -138,6 +138,23 @@ def test_a_candidate_that_is_no_template_is_a_failure_of_its_own(
     assert caught.value.failure.kind == "bad_candidate"
 
 
+def test_a_broken_template_is_never_evaluated_and_the_proposer_is_shown_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.jsonl").write_text('{"q": "1 + 1", "sum": "2"}\n{"q": "1 + 2", "sum": "3"}\n', encoding="utf-8")
+    (tmp_path / "task.yaml").write_text(DECLARATIVE, encoding="utf-8")
+    made = TaskFitness(
+        load_tasks(["task.yaml"]), RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content"
+    )
+    proposer = SayingProposer(fenced("compute: {% if {{ sample.q }}"), fenced("compute: {{ sample.q }}"))
+    settings = SearchSettings(seed=made.own_prompt(), dataset=made.records, budget=20, target_score=1.0)
+    result = optimize(settings, made, proposer, folder=tmp_path / "run")
+    complaint = proposer.asked[1].partition("Your last answer could not be used: ")[2]
+    assert "expected token" in complaint
+    assert (result.proposals["unusable"], result.failed_texts, result.valset.best.mean) == (1, {}, 1.0)
+
+
 def test_code_of_a_task_file_outside_the_project_needs_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_file(tmp_path, metric="evaluator", extras={"evaluator": {"command": ["true"]}})
     here = tmp_path / "here"

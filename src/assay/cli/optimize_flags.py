@@ -92,6 +92,13 @@ def _add_sets_and_search(parser: argparse.ArgumentParser) -> None:
     option(search, "--max-proposals N", "proposals, at most", int)
     option(search, "--target-score X", "stop at this score (default: 1 if unit)", float)
     option(search, "--max-stale-proposals N", "stop after N proposals without a better text", int)
+    option(
+        search,
+        "--max-repeats N",
+        "stop after N rounds of proposals in a row without a new text (default 20)",
+        int,
+        20,
+    )
     option(search, "--minibatch N", "examples per proposal (default 3)", int, 3)
     option(search, "--random-seed N", "same seed, same search (default 0)", int, 0)
     option(search, "--temperature T", "temperature of the proposer", float)

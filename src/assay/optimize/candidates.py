@@ -57,6 +57,8 @@ class Rejected(Struct, frozen=True, kw_only=True):
     """Mean on the examples of the minibatch that both were scored on; None when there is none."""
     score: float | None
     reason: str
+    failure: str | None = None
+    """What the first failed evaluation said, when one failed that its parent did not fail."""
 
 
 class Search:
@@ -91,10 +93,14 @@ class Search:
         return len(self.kept) - 1 + len(self.rejected) + self.kept_again
 
     @property
+    def new_texts(self) -> set[int]:
+        """The candidates that are not the seed, by number."""
+        return {each.number for each in self.kept[1:]} | {each.number for each in self.rejected} - {self.kept[0].number}
+
+    @property
     def tried_nothing_new(self) -> bool:
         """Whether every proposal was the seed again."""
-        numbers = {each.number for each in self.kept} | {each.number for each in self.rejected}
-        return len(numbers) == 1
+        return not self.new_texts
 
     def keep(self, candidate: Accepted) -> bool:
         """Add a candidate; whether it is the best one now."""

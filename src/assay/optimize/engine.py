@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import IO, Any, Literal
 
@@ -20,11 +20,12 @@ from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
 from assay.optimize.candidates import Accepted, Rejected, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
+from assay.optimize.feedback import failure_in_words
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import Texts
 from assay.optimize.objectives import SCORE, refuse_unknown, sub_scores, upward
 from assay.optimize.proposer import Proposer, Rewriting, Shown
-from assay.optimize.reflection import RejectedText
+from assay.optimize.reflection import RejectedText, repeat_complaint
 from assay.optimize.sets import SearchSets, SetExample
 from assay.overriding import override
 from assay.printable import printable
@@ -33,8 +34,12 @@ BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """The score of a failure in the engine: so low that one of them outweighs every other score, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
-REPEATS_IN_A_ROW = 4
-"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself."""
+REPEATS_IN_A_ROW = 20
+"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself.
+
+Repeats are normal where there are few small changes to make, as in a regular expression, and cost few evaluations."""
+REPEATS_SHOWN = 10
+"""Texts that were tried already, shown to a proposer that repeated one."""
 
 
 class SearchStrategy(Struct, frozen=True, kw_only=True):
@@ -64,6 +69,8 @@ class SearchLimits(Struct, frozen=True, kw_only=True):
     target_score: float | None = None
     max_stale_proposals: int | None = None
     """How many proposals in a row may bring no better text on the valset."""
+    max_repeats: int = REPEATS_IN_A_ROW
+    """How many rounds of proposals in a row may bring no new text."""
     failures_in_a_row: int = 25
     money: SearchBudget | None = None
     """Limits on money and tokens; None sets no limit."""
@@ -119,7 +126,9 @@ def search(
         trainset=sets.dataset,
         valset=sets.valset,
         adapter=adapter,
-        candidate_selection_strategy=_pareto_selector()(chance) if strategy.selector == "pareto" else strategy.selector,
+        candidate_selection_strategy=_pareto_selector()(chance, lambda: watch.repeats > 0)
+        if strategy.selector == "pareto"
+        else strategy.selector,
         batch_sampler=EpochShuffledBatchSampler(minibatch, chance),
         frontier_type=strategy.frontier,
         acceptance_criterion=watch,
@@ -167,30 +176,37 @@ def _for_others(prepare: Callable[..., None]) -> Callable[..., None]:
 
 
 @cache
-def _pareto_selector() -> Callable[[Random], Any]:
-    """The engine's own, which looks for the front only when there is another candidate."""
+def _pareto_selector() -> Callable[[Random, Callable[[], bool]], Any]:
+    """The engine's own, which looks for the front only when there is another candidate.
+
+    After a repeat it takes another parent, where the front has one.
+    """
     from gepa.strategies.candidate_selector import ParetoCandidateSelector
 
     class Selector(ParetoCandidateSelector):
         rng: Any
 
-        def __init__(self, chance: Random) -> None:
+        def __init__(self, chance: Random, repeated: Callable[[], bool]) -> None:
             self.rng = self
             self._chance = chance
+            self._repeated = repeated
+            self._last: int | None = None
             self._known = 0
             self._front: list[int] = []
 
         @override
         def select_candidate_idx(self, state: Any) -> int:
             if self._known == len(state.program_candidates):
-                return self._chance.choice(self._front)
+                return self.choice(self._front)
             self._known = len(state.program_candidates)
             return int(super().select_candidate_idx(state))
 
         def choice(self, front: list[int]) -> int:
             """What the engine's own draws with."""
             self._front = front
-            return self._chance.choice(front)
+            others = [at for at in front if at != self._last] if self._repeated() else []
+            self._last = self._chance.choice(others or front)
+            return self._last
 
     return Selector
 
@@ -268,17 +284,20 @@ class _Reflecting:
                     component,
                     [record["shown"] for record in dataset[component]],
                     self._watch.rejected_from(texts, component, self._remember),
+                    # of several components that are rewritten at once, one may well stay as it is
+                    partial(self._watch.repeat_of, dict(texts), component) if len(components) == 1 else None,
                 ),
             )
             for at, (texts, dataset, components) in enumerate(jobs)
             for component in components
         ]
         made: list[dict[str, str]] = [{} for _ in jobs]
+        before = self._proposer.proposed
         for (at, rewriting), text in zip(wanted, self._propose([each for _, each in wanted]), strict=True):
             if text is not None:
                 made[at][rewriting.component] = text
         candidates = [{**texts, **new} for (texts, _, _), new in zip(jobs, made, strict=True) if new]
-        self._watch.proposed(candidates, answers=sum(map(len, made)))
+        self._watch.proposed(candidates, answers=self._proposer.proposed - before)
         return [(ReflectionProposal(new_texts=texts), self) for texts in made]
 
     def _propose(self, wanted: list[Rewriting]) -> list[str | None]:
@@ -321,7 +340,7 @@ class _Watch:
         """The texts of every candidate that was scored or proposed."""
         self._spent = (0, 0)
         self._idle = 0
-        self._repeats = 0
+        self.repeats = 0
         """Rounds of proposals since the last new text."""
         self._proposals_at_best = 0
 
@@ -341,7 +360,10 @@ class _Watch:
         before, after = self._means(proposal)
         failed = self._failed(proposal.subsample_scores_after) > self._failed(proposal.subsample_scores_before)
         reason = "an evaluation failed" if failed else "no better than its parent"
-        self._guarded(self._add_rejected, dict(proposal.candidate), proposal.parent_program_ids, before, after, reason)
+        failure = _first_failure(proposal.eval_after.trajectories) if failed else None
+        self._guarded(
+            self._add_rejected, dict(proposal.candidate), proposal.parent_program_ids, before, after, reason, failure
+        )
         return reason
 
     def should_stop(self, gepa_state: object) -> bool:
@@ -358,8 +380,18 @@ class _Watch:
             after = each.texts[component]
             # a text that was rejected twice is shown once, at its last place
             if each.parent == number and after != texts[component] and after not in latest:
-                latest[after] = RejectedText(before=texts[component], after=after, reason=self._in_words(each))
+                latest[after] = RejectedText(
+                    before=texts[component], after=after, reason=self._in_words(each), failure=each.failure
+                )
         return list(latest.values())[::-1]
+
+    def repeat_of(self, texts: Texts, component: str, text: str) -> str | None:
+        """What to tell a proposer whose rewriting of this component makes a known candidate; None for a new one."""
+        if frozenset({**texts, component: text}.items()) not in self._seen:
+            return None
+        tried = self.rejected_from(texts, component, REPEATS_SHOWN)
+        kept = [each.texts[component] for each in self._result.kept if each.texts[component] != texts[component]]
+        return repeat_complaint(text, texts[component], [each.after for each in tried] + kept[-REPEATS_SHOWN:])
 
     def proposed(self, candidates: Sequence[Texts], *, answers: int) -> None:
         """The candidates of one round of proposals, before any is evaluated."""
@@ -371,7 +403,7 @@ class _Watch:
         self._result.repeated += len(candidates) - new
         self._result.answers_since_new = 0 if new else self._result.answers_since_new + answers
         if candidates:
-            self._repeats = 0 if new else self._repeats + 1
+            self.repeats = 0 if new else self.repeats + 1
 
     # -- events of the engine --------------------------------------------------------------------------------------
 
@@ -416,7 +448,7 @@ class _Watch:
             ("budget", used.calls >= limits.budget),
             ("proposals", tries >= limits.max_proposals),
             ("no_improvement", most_stale is not None and stale >= most_stale),
-            ("repeating", self._repeats >= REPEATS_IN_A_ROW),
+            ("repeating", self.repeats >= limits.max_repeats),
             ("nothing_left", self._idle > 2 * len(self._sets.valset) + 50),
         ]
         return next((name for name, holds in reasons if holds), None)
@@ -428,7 +460,13 @@ class _Watch:
             self.error = self.error or error
 
     def _add_rejected(
-        self, texts: Texts, parents: Sequence[int], before: float | None, after: float | None, reason: str
+        self,
+        texts: Texts,
+        parents: Sequence[int],
+        before: float | None,
+        after: float | None,
+        reason: str,
+        failure: str | None = None,
     ) -> None:
         self._result.rejected.append(
             Rejected(
@@ -440,6 +478,7 @@ class _Watch:
                 parent_score=before,
                 score=after,
                 reason=reason,
+                failure=failure,
             )
         )
         shown = "failed" if after is None else f"{after:.3f}"
@@ -486,9 +525,14 @@ class _Watch:
         return sum(score <= self._failure for score in scores)
 
     def _in_words(self, rejected: Rejected) -> str:
-        if rejected.score is None or rejected.parent_score is None:
+        if rejected.failure is not None or rejected.score is None or rejected.parent_score is None:
             return rejected.reason
         return f"scored {rejected.score:.4g} where the current text scores {rejected.parent_score:.4g}"
+
+
+def _first_failure(trajectories: Sequence[tuple[ScoreOrFailure, SetExample]]) -> str | None:
+    """What the first failure on a minibatch said, with what was seen of it."""
+    return next((failure_in_words(outcome) for outcome, _ in trajectories if outcome.failure is not None), None)
 
 
 class _Log:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, NamedTuple
@@ -61,6 +61,7 @@ class _Candidate:
         self.prefix = hashlib.blake2b(about + canonical_json(texts), digest_size=16).digest()
         self.keys: dict[str, Sequence[str]] = {}
         """The key of each repetition, by the digest of the example."""
+        self.has_scored = False
 
 
 class _Wanted(Struct, frozen=True, gc=False):
@@ -110,11 +111,14 @@ class Evaluations:
         self.messages: dict[str, str] = {}
         """Of each kind of failure, what the last one said."""
         self.failed_in_a_row = 0
+        self.failed_texts: dict[int, str] = {}
+        """Candidates that fail while the evaluator still scores others, by number, with what the last failure said."""
         self.journal = journal
         self.repeat = repeat
         self._unwrapped = evaluator
         self._evaluator = PatientEvaluator(evaluator, stop, say, patience_seconds=patience_seconds)
         self._asked = 0
+        self._asked_again = 0
         self._about = canonical_json([identity, task_model])
         self._task_model = task_model
         self._concurrency = concurrency
@@ -123,6 +127,8 @@ class Evaluations:
         self._known: dict[str, ScoreOrFailure] = {}
         self._failed: dict[str, ScoreOrFailure] = {}
         self._candidates: dict[int, _Candidate] = {}
+        self._last_scored: dict[str, _Candidate] = {}
+        """By the digest of the example, the candidate that scored on it last."""
 
     @property
     def made(self) -> int:
@@ -131,7 +137,7 @@ class Evaluations:
 
     @property
     def retries(self) -> int:
-        return self._evaluator.made - self._asked
+        return self._evaluator.made - self._asked + self._asked_again
 
     async def evaluate(self, items: Sequence[TextsOnExamples], *, counted: bool = True) -> list[ScoreOrFailure]:
         """The outcome of each candidate on each of its examples; what only failed so far is asked for again."""
@@ -155,12 +161,77 @@ class Evaluations:
 
     async def make(self, batch: EvaluationBatch, *, counted: bool = True) -> None:
         """Make the evaluations of a batch that are not known."""
-        made = await self._make(batch.unknown)
+        suspects = self._suspects(batch.unknown)
+        made = await self._make(batch.unknown, suspects)
+        for candidate, keys in suspects.items():
+            await self._settle(candidate, {key: batch.unknown[key] for key in keys}, made)
         for key, wanted in batch.unknown.items():
             entry = made[key]
             if counted:
                 self._count(entry, wanted.example)
-            (self._known if entry.failure is None else self._failed)[key] = self._outcome_of(entry)
+            if entry.failure is None:
+                wanted.candidate.has_scored = True
+                self._last_scored[wanted.example.digest] = wanted.candidate
+            is_settled = entry.failure is None or entry.of_the_text
+            (self._known if is_settled else self._failed)[key] = self._outcome_of(entry)
+
+    def _suspects(self, unknown: Mapping[str, _Wanted]) -> dict[_Candidate, list[str]]:
+        """Candidates that have not scored yet, on examples that others have scored on, with what is wanted of them."""
+        suspects: dict[_Candidate, list[str]] = {}
+        for key, wanted in unknown.items():
+            if not wanted.candidate.has_scored:
+                suspects.setdefault(wanted.candidate, []).append(key)
+        return {
+            candidate: keys
+            for candidate, keys in suspects.items()
+            if any(unknown[key].example.digest in self._last_scored for key in keys)
+        }
+
+    async def _settle(self, candidate: _Candidate, wanted: Mapping[str, _Wanted], made: dict[str, SearchEntry]) -> None:
+        """Who is at fault for the failures of a candidate's first evaluations.
+
+        The candidate, when all of them failed while another text still scores on one of the examples. Otherwise what
+        failed is retried, as is the evaluation of any other candidate.
+        """
+        broken = [key for key in wanted if made[key].failure is not None]
+        if not broken:
+            return
+        is_known = all(made[key].of_the_text for key in broken)
+        if len(broken) == len(wanted) and (is_known or await self._others_still_score(wanted.values())):
+            self.calls += 1  # of the probe, whether it was made now or before the search was resumed
+            made |= {key: self._blame(candidate, made[key]) for key in broken}
+            return
+        for key in broken:
+            failure = made[key].failure
+            if failure is not None and not made[key].of_the_text and worth_another_try(self._unwrapped, failure):
+                self._asked_again += 1
+                made[key] = await self._made(key, wanted[key], TRIES - self._first_tries(len(wanted)))
+
+    async def _others_still_score(self, wanted: Iterable[_Wanted]) -> bool:
+        example = next(each.example for each in wanted if each.example.digest in self._last_scored)
+        other = self._last_scored[example.digest]
+        with Account() as account:
+            _, _, failure = await self._ask(other.sent, example, 1)
+        usage = usage_of(account) if account else ()
+        self.journal.add(SearchEntry(kind="probe", key="", candidate=other.number, failure=failure, usage=usage))
+        if failure is None:
+            self.failed_in_a_row = 0
+        return failure is None
+
+    def _blame(self, candidate: _Candidate, entry: SearchEntry) -> SearchEntry:
+        self.failed_texts[candidate.number] = entry.failure.message if entry.failure is not None else ""
+        if not entry.of_the_text:
+            entry = msgspec.structs.replace(entry, of_the_text=True, usage=())  # what it used is recorded already
+            self.journal.add(entry)
+        return entry
+
+    @staticmethod
+    def _first_tries(count: int) -> int:
+        """How often each of so many evaluations is tried before the fault is looked for.
+
+        One alone cannot tell a text that always fails from chance; several that all fail can.
+        """
+        return 1 if count > 1 else 2
 
     def outcomes(self, batch: EvaluationBatch) -> list[ScoreOrFailure]:
         """Of a batch that was made, in its order."""
@@ -195,16 +266,23 @@ class Evaluations:
             return self._known.get(keys[0]) or self._failed[keys[0]]
         return mean_of([self._known.get(key) or self._failed[key] for key in keys])
 
-    async def _make(self, todo: Mapping[str, _Wanted]) -> dict[str, SearchEntry]:
+    async def _make(
+        self, todo: Mapping[str, _Wanted], suspects: Mapping[_Candidate, Sequence[str]]
+    ) -> dict[str, SearchEntry]:
         """Every answer, so many at a time; when the search ends in between, only after what was begun is finished."""
         made: dict[str, SearchEntry] = {}
         remaining = iter(todo.items())
-        scored = self.journal.scored
+        settled = self.journal.settled
 
         async def work() -> None:
             breathed = monotonic()
             for key, wanted in remaining:
-                made[key] = scored.get(key) or await self._made(key, wanted)
+                known = settled.get(key)
+                if known is None:
+                    of_suspect = suspects.get(wanted.candidate)
+                    tries = TRIES if of_suspect is None else self._first_tries(len(of_suspect))
+                    known = await self._made(key, wanted, tries)
+                made[key] = known
                 # an evaluator that never waits would keep signals from being handled
                 if monotonic() - breathed > _BREATH_SECONDS:
                     await asyncio.sleep(0)
@@ -225,7 +303,7 @@ class Evaluations:
             cost=self._money.cost_of(entry.usage) if self._money is not None and entry.usage else None,
         )
 
-    async def _made(self, key: str, wanted: _Wanted) -> SearchEntry:
+    async def _made(self, key: str, wanted: _Wanted, tries: int) -> SearchEntry:
         """An evaluation that this search has not made yet, in its journal: of another search, or made now."""
         number, example = wanted.candidate.number, wanted.example
         if self.journal.borrows:
@@ -238,7 +316,7 @@ class Evaluations:
             raise SearchEnded
         began = monotonic()
         with Account() as account:
-            score, side_info, failure = await self._ask(wanted.candidate.sent, example)
+            score, side_info, failure = await self._ask(wanted.candidate.sent, example, tries)
         entry = SearchEntry(
             kind="evaluation",
             key=key,
@@ -255,9 +333,11 @@ class Evaluations:
         self.journal.add(entry)
         return entry
 
-    async def _ask(self, sent: str, example: SetExample) -> tuple[float | None, dict[str, Any], Failure | None]:
+    async def _ask(
+        self, sent: str, example: SetExample, tries: int
+    ) -> tuple[float | None, dict[str, Any], Failure | None]:
         self._asked += 1
-        for tried in range(1, TRIES + 1):
+        for tried in range(1, tries + 1):
             try:
                 evaluation = await self._evaluator(sent, example.record, self._task_model)
             except Exception as error:
@@ -265,7 +345,7 @@ class Evaluations:
                 failure, side_info = failure_of(error, self._evaluator.name)
                 if failure.kind == "interrupted" or self._stop.requested:  # abandoned because the search is to end
                     raise SearchEnded from error
-                if tried == TRIES or not worth_another_try(self._unwrapped, failure):
+                if tried == tries or not worth_another_try(self._unwrapped, failure):
                     return None, side_info, failure
             else:
                 return evaluation.score, evaluation.side_info, None
@@ -277,7 +357,7 @@ class Evaluations:
             self.calls += 1
         if entry.failure is None:
             self.failed_in_a_row = 0
-        else:
+        elif not entry.of_the_text:
             self.failures[entry.failure.kind] += 1
             self.messages[entry.failure.kind] = entry.failure.message
             self.failed_in_a_row += 1

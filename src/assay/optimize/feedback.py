@@ -15,6 +15,8 @@ from assay.optimize.sets import SetExample
 
 ROOM = 8000
 """Characters of one record, by default."""
+FAILURE_ROOM = 2000
+"""Characters of what a rejected text failed with."""
 OUTPUTS = ("output", "prediction", "response", "answer", "completion")
 """What evaluators call what the candidate led to."""
 _SHARES = (("seen", 0.5), ("output", 0.2), ("example", 0.3))
@@ -43,6 +45,14 @@ def feedback(outcome: ScoreOrFailure, example: SetExample, room: int = ROOM) -> 
     shown = {name: _fitted(part, rooms[name]) for name, part in parts.items()}
     cut = top != head or shown != parts
     return rendered({**top, **shown["seen"], **shown["output"], **shown["example"]}), cut
+
+
+def failure_in_words(outcome: ScoreOrFailure, room: int = FAILURE_ROOM) -> str:
+    """What a failed evaluation said and what was seen of it, limited to about this many characters."""
+    message = _cut(outcome.failure.message, room // 2) if outcome.failure is not None else ""
+    more = {name: value for name, value in outcome.side_info.items() if str(value) not in message}
+    seen = _fitted(more, room - len(message)) if more else {}
+    return f"{message}\n\n{rendered(seen, 4)}".strip()
 
 
 def shortened(record: dict[str, Any], room: int) -> dict[str, Any]:

@@ -38,8 +38,9 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """One line: a candidate, an evaluation of one, or a proposer's answer."""
 
     key: str
-    kind: Literal["candidate", "evaluation", "proposal", "preflight", "repeats"]
-    """`repeats`: the search ended because the proposer repeated itself; `index` says in how many answers."""
+    kind: Literal["candidate", "evaluation", "proposal", "preflight", "probe", "repeats"]
+    """`probe`: a text that had scored, evaluated again to see whether the evaluator or the candidate is at fault.
+    `repeats`: the search ended because the proposer repeated itself; `index` says in how many answers."""
     candidate: int | None = None
     """Which one it is, was evaluated, or was to be improved: numbered as they come, 0 is the seed."""
     texts: Texts = {}
@@ -50,6 +51,8 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     score: float | None = None
     side_info: dict[str, Any] = {}
     failure: Failure | None = None
+    of_the_text: bool = False
+    """Whether the text is at fault for the failure, and not the evaluator, which still scores other texts."""
     text: str | None = None
     """The answer as it came."""
     finish_reason: str | None = None
@@ -68,7 +71,8 @@ class SearchEntry(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
 
 class SearchJournal:
-    """Append-only. Failures are recorded for the reader, and retried when the search is resumed.
+    """Append-only. Failures are recorded for the reader, and retried when the search is resumed, unless the text is at
+    fault.
 
     So are the unusable answers at the end of the tape, and the repeats that a search ended with: the proposer may have
     been helped since.
@@ -83,8 +87,8 @@ class SearchJournal:
         self.proposers: list[str] = []
         """Every model that a proposal came from, in order."""
         self._numbers: dict[frozenset[tuple[str, str]], int] = {}
-        self.scored: dict[str, SearchEntry] = {}
-        """Every evaluation that gave a score, by its key."""
+        self.settled: dict[str, SearchEntry] = {}
+        """Every evaluation that is not retried, by its key: it gave a score, or its text is at fault."""
         self.answers: dict[str, SearchEntry] = {}
         """Every answer of the proposer that is not asked for again, by its key."""
         self._evaluated: dict[str, SearchEntry] = {}
@@ -103,7 +107,7 @@ class SearchJournal:
             raise
 
     def __len__(self) -> int:
-        return len(self.scored) + len(self.answers)
+        return len(self.settled) + len(self.answers)
 
     def borrow(self, path: Path, kinds: tuple[str, ...]) -> int:
         """Answer from the journal of another search too; how many answers that adds."""
@@ -164,8 +168,8 @@ class SearchJournal:
             self.spent.setdefault((_role(entry, usage), usage.model), Spending()).add_usage(usage)
         if entry.kind == "evaluation":
             self._evaluated[entry.key] = entry
-            if entry.failure is None:
-                self.scored[entry.key] = entry
+            if entry.failure is None or entry.of_the_text:
+                self.settled[entry.key] = entry
         elif entry.kind == "candidate":
             known = frozenset(entry.texts.items())
             if known not in self._numbers:

@@ -56,6 +56,7 @@ def head(result: Result) -> Child:
         ("evaluator calls", f"{result.calls['used']} used, budget {result.calls['budget']}"),
         ("evaluator failures", counts(result.evaluator_failures)),
         *([(f"… {kind}", message) for kind, message in result.failure_messages.items()]),
+        *([("texts that failed", f"{len(result.failed_texts)}")] if result.failed_texts else []),
         (result.selected_on, selected if result.selected_on != "text" else in_both(result.valset)),
         *([(unseen(result), f"{in_both(result.testset)}; {result.testset.verdict}")] if result.testset else []),
         ("evaluator", result.evaluator),

@@ -34,7 +34,7 @@ from assay.optimize.sets import SetExample
 UNUSABLE_IN_A_ROW = 6
 """After this many consecutive unusable answers the proposer counts as broken."""
 TRIES = 2
-"""Attempts per text; the second prompt says what was wrong with the first text."""
+"""Attempts per text; the second prompt says what was wrong with the first text, or that it was tried already."""
 
 ProposerFunction = Callable[[Texts, Mapping[str, Sequence[Mapping[str, Any]]], list[str]], Any]
 """`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async."""
@@ -65,6 +65,8 @@ class Rewriting(NamedTuple):
     component: str
     shown: Sequence[Shown]
     rejected: Sequence[RejectedText] = ()
+    repeat_of: Callable[[str], str | None] | None = None
+    """What is wrong with a text that was tried already; None for a new one."""
 
     @property
     def question(self) -> str:
@@ -94,6 +96,7 @@ class Proposer:
         *,
         money: SearchBudget | None = None,
         function: ProposerFunction | None = None,
+        check: Callable[[Texts], str | None] | None = None,
         demonstrations: Demonstrations | None = None,
     ) -> None:
         self.failure: Failure | None = None
@@ -114,6 +117,7 @@ class Proposer:
         self._stop = stop
         self._money = money
         self._function = function
+        self._check = check
         self._demonstrations = demonstrations
         self._times: Counter[str] = Counter()
 
@@ -140,7 +144,7 @@ class Proposer:
             keys.append([question, self._times[question]])
         complaints = dict.fromkeys(range(len(wanted)), "")
         for tried in range(1, TRIES + 1):
-            todo = [at for at in complaints if texts[at] is None and self.failure is None]
+            todo = [at for at, complaint in complaints.items() if (tried == 1 or complaint) and self.failure is None]
             asking = [
                 self._answer(fingerprint([*keys[at], tried]), prompts[at], complaints[at], wanted[at], tried)
                 for at in todo
@@ -149,8 +153,16 @@ class Proposer:
             answers = [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking) if asking else []
             for at, answer in zip(todo, answers, strict=True):
                 # in the order of the requests, whichever was answered first
-                texts[at], complaints[at] = self._used(answer)
+                text, complaints[at] = self._used(answer)
+                if text is not None:  # a known text is better than none
+                    texts[at], complaints[at] = text, self._repeated(wanted[at], text)
         return texts
+
+    def _repeated(self, wanted: Rewriting, text: str) -> str:
+        """What to say about a known text to a proposer that reads prompts; empty for a new text."""
+        if wanted.repeat_of is None or self._function is not None:
+            return ""
+        return wanted.repeat_of(text) or ""
 
     def _prompt(self, wanted: Rewriting) -> str:
         results = []
@@ -190,7 +202,10 @@ class Proposer:
             text = (entry.text or "") if plain else text_in(entry.text or "", wanted.texts[wanted.component])
         except UnusableAnswerError as error:
             return _Answer(None, str(error))
-        return _Answer(text, self._constraints.broken_by(text, wanted.component))
+        broken = self._constraints.broken_by(text, wanted.component)
+        if broken is None and self._check is not None:
+            broken = self._check({**wanted.texts, wanted.component: text})
+        return _Answer(text, broken)
 
     async def _answer(self, key: str, prompt: str, complaint: str, wanted: Rewriting, tried: int) -> _Answer | Failure:
         number = self._journal.number_of(wanted.texts) if wanted.shown else None

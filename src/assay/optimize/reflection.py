@@ -46,6 +46,8 @@ class RejectedText(Struct, frozen=True, kw_only=True):
     before: str
     after: str
     reason: str
+    failure: str | None = None
+    """What its evaluation failed with."""
 
 
 def check_template(template: str | None, where: str = "--reflection-template") -> None:
@@ -105,6 +107,20 @@ def first_draft_prompt(
     return "\n\n".join(part for part in parts if part)
 
 
+def repeat_complaint(text: str, current: str, tried: Sequence[str]) -> str:
+    """What is wrong with a text that is known already, with others that are."""
+    known = "the current text" if text == current else "a text that was tried before"
+    others = [each for each in dict.fromkeys(tried) if each != text]
+    if not others:
+        return f"it was {known}; write a different one"
+    shown = "\n\n".join(map(_cut_to_attempt, others))
+    return f"it was {known}; write a different one. These were tried as well:\n\n{shown}\n\n"
+
+
+def _cut_to_attempt(text: str) -> str:
+    return text if len(text) <= _LONGEST_ATTEMPT else f"{text[:_LONGEST_ATTEMPT]}…"
+
+
 def _filled(template: str, current: str, results: str) -> str:
     places = {CURRENT: current, RESULTS: results}
     return re.sub("|".join(places), lambda place: places[place[0]], template)
@@ -125,7 +141,10 @@ def _others(texts: Texts, component: str) -> str:
 def _tried(rejected: Sequence[RejectedText]) -> str:
     if not rejected:
         return ""
-    shown = "\n\n".join(f"- {each.reason}:\n{_change(each)}" for each in rejected)
+    shown = "\n\n".join(
+        f"- {each.reason}:\n{_change(each)}" + (f"\n\nIt failed with:\n\n{each.failure}" if each.failure else "")
+        for each in rejected
+    )
     return (
         f"## Already Tried\n\nThese rewritings of the current component were no better. Try something else.\n\n{shown}"
     )
@@ -135,7 +154,7 @@ def _tried(rejected: Sequence[RejectedText]) -> str:
 def _change(each: RejectedText) -> str:
     lines = list(difflib.unified_diff(each.before.splitlines(), each.after.splitlines(), lineterm="", n=0))[2:]
     change = "\n".join(line for line in lines if not line.startswith("@@")) or "(the same text)"
-    return change if len(change) <= _LONGEST_ATTEMPT else f"{change[:_LONGEST_ATTEMPT]}…"
+    return _cut_to_attempt(change)
 
 
 def _answer_format(fence: str) -> str:

@@ -108,6 +108,9 @@ class Result(Struct, frozen=True, kw_only=True):
     evaluator_failures: dict[str, int]
     failure_messages: dict[str, str]
     """Of each kind, what the last one said."""
+    failed_texts: dict[int, str]
+    """Candidates that could not be evaluated while the evaluator still scored others, with what the last failure said;
+    none of `evaluator_failures` are theirs."""
     unresolved: int
     """Evaluations of kept texts that gave no score however often they were tried."""
     proposer_failure: Failure | None
@@ -255,7 +258,11 @@ def unified(before: str, after: str, before_name: object, after_name: object) ->
 
 
 def problem_of(
-    state: Search, proposer_failure: Failure | None, unresolved: int, messages: dict[str, str]
+    state: Search,
+    proposer_failure: Failure | None,
+    unresolved: int,
+    messages: dict[str, str],
+    failed_texts: dict[int, str],
 ) -> str | None:
     """What a reader must know before anything else."""
     last = f" The last one: {next(reversed(messages.values()))}" if messages else ""
@@ -263,13 +270,21 @@ def problem_of(
         return f"the proposer failed: {proposer_failure.message}"
     if state.stop_reason == "evaluator_failed":
         return f"the evaluator kept failing.{last}"
+    nothing = _why_nothing_was_searched(state, failed_texts)
+    if nothing is None and unresolved:
+        count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"
+        return f"{count} gave no score after all retries.{last}"
+    return nothing
+
+
+def _why_nothing_was_searched(state: Search, failed_texts: dict[int, str]) -> str | None:
     if not state.proposals and state.stop_reason not in ("target_reached", "interrupted", "spent"):
         return "not a single usable proposal was made, so nothing was searched"
     if state.stop_reason == "repeating" and state.tried_nothing_new:
         return "the proposer only gave the seed back, so nothing was searched"
-    if unresolved:
-        count = "1 evaluation of a kept text" if unresolved == 1 else f"{unresolved} evaluations of kept texts"
-        return f"{count} gave no score after all retries.{last}"
+    if failed_texts and state.new_texts <= failed_texts.keys():
+        last = next(reversed(failed_texts.values()))
+        return f"not one of the {len(failed_texts)} proposed texts could be evaluated. The last one: {last}"
     return None
 
 
@@ -295,6 +310,11 @@ def in_words(result: Result) -> str:
     if result.evaluator_failures:
         total = sum(result.evaluator_failures.values())
         lines.append(f"evaluator failures: {total} ({counts(result.evaluator_failures)})")
+    if result.failed_texts:
+        lines.append(
+            f"texts that failed: {len(result.failed_texts)}, while the evaluator scored others; "
+            "each failure was shown to the proposer"
+        )
     if result.feedback_cut:
         lines.append(f"feedback: {result.feedback_cut} examples were cut to fit (--feedback-chars)")
     selected = "" if result.best_is_seed or result.selected_on == "text" else " (selected on, so biased upwards)"
@@ -316,7 +336,8 @@ def in_words(result: Result) -> str:
 def proposals_in_words(result: Result) -> str:
     made = result.proposals
     words = f"{made['made']} made, {made['accepted']} accepted, {made['rejected']} rejected"
-    words += f", {made['repeated']} repeated" if made["repeated"] else ""
+    if made["repeated"]:
+        words += f", {made['repeated']} repeated ({100 * made['repeated'] / max(1, made['made']):.0f} %)"
     return words + (f", {made['unusable']} answers unusable" if made["unusable"] else "")
 
 

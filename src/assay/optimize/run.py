@@ -207,6 +207,7 @@ class _Work:
             stop,
             money=money,
             function=propose,
+            check=evaluator.broken_by if isinstance(evaluator, TaskFitness) else None,
             demonstrations=self._demonstrations,
         )
 
@@ -257,6 +258,7 @@ class _Work:
                 max_proposals=settings.max_proposals or settings.budget,
                 target_score=settings.target_score,
                 max_stale_proposals=settings.max_stale_proposals,
+                max_repeats=settings.max_repeats,
                 failures_in_a_row=settings.failures_in_a_row,
                 money=self._money,
             ),
@@ -341,7 +343,8 @@ class _Work:
             selected_on=sets.selected_on,
             stop_reason=stop_reason,
             stopped=STOPPED.get(stop_reason, stop_reason),
-            problem=self._stop.reason or problem_of(state, self._proposer.failure, unresolved, used.messages),
+            problem=self._stop.reason
+            or problem_of(state, self._proposer.failure, unresolved, used.messages, used.failed_texts),
             verdict=overall_verdict(sets, valset, testset),
             better=testset.is_better if testset else None,
             best=str(candidate_of(best.texts)),
@@ -354,6 +357,7 @@ class _Work:
             unusable=dict(sorted(self._proposer.unusable.items())),
             evaluator_failures=dict(sorted(used.failures.items())),
             failure_messages=dict(sorted(used.messages.items())),
+            failed_texts=used.failed_texts,
             unresolved=unresolved,
             proposer_failure=self._proposer.failure,
             calls=self._call_counts(),

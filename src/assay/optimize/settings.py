@@ -17,7 +17,7 @@ from assay.evaluators.payload import Evaluator, ScoreRange
 from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
-from assay.optimize.engine import SearchStrategy, engine_version
+from assay.optimize.engine import REPEATS_IN_A_ROW, SearchStrategy, engine_version
 from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
 from assay.optimize.reflection import REMEMBER, ReflectionSettings, check_template
@@ -62,6 +62,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     max_proposals: int | None = None
     target_score: float | None = None
     max_stale_proposals: int | None = None
+    max_repeats: int = REPEATS_IN_A_ROW
     failures_in_a_row: int = 25
     concurrency: int = 4
     budget_cost: float | None = None
@@ -137,7 +138,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
             "constraints": self.constraints,
             "testset": [example.digest for example in sets.testset],
             "budget": [self.budget, self.budget_cost, self.budget_tokens],
-            "when to stop": [self.max_proposals, self.target_score, self.max_stale_proposals],
+            "when to stop": [self.max_proposals, self.target_score, self.max_stale_proposals, self.max_repeats],
         }
         return {name: fingerprint(part) for name, part in parts.items()}
 
@@ -164,7 +165,7 @@ def check_settings(settings: SearchSettings) -> None:
     ):
         if number < 0:
             raise UsageError(f"{flag} must be 0 or more, got {number}")
-    for name in ("minibatch", "concurrency", "max_proposals", "max_stale_proposals", "repeat"):
+    for name in ("minibatch", "concurrency", "max_proposals", "max_stale_proposals", "max_repeats", "repeat"):
         value = getattr(settings, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")

@@ -18,8 +18,9 @@ from assay.core.seams import Work
 from assay.core.task import Task
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
-from assay.evaluators.payload import CandidateParts, Evaluation, ScoreRange, failed, kind_of
+from assay.evaluators.payload import CandidateParts, Evaluation, EvaluatorError, ScoreRange, failed, kind_of
 from assay.optimize.demonstrations import with_demonstrations
+from assay.optimize.journal import Texts, candidate_of
 from assay.reports.measure import Measure, headline_of, measure_of
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
@@ -78,6 +79,15 @@ class TaskFitness:
         record = await make_attempt(work, WithRunSettings(self._parts.model, self._settings))
         return evaluation_of(record, self._measures[record.task], self.name)
 
+    def broken_by(self, texts: Texts) -> str | None:
+        """Why a task cannot be built with these texts, such as a broken template; None when all can."""
+        try:
+            for name in self._tasks if self._places else ():
+                self._rebuilt(candidate_of(texts), name)
+        except EvaluatorError as error:
+            return error.failure.message.removeprefix(f"{self.name}: ")
+        return None
+
     async def make_ready(self, progress: Progress) -> None:
         """Before the first request, as in a run: sandboxes are started and reported, likelihoods are checked."""
         await self._parts.make_ready(progress)
@@ -129,6 +139,10 @@ class TaskFitness:
         if not self._places:
             text = with_demonstrations(candidate)
             return self._tasks[name], msgspec.structs.replace(sample, prompt=filled(text, sample.prompt))
+        return self._rebuilt(candidate, name), sample
+
+    def _rebuilt(self, candidate: str, name: str) -> Task:
+        """The task with the candidate in its place."""
         key = (name, candidate)
         if key not in self._rewritten:
             definition = self._definitions[name]
@@ -141,7 +155,7 @@ class TaskFitness:
             except UsageError as error:
                 # the proposer broke the template: its text is at fault, not the user
                 raise failed(self.name, "bad_candidate", str(error)) from error
-        return self._rewritten[key], sample
+        return self._rewritten[key]
 
     def _text_for(self, component: str, candidate: str) -> str:
         candidate = with_demonstrations(candidate)
