@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 
@@ -80,3 +81,14 @@ def test_yaml_1_2_reads_norway_as_a_text(text: str, value: object) -> None:
 def test_an_endless_number_is_not_a_number() -> None:
     with pytest.raises(UsageError, match="a value cannot be read"):
         load_yaml("9" * 5000, "f", Yaml12Loader)
+
+
+def test_a_file_of_too_many_values_is_refused_before_it_is_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_yaml, "MAX_NODES", 10_000)
+    text = "a: [" + "x," * 50_000 + "]"
+    tracemalloc.start()
+    with pytest.raises(UsageError, match=r"x: more than 10,000 values; the file is refused"):
+        load_yaml(text, "x")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000  # a tree of them takes eighteen

@@ -31,10 +31,13 @@ def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoa
 
 
 def composed(text: str, name: str, loader: Any) -> yaml.Node | None:
-    """The node tree of one document, after a check of its depth (composing recurses, the check does not)."""
+    """The node tree of one document, after a check of its depth and size: composing recurses and holds all of it, the
+    check does neither."""
     try:
         depth, documents = 0, 0
-        for event in yaml.parse(text, Loader=loader):
+        for number, event in enumerate(yaml.parse(text, Loader=loader)):
+            if number > 2 * MAX_NODES:  # a list or mapping has two events
+                raise UsageError(f"{name}: more than {MAX_NODES:,} values; the file is refused")
             if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
                 depth += 1
                 if depth > MAX_DEPTH:

@@ -242,7 +242,8 @@ def _task_of(part: PartSpec) -> str:
     if part.use == "inspect":
         file = f"{task['file']}@" if task.get("file") else ""
         return f"{INSPECT}{file}{task.get('name')}"
-    return f"{LM_EVAL}{part.options.get('task')}"
+    file = f"@{task['file']}" if task.get("file") else ""
+    return f"{LM_EVAL}{part.options.get('task')}{file}"
 
 
 def _use(kind: str, name: object, where: str) -> Iterator[Reach]:

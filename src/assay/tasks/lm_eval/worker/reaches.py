@@ -5,12 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from assay.tasks.library.problem import BridgeError
 from assay.tasks.lm_eval.worker.names import forget_manager, manager, package_folder, version
+from assay.tasks.project import out_of_bounds, root_of
 
 
 def describe(order: dict[str, Any]) -> dict[str, Any]:
     """The files behind a name and the Python they name. None of it runs."""
+    try:
+        return _described(order)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError, yaml.YAMLError) as error:
+        place = order.get("file") or order.get("include_path") or order["name"]
+        reason = " ".join(str(error).split())[:400]
+        raise BridgeError(f"{place}: lm_eval {version()} cannot read it: {type(error).__name__}: {reason}") from error
+
+
+def _described(order: dict[str, Any]) -> dict[str, Any]:
     forget_manager(order)
     index = manager(order)._index
     name = order["name"]
@@ -62,8 +74,6 @@ def _members(members: Any, index: Any, reached: dict[str, Any], seen: set[str]) 
 
 def _read_yaml(path: Path, reached: dict[str, Any]) -> dict[str, Any]:
     """A file merged with what it includes; every `!function` in it, and its module's files, are added to `reached`."""
-    import yaml
-
     path = path.resolve()
 
     class Loader(yaml.CSafeLoader):
@@ -87,7 +97,10 @@ def _read_yaml(path: Path, reached: dict[str, Any]) -> dict[str, Any]:
     includes = config.get("include") or []
     whole: dict[str, Any] = {}
     for include in includes if isinstance(includes, list) else [includes]:
-        whole.update(_read_yaml(path.parent / str(include), reached))
+        included = path.parent / str(include)
+        if not path.is_relative_to(package_folder()) and (reason := out_of_bounds(included, root_of(path))):
+            raise BridgeError(f"{path}: includes `{include}`, which {reason}; copy it there")
+        whole.update(_read_yaml(included, reached))
     return {**whole, **config}
 
 
