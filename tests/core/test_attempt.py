@@ -11,10 +11,11 @@ import pytest
 from tests.core.scripted import Scripted, broke
 
 from assay.core.attempt import make_attempt
+from assay.core.errors import FailureError
 from assay.core.journal import Journal, read_records
 from assay.core.run import run_attempts
 from assay.core.seams import Model, Work
-from assay.core.task import Task
+from assay.core.task import REFUSED_HERE, Task, Unavailable
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
 from assay.runs.local import LocalExecutor
 
@@ -40,7 +41,7 @@ async def _ask(sample: Sample, model: Model) -> Trace:
     return Trace(prediction=completion.text, completions=(completion,))
 
 
-def a_task(*scorers: Says, actions: dict[str, Callable[..., bool]] | None = None) -> Task:
+def a_task(*scorers: Says | Unavailable, actions: dict[str, Callable[..., bool]] | None = None) -> Task:
     definition = TaskDefinition(
         name="t",
         format="spec_file",
@@ -111,9 +112,28 @@ def test_every_rule_is_applied_to_every_attempt_whatever_failed() -> None:
         assert attempt(a_task(scorer, actions=always)).excluded == ("always",)
     record = attempt(a_task(Says("m", "fine"), actions={"broken": broken, **always}))
     assert (record.excluded, [failure.stage for failure in record.failures]) == (("always",), ["action"])
-    # what broke before is why the rule has nothing to look at
-    record = attempt(a_task(Says("m", ValueError()), actions={"broken": broken}))
-    assert [failure.stage for failure in record.failures] == ["scorer"]
+    # a rule without the score that it looks at might have excluded the attempt, so no other score counts either
+    record = attempt(a_task(Says("m", ValueError()), Says("other", "fine"), actions={"broken": broken}))
+    assert [(failure.stage, failure.scorer) for failure in record.failures] == [("scorer", "m"), ("action", "")]
+
+
+def test_a_scorer_that_fails_leaves_only_its_own_score_missing() -> None:
+    model_broke = FailureError(Failure(stage="model", part="some model", kind="timeout", message="too slow"))
+    record = attempt(a_task(Says("a", "fine"), Says("b", model_broke), Says("c", ValueError())))
+    assert [score.name for score in record.scores] == ["a"]
+    assert [(each.scorer, each.stage, each.kind) for each in record.failures] == [
+        ("b", "model", "timeout"),
+        ("c", "scorer", "exception"),
+    ]
+
+
+def test_no_model_is_called_for_a_sample_that_no_scorer_can_score_here() -> None:
+    lacking = Unavailable("a", Failure(stage="sandbox", kind=REFUSED_HERE, message="no sandbox"))
+    record = attempt(a_task(lacking))
+    assert (record.trace, record.failures) == (None, (lacking.failure,))
+    record = attempt(a_task(lacking, Says("b", "fine")))
+    assert [score.name for score in record.scores] == ["b"]
+    assert [(each.scorer, each.kind) for each in record.failures] == [("a", REFUSED_HERE)]
 
 
 UNWRITABLE = [

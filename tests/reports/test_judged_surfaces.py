@@ -37,6 +37,8 @@ ODD = ("東京はどこですか", "```python\nprint('x')\n```", "\U0001f9ea", "
 def said(payload: dict[str, Any]) -> str:
     """What the three models say: pure functions of their prompts."""
     asked = payload["messages"][-1]["content"]
+    if payload["model"] == "judge":  # asked again, it is told only why
+        asked = "\n".join(message["content"] for message in payload["messages"][:2])
     if payload["model"] == "proposer":
         return f"```\n{BETTER}\n```"
     number = int((re.findall(r"#(\d+)", asked) or ["0"])[-1])  # a probe holds no sample

@@ -11,6 +11,8 @@ from assay.core.types import Failure, Record, Score
 from assay.reports.outcomes import OUTCOMES, SCORED, UNPARSED, judged, outcome_of
 
 BROKEN = Failure(stage="model", kind="server_error", message="")
+OTHERS = Failure(stage="scorer", kind="bad_output", message="", scorer="judge")
+OWN = Failure(stage="scorer", kind="timeout", message="", scorer="match")
 LATE = Failure(stage="model", kind="timeout", message="")
 READ = Score(name="match", values={"score": 1.0})
 UNREAD = Score(name="match", values={"score": 0.0}, extracted=False)
@@ -25,13 +27,16 @@ UNREAD = Score(name="match", values={"score": 0.0}, extracted=False)
         ((BROKEN,), (), (), math.nan, "failed"),
         ((BROKEN, LATE), (), (), math.nan, "timeout"),
         ((LATE,), ("rule",), (READ,), 1.0, "excluded"),
+        ((OTHERS,), (), (READ,), 1.0, "scored"),
+        ((OTHERS, BROKEN), (), (READ,), math.nan, "failed"),
+        ((OWN,), (), (), math.nan, "timeout"),
     ],
 )
 def test_one_line(
     failures: tuple[Failure, ...], excluded: tuple[str, ...], scores: tuple[Score, ...], score: float, word: str
 ) -> None:
     record = Record(key="1", task="t", sample_id="s", index=0, failures=failures, excluded=excluded, scores=scores)
-    assert OUTCOMES[outcome_of(record, score)] == word
+    assert OUTCOMES[outcome_of(record, score, "match")] == word
 
 
 def test_right_and_wrong_need_the_marks_of_the_task() -> None:

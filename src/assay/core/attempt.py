@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import perf_counter, time
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
-from assay.core.usage import Account, usage_of
+from assay.core.usage import Account, repeats, usage_of
 from assay.tracebacks import describe_exception
 
 
@@ -34,21 +34,19 @@ async def make_attempt(work: Work, model: Model) -> Record:
     started = perf_counter()
     trace: Trace | None = None
     last_request: Request | None = None
-    scores: tuple[Score, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    excluded: tuple[str, ...] = ()
+    scoring = Scoring()
     with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
-        if task.unusable is not None:
-            failures = (task.unusable,)
+        if (refusal := task.why_unscorable(sample)) is not None:
+            scoring = Scoring(failures=(refusal,))
         else:
             try:
                 trace = await (task.solve or task.solver)(sample, model)
             except BaseException as error:
-                failures = (failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use),)
+                failure = failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use)
                 last_request = getattr(model, "last", None)
-                excluded, _ = apply_rules(task, sample, None, ())
+                scoring = Scoring(failures=(failure,), excluded=apply_rules(task, sample, None, ())[0])
         if trace is not None:
-            scores, failures, excluded = await score_trace(task, sample, trace)
+            scoring = await score_trace(task, sample, trace)
     return Record(
         key=work.key,
         task=task.definition.name,
@@ -59,12 +57,13 @@ async def make_attempt(work: Work, model: Model) -> Record:
         metadata=sample.slices(),
         trace=trace,
         last_request=last_request.text() if last_request else None,
-        scores=scores,
-        failures=failures,
-        excluded=excluded,
+        scores=scoring.scores,
+        failures=scoring.failures,
+        excluded=scoring.excluded,
         seconds=int((perf_counter() - started - account.waited) * 1e6) / 1e6,  # `round` is slower
         finished=int(time() * 1e3) / 1e3,
         usage=usage_of(account, trace) if account else (),
+        asked_again=scoring.asked_again or {},
     )
 
 
@@ -75,13 +74,23 @@ def was_made(record: Record) -> bool:
     return all(failure.kind != INTERRUPTED for failure in record.failures)
 
 
-async def score_trace(
-    task: Task, sample: Sample, trace: Trace
-) -> tuple[tuple[Score, ...], tuple[Failure, ...], tuple[str, ...]]:
-    """Apply every scorer, then every action rule; return scores, failures, and the rules that applied."""
+class Scoring(NamedTuple):
+    """What scorers and action rules made of a trace."""
+
+    scores: tuple[Score, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    excluded: tuple[str, ...] = ()
+    """The rules that applied."""
+    asked_again: dict[str, int] | None = None
+
+
+async def score_trace(task: Task, sample: Sample, trace: Trace) -> Scoring:
+    """Apply every scorer, then every action rule. A scorer that fails leaves only its own score missing."""
     scores: list[Score] = []
     failures: list[Failure] = []
+    asked_again: dict[str, int] | None = None
     for scorer in task.scorers_for(sample):
+        before = repeats()
         try:
             score = await scorer(sample, trace)
             if overdue and (late := overdue.get(id(trace))):
@@ -89,10 +98,13 @@ async def score_trace(
             scores.append(score)
         except BaseException as error:
             overdue.pop(id(trace), None)
-            failures.append(failure_of(raise_unless_part_error(error), "scorer", scorer.name))
+            failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
+            failures.append(msgspec.structs.replace(failure, scorer=scorer.name))
+        if times := repeats() - before:
+            asked_again = {**(asked_again or {}), scorer.name: times}
     excluded, broken = apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
-    # a rule that cannot be applied because the attempt had already failed is not a second failure
-    return tuple(scores), tuple(failures) or broken, excluded
+    # a rule that cannot be applied might have excluded the attempt, so no score of it counts
+    return Scoring(tuple(scores), (*failures, *broken), excluded, asked_again)
 
 
 def apply_rules(
@@ -139,13 +151,13 @@ def writable(record: Record) -> Record:
     if record.trace is not None and (flaw := _flaw(record.trace, Trace)):
         failures.append(Failure(stage="solver", kind="bad_output", message=flaw))
         return msgspec.structs.replace(record, trace=None, scores=(), failures=tuple(failures))
-    flaws = [(score, _flaw(score, Score)) for score in record.scores]
+    flaws = [(score, str(getattr(score, "name", "")), _flaw(score, Score)) for score in record.scores]
     failures += (
-        Failure(stage="scorer", part=str(getattr(score, "name", "")), kind="bad_output", message=flaw)
-        for score, flaw in flaws
+        Failure(stage="scorer", part=name, scorer=name, kind="bad_output", message=flaw)
+        for _, name, flaw in flaws
         if flaw
     )
-    scores = tuple(score for score, flaw in flaws if not flaw)
+    scores = tuple(score for score, _, flaw in flaws if not flaw)
     return msgspec.structs.replace(record, scores=scores, failures=tuple(failures))
 
 

@@ -168,6 +168,8 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
     part: str = ""
     """The name of the model, solver, scorer or metric that broke."""
+    scorer: str = ""
+    """Key of the scorer that gave no score because of it; empty: no score of the attempt counts."""
     field: str = ""
     """The task field that caused it, where there is one: `scorers.judge.user_prompt`."""
     retryable: bool = False
@@ -197,7 +199,10 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One attempt, finished: one line of the journal, readable without the task file."""
+    """One attempt, finished: one line of the journal, readable without the task file.
+
+    A scorer that failed leaves its own score missing (`Failure.scorer`); the other scores stay.
+    """
 
     key: str
     """Fingerprint of (task, sample, attempt): the identity that resume and merge go by."""
@@ -220,6 +225,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the attempt ended, in Unix time; None in journals of older versions."""
     usage: tuple[Usage, ...] = ()
     """What judges and other models used, and the evaluated one where no trace shows it."""
+    asked_again: dict[str, int] = field(default_factory=dict)
+    """By scorer, how often its judge was asked again because its verdict could not be used."""
 
     @property
     def failed(self) -> bool:

@@ -56,6 +56,12 @@ def note_repeat() -> None:
         account.repeats += 1
 
 
+def repeats() -> int:
+    """How often a model was asked again during the current work."""
+    accounts = open_accounts.get()
+    return accounts[-1].repeats if accounts else 0
+
+
 def anything_answered() -> bool:
     """Whether a model has answered during the current work: abandoning it would then waste that answer."""
     return any(open_accounts.get()[-1:])

@@ -22,8 +22,8 @@ from assay.snippets.payload import payload_of
 class RunResults(RowDataset):
     """A row for each attempt of one task, with the columns of recorded conversations (`traces.py`).
 
-    An attempt that failed has its `error` and no trace. An unfinished run is refused: its rows would
-    still change.
+    An attempt that failed has its `error`, and no trace unless only scores are missing. An unfinished run is refused:
+    its rows would still change.
     """
 
     def __init__(self, *, path: str, task: str | None = None, name: str | None = None, **options: Any) -> None:
@@ -104,5 +104,7 @@ def _row(record: Record, model: str) -> Row:
         row |= {"output": record.trace.prediction, "trace": {"items": payload["items"]}}
     if record.failures:
         first = record.failures[0]
-        row |= {"error": f"{first.stage}: {first.message}", "trace": None}
+        row["error"] = f"{first.stage}: {first.message}"
+        if not all(failure.scorer for failure in record.failures):  # else only scores are missing
+            row["trace"] = None
     return row

@@ -15,13 +15,14 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Work
-from assay.core.task import Task
+from assay.core.task import Task, Unavailable
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
 from assay.evaluators.payload import CandidateParts, Evaluation, EvaluatorError, ScoreRange, failed, kind_of
 from assay.optimize.demonstrations import with_demonstrations
 from assay.optimize.journal import Texts, candidate_of
 from assay.reports.measure import Measure, headline_of, measure_of
+from assay.reports.outcomes import failures_of
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
 
@@ -95,8 +96,9 @@ class TaskFitness:
 
     def _refuse_unusable(self) -> None:
         for task in self._parts.tasks:
-            if task.unusable is not None:
-                raise UsageError(f"task `{task.name}` cannot be scored here: {task.unusable.message}")
+            for scorer in task.scorers.values():
+                if isinstance(scorer, Unavailable):
+                    raise UsageError(f"task `{task.name}` cannot be scored here: {scorer.failure.message}")
 
     async def close(self) -> None:
         await self._parts.aclose()
@@ -168,8 +170,9 @@ class TaskFitness:
 
 def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:
     """What an attempt is worth to a search: the number that its task averages, turned so that more is better."""
-    if record.failures and not record.excluded:
-        first = record.failures[0]
+    failures = failures_of(measure.scorer, record.failures)
+    if failures and not record.excluded:
+        first = failures[0]
         raise failed(name, first.kind, f"{first.stage}: {first.message}", retryable=first.retryable)
     if record.excluded:
         rules = ", ".join(record.excluded)

@@ -17,6 +17,7 @@ from assay.core.run_file import read_run_file
 from assay.core.types import Bounds, Record
 from assay.overriding import override
 from assay.printable import one_line
+from assay.reports.board.overall import failed_attempts
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.measure import Measure, measure_of
 from assay.reports.per_example import PerExample, per_example
@@ -189,7 +190,7 @@ class MeasuredScore(float):
     @property
     def missing(self) -> int:
         """Attempts without a score: they failed, or have not run."""
-        return sum(row.failed + row.timeouts + row.remaining for row in self.rows)
+        return sum(failed_attempts(row) + row.remaining for row in self.rows)
 
     def missing_in_words(self) -> str:
         kinds = [f"{count} × {kind}" for row in self.rows for kind, count in row.failures.items()]

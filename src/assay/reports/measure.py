@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
+from assay.reports.outcomes import Broken, failures_of
 from assay.scorers.expected import judge_columns
 from assay.stats.cells import interval_of_mean
 from assay.stats.failure_bounds import Range, holds_all, range_of
@@ -47,15 +48,15 @@ class HasScores(Protocol):
     def scores(self) -> Sequence[NamedScore]: ...
 
     @property
-    def failures(self) -> Sized: ...
+    def failures(self) -> Sequence[Broken]: ...
 
     @property
     def excluded(self) -> Sized: ...
 
 
-def counts(attempt: HasScores) -> bool:
-    """Whether an attempt is in the aggregates: nothing failed, and no rule of the task excludes it."""
-    return not attempt.failures and not attempt.excluded
+def counts(attempt: HasScores, scorer: str | None) -> bool:
+    """Whether an attempt is in the aggregates of a scorer: its score is there, and no rule of the task excludes it."""
+    return not attempt.excluded and not failures_of(scorer, attempt.failures)
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -108,7 +109,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     def of(self, attempt: HasScores) -> float | None:
         """The number; None when the attempt has none or is not in the aggregates."""
-        return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt) else None
+        return self.of_values(values_by(self.scorer, attempt.scores)) if counts(attempt, self.scorer) else None
 
     def of_values(self, values: Mapping[str, ScoreValue]) -> float | None:
         if self.same_as is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,17 @@ right and wrong.
 RIGHT, PARTIAL, WRONG, UNPARSED, UNSCORED, EXCLUDED, FAILED, TIMEOUT, SCORED = range(len(OUTCOMES))
 
 
-class _Failed(Protocol):
+class Broken(Protocol):
+    """As much of a `Failure` as says whose score is missing."""
+
     @property
     def kind(self) -> str: ...
+
+    @property
+    def scorer(self) -> str: ...
+
+
+_B = TypeVar("_B", bound=Broken)
 
 
 class _Read(Protocol):
@@ -40,24 +48,34 @@ class HasOutcome(Protocol):
     def scores(self) -> Sequence[_Read]: ...
 
     @property
-    def failures(self) -> Sequence[_Failed]: ...
+    def failures(self) -> Sequence[Broken]: ...
 
     @property
     def excluded(self) -> Sequence[str]: ...
 
 
-def outcome_of(attempt: HasOutcome, score: float) -> int:
-    """The outcome as far as one line shows it; a missing score is NaN."""
+def failures_of(scorer: str | None, failures: Sequence[_B]) -> Sequence[_B]:
+    """The failures that keep an attempt out of a scorer's aggregates: its own, and those of the whole attempt.
+
+    None stands for all scorers together, which lack something as soon as one of them does.
+    """
+    if not failures or scorer is None:
+        return failures
+    return [failure for failure in failures if failure.scorer in ("", scorer)]
+
+
+def outcome_of(attempt: HasOutcome, score: float, scorer: str | None) -> int:
+    """The outcome by the scorer of the task's score, as far as one line shows it; a missing score is NaN."""
     if attempt.excluded:
         return EXCLUDED
-    if attempt.failures:
-        return TIMEOUT if timed_out(attempt.failures) else FAILED
+    if failures := failures_of(scorer, attempt.failures):
+        return TIMEOUT if timed_out(failures) else FAILED
     if math.isnan(score):
         return UNSCORED
     return SCORED if all(part.extracted for part in attempt.scores) else UNPARSED
 
 
-def timed_out(failures: Iterable[_Failed]) -> bool:
+def timed_out(failures: Iterable[Broken]) -> bool:
     """Whether a failed attempt counts as a timeout."""
     return any(failure.kind == "timeout" for failure in failures)
 

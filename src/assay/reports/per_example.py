@@ -10,9 +10,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from assay.core.journal import counting_lines
-from assay.core.types import Message, Record, Score
+from assay.core.types import Failure, Message, Record, Score
 from assay.reports.conversation import Part, answer_of, described, expected_in, turns_of, words_of
 from assay.reports.measure import Measure
+from assay.reports.outcomes import failures_of
 
 
 class PerExample(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,9 @@ class PerExample(Struct, frozen=True, kw_only=True):
     excluded: tuple[str, ...] = ()
     """The task's own rules that keep it out of the aggregates."""
     failure: str | None = None
+    """Why the attempt has no score, where something failed."""
+    missing: dict[str, str] | UnsetType = UNSET
+    """The scorers that failed, each with the reason: scorer -> text. The scores of the others are in `values`."""
     expected: str | UnsetType = UNSET
     """What the answer was compared with where there are no targets, as with a judge."""
     reasons: dict[str, str] | UnsetType = UNSET
@@ -62,12 +66,17 @@ def per_example(record: Record, measure: Measure) -> PerExample:
         answer=next((score.answer for score in first if score.answer is not None), None),
         values={score.name: score.values for score in record.scores},
         excluded=record.excluded,
-        failure=f"{record.failures[0].kind}: {record.failures[0].message}" if record.failures else None,
+        failure=next(map(_reason, failures_of(measure.scorer, record.failures)), None),
+        missing={each.scorer: _reason(each) for each in record.failures if each.scorer} or UNSET,
         expected=(None if record.targets else expected_in(msgspec.to_builtins(record), measure.compared_with)) or UNSET,
         reasons={score.name: text for score in record.scores if (text := reason_of(score)) is not None} or UNSET,
         latency_ms=round(record.seconds * 1000, 3),
         metadata=record.metadata,
     )
+
+
+def _reason(failure: Failure) -> str:
+    return f"{failure.kind}: {failure.message}"
 
 
 def reason_of(score: Score) -> str | None:

@@ -26,7 +26,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.seams import BuildContext, Model, Previewable, Solver, capabilities_of, close_part, identity_of
-from assay.core.task import Task, task_fingerprint
+from assay.core.task import Task, Unavailable, task_fingerprint
 from assay.core.types import Completion, Request, Sample, TaskDefinition
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
@@ -187,17 +187,18 @@ class BuiltTasks:
     def start_sandboxes(self, progress: Progress) -> None:
         """Start what confines model-written code, before any model call; warn first of a tier below the full one.
 
-        A task whose sandbox this host cannot provide is refused as a whole; the others continue.
+        A scorer whose sandbox this host cannot provide gives no scores; a task without another one is refused.
         """
         for number, task in enumerate(self.tasks):
-            try:
-                for report in start_scorers(task):
-                    if self.sandbox is None and (warning := report.warning()) is not None:
-                        progress.say(warning)
-                    self.sandbox = msgspec.to_builtins(report)
-            except FailureError as error:
-                progress.say(f"task `{task.name}` is refused: {error}")
-                self.tasks[number] = replace(task, unusable=error.failure)
+            self.tasks[number], reports = start_scorers(task)
+            for key, scorer in self.tasks[number].scorers.items():
+                if isinstance(scorer, Unavailable) and scorer is not task.scorers[key]:
+                    what = "is refused" if len(task.scorers) == 1 else f"has no scores of `{key}` here"
+                    progress.say(f"task `{task.name}` {what}: {scorer.failure.message}")
+            for report in reports:
+                if self.sandbox is None and (warning := report.warning()) is not None:
+                    progress.say(warning)
+                self.sandbox = msgspec.to_builtins(report)
 
     async def try_metrics(self) -> None:
         """Refuse Python metrics that break whatever the scores will be."""

@@ -130,7 +130,7 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
     How many samples, how long their answers are, and of those that could not be rendered, why.
     """
     model = WithRunSettings(with_frame(listening, config), given_settings(config.settings()))
-    judging = [task.scorers[part.key] for part in task.definition.scorers if asks_a_model(part) and not task.unusable]
+    judging = [task.scorers[part.key] for part in task.definition.scorers if asks_a_model(part)]
     tried, target_tokens = 0, 0
     faults: dict[str, str] = {}
     for sample in islice(iter(task.dataset), TRIED):

@@ -25,7 +25,8 @@ def why_without_score(board: Leaderboard) -> str | None:
     for row in board.tasks:
         if row.refused is None and not row.scored and not row.remaining:
             nothing.setdefault(tuple(_counts([row])), []).append(row)
-    if len(board.tasks) > 1 and all(0 < row.total == row.failed + row.timeouts for row in board.tasks):
+    scored = any(row.scored for row in board.tasks)
+    if len(board.tasks) > 1 and not scored and all(0 < row.total == row.failed + row.timeouts for row in board.tasks):
         return "no result: every attempt failed"
     reasons = [f"{_names(rows)} no scored attempt ({_why(rows)})" for rows in nothing.values()]
     reasons += [f"{row.task} could not be run on this machine (see the reason above)" for row in refused]

@@ -50,7 +50,7 @@ class PythonMetrics:
         return bool(self._wanted)
 
     def add(self, place: int, line: AttemptLine) -> None:
-        if line.task in self._lines and counts(line):
+        if line.task in self._lines and not line.excluded:
             self._lines[line.task].append(line)
 
     async def write(self, folder: Path, tables: Mapping[str, TaskTable]) -> None:
@@ -65,7 +65,8 @@ class PythonMetrics:
                 if part.use not in WITH_CODE:
                     metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
                     continue
-                scored = [(line, score) for line in lines for score in line.scores if score.name == scorer]
+                within = (line for line in lines if counts(line, scorer))
+                scored = [(line, score) for line in within for score in line.scores if score.name == scorer]
                 scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in scored]
                 clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in scored]
                 if part.use == "lm_eval":

@@ -69,7 +69,7 @@ def rescore(
 
     `definitions` are the tasks as they are now; None reads them from the run itself, which is right when only the
     code of a metric changed. An answer is scored again only if its sample still asks the same. No model is called: the
-    verdict of a judge stands as it was given, unless the sample or the judge's instructions have changed.
+    verdict of a judge stands as it was given, or its failure, unless the sample or its instructions have changed.
     """
     earlier = read_run_file(run)
     tasks = tuple(definitions) if definitions is not None else earlier.definitions
@@ -165,7 +165,7 @@ class Answers:
             raise UsageError(f"{journal}: no such file, so there are no answers to score")
         self._places: dict[int, int] = {}
         for place, line in counting_lines(journal, _Named):
-            if bytes(line.trace) != b"null" and not any(each.stage in UNANSWERED for each in line.failures):
+            if bytes(line.trace) != b"null" and all(map(_is_of_scoring, line.failures)):
                 self._places[_key(line.task, line.sample_id, line.attempt)] = place
         self._file = open_regular(journal)
 
@@ -186,6 +186,11 @@ class Answers:
 
 class _Failed(msgspec.Struct):
     stage: str = ""
+    scorer: str = ""
+
+
+def _is_of_scoring(failure: _Failed) -> bool:
+    return bool(failure.scorer) or failure.stage not in UNANSWERED
 
 
 class _Named(msgspec.Struct):
@@ -239,18 +244,21 @@ class _Verdicts:
         task: Task = work.task
         if record.key != work.key:
             return task
-        given = {score.name: score for score in record.scores if (task.name, score.name) in self._same}
+        given: dict[str, Score | Failure] = {failure.scorer: failure for failure in record.failures}
+        given |= {score.name: score for score in record.scores}
         scorers = {
-            key: _Recorded(scorer, given[scorer.name]) if scorer.name in given else scorer
+            key: _Recorded(scorer, given[key]) if key in given and (task.name, key) in self._same else scorer
             for key, scorer in task.scorers.items()
         }
         return replace(task, scorers=scorers)
 
 
 class _Recorded:
-    """A scorer that rescores what it can score without a model, and otherwise repeats its earlier score."""
+    """A scorer that rescores what it can score without a model, and otherwise repeats its earlier score, or why there
+    was none.
+    """
 
-    def __init__(self, scorer: Scorer, earlier: Score) -> None:
+    def __init__(self, scorer: Scorer, earlier: Score | Failure) -> None:
         self.name = scorer.name
         self._scorer, self._earlier = scorer, earlier
 
@@ -260,25 +268,21 @@ class _Recorded:
         except FailureError as error:
             if error.failure.kind != NOT_CALLED:
                 raise
+            if isinstance(self._earlier, Failure):
+                raise FailureError(self._earlier) from error
             return self._earlier
 
 
 async def _score_again(work: Work, record: Record, verdicts: _Verdicts) -> Record:
     assert record.trace is not None  # noqa: S101 - `Answers` has only records with a trace
-    scores: tuple[Score, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    excluded: tuple[str, ...] = ()
-    if work.task.unusable is not None:
-        failures = (work.task.unusable,)
-    else:
-        scores, failures, excluded = await score_trace(verdicts.task_of(work, record), work.sample, record.trace)
+    scoring = await score_trace(verdicts.task_of(work, record), work.sample, record.trace)
     return msgspec.structs.replace(
         record,
         key=work.key,
         index=work.position,
         targets=work.sample.targets,
         metadata=work.sample.slices(),
-        scores=scores,
-        failures=failures,
-        excluded=excluded,
+        scores=scoring.scores,
+        failures=scoring.failures,
+        excluded=scoring.excluded,
     )

@@ -15,8 +15,8 @@ from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
-from assay.core.task import REFUSED_HERE, Task
-from assay.core.types import Failure, PartSpec, Sample, TaskDefinition
+from assay.core.task import REFUSED_HERE, Task, Unavailable
+from assay.core.types import PartSpec, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
 from assay.key_set import KeySet
 from assay.own_functions import is_async
@@ -58,12 +58,11 @@ def build_task(
     context = replace(context, dataset=dataset)
     scorers: dict[str, Scorer] = {}
     postprocessors: dict[str, Postprocessor] = {}
-    unusable: Failure | None = None
     for part in definition.scorers:
         try:
             scorers[part.key] = _make_scorer(part, definition, context, postprocessors)
         except FailureError as error:
-            unusable = msgspec.structs.replace(error.failure, kind=REFUSED_HERE)
+            scorers[part.key] = Unavailable(part.key, msgspec.structs.replace(error.failure, kind=REFUSED_HERE))
     solver: Solver = _make_part("solver", definition.solver, definition, context)
     return Task(
         definition=definition,
@@ -72,7 +71,6 @@ def build_task(
         solve=media_files_of(definition).around(solver),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
-        unusable=unusable,
     )
 
 
@@ -105,9 +103,18 @@ def build_solver(definition: TaskDefinition, model_for: Callable[..., Model] | N
     return solver
 
 
-def start_scorers(task: Task) -> list[SandboxReport]:
-    """Start what confines model-written code, and return what it is; `FailureError` where this machine cannot."""
-    return [scorer.start_here() for scorer in task.scorers.values() if isinstance(scorer, Preparable)]
+def start_scorers(task: Task) -> tuple[Task, list[SandboxReport]]:
+    """Start what confines model-written code: the task, without the scorers for which this machine cannot, and what
+    was started.
+    """
+    scorers, reports = dict(task.scorers), []
+    for key, scorer in task.scorers.items():
+        if isinstance(scorer, Preparable):
+            try:
+                reports.append(scorer.start_here())
+            except FailureError as error:
+                scorers[key] = Unavailable(key, error.failure)
+    return replace(task, scorers=scorers), reports
 
 
 def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:

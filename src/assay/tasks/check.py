@@ -16,7 +16,7 @@ import msgspec
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
-from assay.core.task import Task
+from assay.core.task import Task, Unavailable
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
 from assay.scorers.rehearsed import KnowsGold
 from assay.tasks.build import start_scorers
@@ -206,9 +206,9 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
 
     `script` stands for the task's other models, `places` are the locations of its fields; both are for YAML tasks.
     """
-    unusable = task.unusable or _cannot_start(task)
-    if unusable is not None:
-        refused = Finding(task=task.name, problem=CANNOT_RUN, detail=unusable.message, error=False)
+    failure = _cannot_score(task)
+    if failure is not None:
+        refused = Finding(task=task.name, problem=CANNOT_RUN, detail=failure.message, error=False)
         return TaskCheck(task=task.name, samples=task.definition.dataset.size, findings=[refused])
     findings: list[Finding] = []
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
@@ -243,13 +243,10 @@ def _located(task: Task, finding: Finding, places: Places | None) -> Finding:
     return msgspec.structs.replace(finding, place=str(position), field=field)
 
 
-def _cannot_start(task: Task) -> Failure | None:
-    """Nothing is proved about a task whose answers this machine cannot score."""
-    try:
-        start_scorers(task)
-    except FailureError as error:
-        return error.failure
-    return None
+def _cannot_score(task: Task) -> Failure | None:
+    """Why this machine cannot run one of the scorers: nothing is proved about the task then."""
+    scorers = start_scorers(task)[0].scorers.values()
+    return next((scorer.failure for scorer in scorers if isinstance(scorer, Unavailable)), None)
 
 
 def gold_answer(task: Task, sample: Sample) -> str | None:
@@ -268,7 +265,7 @@ def gold_answer(task: Task, sample: Sample) -> str | None:
 
 
 async def _try_gold(task: Task, sample: Sample, gold: str) -> list[Finding]:
-    scores, failures, _ = await score_trace(task, sample, Trace(prediction=gold, prompt=sample.prompt))
+    scores, failures, *_ = await score_trace(task, sample, Trace(prediction=gold, prompt=sample.prompt))
     if failures:
         return [_finding(task, sample, "gold_failed", f"{failures[0].kind}: {failures[0].message}")]
     findings = []
@@ -293,7 +290,7 @@ async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[
     except FailureError as error:
         return fault("gold_failed", f"{error.failure.kind}: {error.failure.message}")
     for trace in traces:
-        scores, failures, _ = await score_trace(task, sample, trace)
+        scores, failures, *_ = await score_trace(task, sample, trace)
         if failures:
             return fault("gold_failed", f"{failures[0].kind}: {failures[0].message}")
         full += any(_full(score) for score in scores)
@@ -308,7 +305,7 @@ async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
         part.use in REWARDS_SILENCE or part.options.get("metric") in REWARDS_SILENCE for part in task.definition.scorers
     ):
         return []
-    scores, _, _ = await score_trace(task, sample, Trace(prediction="", prompt=sample.prompt))
+    scores, *_ = await score_trace(task, sample, Trace(prediction="", prompt=sample.prompt))
     return [
         _finding(task, sample, "empty_answer_scores", f"{score.name} gives the empty answer {_value(score)}")
         for score in scores

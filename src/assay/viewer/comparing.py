@@ -14,7 +14,7 @@ from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.types import BoardDiff, TaskDiff
 from assay.reports.diff.words import repeats_name
 from assay.reports.measure import measures_of
-from assay.reports.outcomes import EXCLUDED
+from assay.reports.outcomes import EXCLUDED, FAILED, TIMEOUT
 from assay.reports.view import GROUP, View, common_view
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, cluster_column
@@ -87,7 +87,7 @@ def _columns(snapshot: Snapshot, task: int, run: str) -> Columns:
         groups=cluster_column(snapshot.column("group")[rows], samples).view(np.int64),
         slices={},
         scores=snapshot.column("worth")[rows],
-        failed=snapshot.column("failure")[rows] >= 0,
+        failed=np.isin(snapshot.column("outcome")[rows], (FAILED, TIMEOUT)),
         places=rows.astype(np.int64),
         names={},
     )

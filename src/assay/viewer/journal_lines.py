@@ -43,6 +43,7 @@ class PromptTrace(Struct, gc=False):
 class FailurePart(Struct, gc=False):
     stage: str = ""
     kind: str = ""
+    scorer: str = ""
 
 
 class IndexLine(Struct, gc=False):

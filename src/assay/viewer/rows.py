@@ -162,7 +162,7 @@ class Filler:
     def add(self, line: IndexLine, offset: int, length: int) -> tuple[int, bool]:
         """One row. Returns its key and whether it failed."""
         score = self._score(line)
-        outcome = outcome_of(line, score)
+        outcome = outcome_of(line, score, self._measures.get(line.task, USUAL).scorer)
         spent = Spending()
         add_attempt(line, spent, {})
         failure = -1

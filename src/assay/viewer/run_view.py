@@ -22,7 +22,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.costs.prices import find_prices
 from assay.reports.marks import Mark, standing_marks
 from assay.reports.measure import measures_of
-from assay.reports.outcomes import FAILED, TIMEOUT
+from assay.reports.outcomes import EXCLUDED
 from assay.reports.query.evaluate import Mask, evaluate, texts_of
 from assay.reports.query.fields import Schema
 from assay.reports.query.syntax import Query, SearchText
@@ -169,12 +169,13 @@ class RunView:
         """How far the run is, and how far its index is."""
         run, snapshot, size = self.run_file(), self.snapshot(), self.size()
         outcomes = snapshot.column("outcome")[snapshot.counts]
+        broken = (snapshot.column("failure")[snapshot.counts] >= 0) & (outcomes != EXCLUDED)
         total = sum(run.config.attempts_of(definition) for definition in run.definitions)
         done = len(outcomes)
         return {
             "total": total,
             "done": done,
-            "failed": int(np.isin(outcomes, (FAILED, TIMEOUT)).sum()),
+            "failed": int(broken.sum()),
             "running": self.running(),
             "complete": done >= total,
             "indexed": 1.0 if not size else min(1.0, snapshot.offset / size),

@@ -17,15 +17,16 @@ from assay.viewer.run_view import RunView
 from assay.viewer.samples import table_rows
 
 
-def test_an_attempt_that_broke_is_in_no_aggregate_of_its_task(runs: Runs, tmp_path: Path) -> None:
+def test_a_scorer_that_broke_is_missing_in_its_own_aggregates_alone(runs: Runs, tmp_path: Path) -> None:
     rows = [{"q": "a", "a": "a"}, {"q": "b", "a": "x"}]
     breaks = python_scorer('1 / 0 if sample["q"] == "b" else {"v": 1}', metrics=[{"type": "mean", "field": "v"}])
     row = only(runs(rows, [EQUALS, breaks]))
-    assert [(each.value, each.scored, each.failed) for each in row.aggregates] == [(1.0, 1, 1), (1.0, 1, 1)]
-    assert (row.score, row.correct, row.scored, row.failed) == (1.0, 1, 1, 1)
+    assert [(each.value, each.scored, each.failed) for each in row.aggregates] == [(0.5, 2, 0), (1.0, 1, 1)]
+    assert (row.score, row.correct, row.scored, row.failed, row.coverage) == (0.5, 1, 2, 1, 1.0)
+    assert (row.bounds, row.missing_scores, row.complete) == (None, {"own": 1}, False)
     view = RunView("run", tmp_path / "run", Builders())
     outcomes = [each["outcome"] for each in table_rows(view, view.rows(Filters(), "order", False, []).tolist(), [])]
-    assert outcomes == ["right", "failed"]
+    assert outcomes == ["right", "wrong"]
 
 
 CORRECT: list[tuple[str, list[dict[str, Any]], float | None, int | None]] = [

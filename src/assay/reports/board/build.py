@@ -185,7 +185,10 @@ def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summ
             f"`{first.use}` lists the share of every value of `{field}`, and none of them is the score; "
             "`label` selects one"
         )
-    return Summary(name="none", value=None, scored=table.scored, reason=reason, signature="none")
+    scored, failed, timeouts = table.scored, table.failed, table.timeouts
+    return Summary(
+        name="none", value=None, scored=scored, failed=failed, timeouts=timeouts, reason=reason, signature="none"
+    )
 
 
 def _has_own_scale(definition: TaskDefinition) -> bool:
@@ -209,13 +212,14 @@ def _counts(
 ) -> dict[str, Any]:
     """How many attempts were planned, and their outcomes as the score counts them."""
     total = run.config.samples_of(definition) * run.config.repeat
-    remaining = total - table.scored - table.failed - table.timeouts - table.excluded
+    made = table.scored + table.failed + table.timeouts
+    remaining = total - made - table.excluded
     planned = total - table.excluded
     return {
         "total": total,
         "correct": table.measure.correct(table.tables[table.measure.scorer]) if headline_of(definition) else None,
         "scored": headline.scored,
-        "unscored": table.scored - headline.scored,
+        "unscored": made - headline.scored - headline.failed - headline.timeouts,
         "failed": table.failed,
         "timeouts": table.timeouts,
         "excluded": table.excluded,
@@ -226,6 +230,8 @@ def _counts(
         "truncated": table.truncated,
         "nothing_extracted": table.nothing_extracted,
         "skipped_records": definition.skipped_records,
+        "missing_scores": dict(sorted(table.missing_scores.items())) if len(definition.scorers) > 1 else {},
+        "asked_again": dict(sorted(table.asked_again.items())),
         "failures": dict(sorted([*table.failure_kinds.items(), *((kind, 1) for kind in broken)])),
         "failure_examples": dict(sorted([*table.failure_example.items(), *broken.items()])),
         "outcomes": dict(sorted(table.outcomes.items())),
@@ -238,7 +244,7 @@ _REFUSED = f"/{REFUSED_HERE}"
 
 def _refused(table: TaskTable) -> str | None:
     """Why no attempt could be made here; where another machine made some, the others are ordinary failures."""
-    if table.scored or table.excluded:
+    if table.scored or table.excluded or table.partly:
         return None
     return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
 

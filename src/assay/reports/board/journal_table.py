@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from assay.reports.board.likelihood import LikelihoodFields, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
 from assay.reports.board.weak_passes import grade_of, is_weak_pass
 from assay.reports.measure import Measure, measure_of, values_by
-from assay.reports.outcomes import timed_out
+from assay.reports.outcomes import failures_of, timed_out
 from assay.reports.view import View, metadata_value
 from assay.stats.score_table import ScoreTable
 
@@ -57,6 +57,7 @@ class _Failure(Struct):
     stage: str
     kind: str
     message: str = ""
+    scorer: str = ""
 
 
 class ScoredLine(Struct, gc=False):
@@ -79,6 +80,7 @@ class AttemptLine(ScoredLine, gc=False):
     trace: TraceLine | None = None
     seconds: float = 0.0
     usage: list[Usage] = []
+    asked_again: dict[str, int] = {}
 
 
 _L = TypeVar("_L", bound=AttemptLine)
@@ -91,9 +93,16 @@ class TaskTable:
     tables: dict[str | None, ScoreTable]
     """By scorer key, for each that an aggregate reads; None stands for all scorers."""
     scored: int = 0
-    """Attempts that are in the aggregates."""
+    """Attempts with every score."""
     failed: int = 0
+    """Attempts that lack a score because something failed, unless it was a timeout."""
     timeouts: int = 0
+    partly: int = 0
+    """Those of them that have a score of another scorer."""
+    missing_scores: Counter[str] = field(default_factory=Counter)
+    """By scorer, the attempts without its score because it failed."""
+    asked_again: Counter[str] = field(default_factory=Counter)
+    """By scorer, how often its judge was asked again because its verdict was unusable."""
     excluded: int = 0
     truncated: int = 0
     nothing_extracted: int = 0
@@ -127,12 +136,12 @@ class TaskTable:
                 has_logprobs |= completion.logprob is not None or bool(completion.logprobs)
             self.truncated += truncated
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
+        if line.asked_again:
+            self.asked_again.update(line.asked_again)
         if line.excluded:
             self.excluded += 1
-        elif line.failures:
-            self._count_failure(line.failures)
-        else:
-            stated = self._count_scored(line)
+        elif not line.failures or self._is_partly_scored(line.failures, line.scores):
+            stated = self._count_scores(line)
             if has_logprobs or stated is not None:
                 self._add_likelihoods(line, stated, view)
         for scorer, table in self.tables.items():
@@ -140,9 +149,17 @@ class TaskTable:
         for key in view.by:
             self._add_slice(key, line, view)
 
-    def _count_scored(self, line: AttemptLine) -> float | None:
-        """Count an attempt that is in the aggregates, and return the confidence that it states, if any."""
-        self.scored += 1
+    def _is_partly_scored(self, failures: list[_Failure], scores: Sequence[Score]) -> bool:
+        """Count an attempt that lacks a score, and return whether others of it are in the aggregates."""
+        self._count_failure(failures)
+        self.missing_scores.update(failure.scorer for failure in failures if failure.scorer)
+        partly = bool(scores) and all(failure.scorer for failure in failures)
+        self.partly += partly
+        return partly
+
+    def _count_scores(self, line: AttemptLine) -> float | None:
+        """Count the scores of an attempt that is in the aggregates; return the confidence that it states, if any."""
+        self.scored += not line.failures
         graded = weak = False
         stated = None
         for score in line.scores:
@@ -232,13 +249,13 @@ def empty_table(definition: TaskDefinition) -> TaskTable:
 
 
 def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: str) -> None:
-    """An attempt is in all aggregates of its task or in none: excluded, failed, or scored, whichever comes first."""
+    """An attempt counts once in the aggregates of a scorer: excluded, failed, or scored, whichever comes first."""
     if line.excluded:
         table.add_excluded()
         return
     group = metadata_value(line.metadata, group_by) if line.metadata else None
-    if line.failures:
-        table.add_failure(timeout=timed_out(line.failures), sample=line.index, attempt=line.attempt, group=group)
+    if failures := failures_of(scorer, line.failures):
+        table.add_failure(timeout=timed_out(failures), sample=line.index, attempt=line.attempt, group=group)
     elif values := values_by(scorer, line.scores):
         table.add(values, sample=line.index, attempt=line.attempt, group=group)
 

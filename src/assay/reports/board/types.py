@@ -112,7 +112,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     scored: int
     """Attempts that the score is over."""
     failed: int
-    """Attempts that failed for another reason than a timeout."""
+    """Attempts that lack a score, of any scorer, because something failed that is no timeout. What the task's score and
+    every other aggregate lack is in `aggregates`."""
     timeouts: int
     excluded: int
     remaining: int
@@ -154,6 +155,11 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """What judges were given, apart from the evaluated model."""
     judge_tokens_out: int = 0
     latency: Latency | None = None
+    missing_scores: dict[str, int] = {}
+    """Of a task with several scorers: by scorer, the attempts without its score because it failed. Its other scores
+    count."""
+    asked_again: dict[str, int] = {}
+    """By scorer, how often its judge was asked again because its verdict was unusable."""
     failures: dict[str, int] = {}
     failure_examples: dict[str, str] = {}
     outcomes: dict[str, int] = {}
@@ -176,6 +182,12 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     calibration: Calibration | None = None
     likelihood: Likelihood | None = None
     per_example: list[PerExample] | UnsetType = UNSET
+
+
+def missing_words(row: TaskRow) -> str:
+    """Which scores failed attempts lack, where a task has several scorers, to be added to how many failed."""
+    scorers = [f"{count:,} without the score of `{scorer}`" for scorer, count in row.missing_scores.items()]
+    return f": {', '.join(scorers)}" if scorers else ""
 
 
 class GroupRow(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from assay.reports.board.overall import failed_attempts
 from assay.reports.board.slices import shown_slices
 from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
 from assay.reports.charts.chart import Bands, Behind, Chart, Dot, Scale, Tone
@@ -203,7 +204,7 @@ def _scores(name: str, title: str, rows: Sequence[ForestRow], colours: Mapping[s
 
 def _score_row(label: str, row: TaskRow, *, several: bool, link: Link | None) -> ForestRow:
     note = f"{row.scored:,} scored" if row.correct is None else f"{row.correct:,} of {row.scored:,} right"
-    broken = row.failed + row.timeouts
+    broken = failed_attempts(row)
     if broken:
         note += f", {broken:,} failed"
     href = link(label, row.task) if link else ""

@@ -26,6 +26,7 @@ from assay.reports.board.journal_table import AttemptLine, TraceLine
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.conversation import Part, answer_of
 from assay.reports.measure import Measure, measures_of
+from assay.reports.outcomes import failures_of
 from assay.reports.pace import Pace
 from assay.reports.per_example import PerExample, per_example, question, question_media
 from assay.reports.view import View, metadata_value
@@ -211,7 +212,7 @@ class _Reading:
             line.targets,
             None if line.trace is None else answer_of(line.trace),
             measure.upwards(measure.of(line)),
-            bool(line.failures),
+            bool(failures_of(measure.scorer, line.failures)),
             line.metadata,
             place,
         )

@@ -9,7 +9,7 @@ from assay.costs.spending import is_worth_showing, money
 from assay.printable import one_line
 from assay.reports.board.cost_notes import costs_something, price_notes
 from assay.reports.board.slices import weak_sentences
-from assay.reports.board.types import Latency, Leaderboard, ScoreInterval, TaskRow
+from assay.reports.board.types import Latency, Leaderboard, ScoreInterval, TaskRow, missing_words
 from assay.reports.board.weak_passes import weak_sentence
 from assay.reports.document import Cell, Span, TextTable
 from assay.wording import few
@@ -55,6 +55,7 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
     several = [row for row in board.tasks if len(row.aggregates) > 1]
     if not several:
         return None
+    broken = any(summary.failed + summary.timeouts for row in several for summary in row.aggregates)
     rows: list[list[Cell]] = [
         [
             row.task,
@@ -62,12 +63,18 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
             Span(number(summary.value), "key"),
             Span(_summary_interval(summary), "quiet"),
             f"{summary.scored:,}",
+            *([_failed_cell(summary)] if broken else []),
         ]
         for row in several
         for summary in row.aggregates
     ]
-    header = ["task", "aggregate", "value", interval_header(board.level), "scored"]
+    header = ["task", "aggregate", "value", interval_header(board.level), "scored", *(["failed"] if broken else [])]
     return TextTable(header=header, rows=rows, numeric_from=2, drops=("scored",))
+
+
+def _failed_cell(summary: Summary) -> Cell:
+    failed = summary.failed + summary.timeouts
+    return Span(f"{failed:,}", "bad") if failed else "0"
 
 
 OPTIONAL = (
@@ -127,6 +134,9 @@ def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> l
         together = alike.get(_why(row), [row])
         if row is together[0]:
             sentences.extend(_failure_sentences(together, board, known))
+        if row.asked_again:
+            times = ", ".join(f"`{scorer}` {count:,}" for scorer, count in row.asked_again.items())
+            sentences.append(f"{row.task}: judges asked again because a verdict was unusable: {times} ×")
         if row.unscored:
             without = f"{row.unscored:,} of {row.scored + row.unscored:,} attempts have no value for it"
             sentences.append(f"{row.task}: the score is over {row.scored:,}: {without}")
@@ -207,7 +217,8 @@ def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> l
         within = ""
         if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
             within = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
-        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){within}")
+        missing = missing_words(rows[0]) if len(rows) == 1 else ""
+        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){missing}{within}")
     where = f"{names}:   " if len(rows) == 1 else ""
     examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
     return [*sentences, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]

@@ -11,6 +11,7 @@ from assay.costs.spending import Cost
 from assay.reports.frames.attempt import Attempt
 from assay.reports.frames.columns import Cell, Column, ColumnKind, Seen, Table, cell, fields, table_of
 from assay.reports.frames.source import MOST_METADATA, MOST_VALUES, Only, RunSource, Survey
+from assay.reports.outcomes import failures_of
 
 ReadAttempt = Callable[[RunSource, Attempt], Any]
 
@@ -29,6 +30,7 @@ _LAST: tuple[tuple[Column, ReadAttempt], ...] = (
     (Column("failure_stage", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.stage)),
     (Column("failure_kind", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.kind)),
     (Column("failure_part", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.part)),
+    (Column("failure_scorer", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.scorer)),
     (Column("failure_message", "text", nullable=True), lambda run, each: _failure(each, lambda first: first.message)),
     (Column("excluded_by", "texts"), lambda run, each: each.record.excluded),
     *fields("float", "seconds"),
@@ -113,8 +115,9 @@ def _metadata_reader(key: str, kind: ColumnKind) -> ReadAttempt:
 
 
 def _failure(attempt: Attempt, read: Callable[[Failure], str]) -> str | None:
-    """A field of the first failure, by which tables count the attempt."""
-    return read(attempt.failures[0]) if attempt.failures else None
+    """A field of the failure that leaves the attempt without a score; where it has one, of the first failure."""
+    failures = failures_of(attempt.measure.scorer, attempt.failures) or attempt.failures
+    return (read(failures[0]) or None) if failures else None
 
 
 def amount(cost: Cost | None) -> float | None:

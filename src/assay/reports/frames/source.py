@@ -226,7 +226,8 @@ class _Walk:
         code = self.codes.get(line.task)
         if code is None:
             return  # a task that the run file does not list, as on no leaderboard
-        number = self.measures[line.task].of(line)
+        measure = self.measures[line.task]
+        number = measure.of(line)
         score = np.nan if number is None else number
         self.places.append(place)
         self.tasks.append(code)
@@ -234,7 +235,7 @@ class _Walk:
         self.samples.append(line.index)
         self.attempts.append(line.attempt)
         self.scores.append(score)
-        self.outcomes.append(outcome_of(line, score))
+        self.outcomes.append(outcome_of(line, score, measure.scorer))
         self.picked.append(is_picked)
         if is_picked:
             self._see(line)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.core.run_file import write_whole
 from assay.printable import printable
-from assay.reports.board.types import Leaderboard, TaskRow
+from assay.reports.board.types import Leaderboard, TaskRow, missing_words
 from assay.reports.board.weak_passes import weak_sentence
 from assay.reports.gates.result import GateResult
 
@@ -59,13 +59,13 @@ def _gate(gate: GateResult, *, cannot_tell_passes: bool) -> ET.Element:
 
 
 def _task(row: TaskRow) -> ET.Element:
-    seconds = (row.latency_ms * (row.scored + row.failed + row.timeouts)) / 1000
+    seconds = (row.latency_ms * (row.total - row.remaining)) / 1000
     case = ET.Element("testcase", classname="tasks", name=printable(row.task), time=f"{seconds:.3f}")
     broken = row.failed + row.timeouts
     if row.refused is not None:
         ET.SubElement(case, "error", message=printable(f"could not be run on this machine: {row.refused}"))
     elif broken or row.remaining:
-        parts = [f"{broken} attempts failed"] if broken else []
+        parts = [f"{broken} attempts failed{missing_words(row)}"] if broken else []
         parts += [f"{row.remaining} attempts not yet run"] if row.remaining else []
         examples = "\n".join(f"{kind}: {text}" for kind, text in row.failure_examples.items())
         ET.SubElement(case, "error", message=printable(", ".join(parts))).text = printable(examples)

@@ -8,7 +8,7 @@ import { pairCards } from "./compare_cards.js";
 import { paramsOf, stateOf } from "./filters.js";
 import { PAGE, pages } from "./page_samples.js";
 import { goTo, replace, toCompare, toRun, toSample } from "./route.js";
-import { answerOf, isLongRead, questionOf, readable } from "./sample_columns.js";
+import { answerOf, isBroken, isLongRead, questionOf, readable } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
 import { number, oneLineOf, plural, signed } from "./words.js";
 
@@ -153,7 +153,7 @@ export async function pageCompare(root, route) {
               ),
               el(
                 "div.clamp",
-                side.failure !== null ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n),
+                isBroken(side) ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n),
               ),
             ),
       ),
@@ -235,7 +235,7 @@ function sideAnswer(first, side, n) {
   const plain = texts.map(readable);
   // answers that differ in their marks alone are shown with them
   const [before, after] = code || plain[0] === plain[1] ? texts.map(oneLineOf) : plain;
-  if (!n || first.failure !== null) return answerOf(side);
+  if (!n || isBroken(first)) return answerOf(side);
   if (side.same_answer) return h("span", { class: "quiet", title: after }, "the same answer");
   const read = oneLineOf(side.extracted);
   const marked = read && read !== oneLineOf(first.extracted) ? "read differs" : "read";

@@ -305,7 +305,7 @@ function failures(run) {
     "Failures by kind",
     el(
       "p.quiet",
-      "A failure is never a score: these attempts are excluded from every mean. Rerun the same command to retry them.",
+      "A failure is never a score: an attempt is excluded from the means of the scores it lacks. Rerun the same command to retry.",
     ),
     tableOf(
       "Failures by kind",

@@ -70,8 +70,13 @@ export function answerOf(each) {
     : whole;
 }
 
+// Whether there is no answer to show but what broke; a scorer that broke leaves the answer and the other scores.
+export function isBroken(row) {
+  return row.failure !== null && (row.outcome === "failed" || row.outcome === "timeout" || !row.answer);
+}
+
 function answerCell(row) {
-  return row.failure !== null ? el("span.bad", `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
+  return isBroken(row) ? el("span.bad", `${row.kind}: ${oneLineOf(row.failure)}`) : answerOf(row);
 }
 
 export function signCell(row) {
