@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from assay.core.errors import FailureError
 from assay.core.journal import Journal, read_records
 from assay.core.run import run_attempts
 from assay.core.seams import Model, Work
-from assay.core.task import REFUSED_HERE, Task, Unavailable
+from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
 from assay.runs.local import LocalExecutor
+from assay.tasks.build import Unavailable
 
 LONE = "\ud83d"
 """Half a character: Python holds it, no JSON file does."""
@@ -127,9 +129,9 @@ def test_a_scorer_that_fails_leaves_only_its_own_score_missing() -> None:
     ]
 
 
-def test_no_model_is_called_for_a_sample_that_no_scorer_can_score_here() -> None:
+def test_no_model_is_called_for_a_task_that_no_scorer_can_score_here() -> None:
     lacking = Unavailable("a", Failure(stage="sandbox", kind=REFUSED_HERE, message="no sandbox"))
-    record = attempt(a_task(lacking))
+    record = attempt(replace(a_task(lacking), unusable=lacking.failure))
     assert (record.trace, record.failures) == (None, (lacking.failure,))
     record = attempt(a_task(lacking, Says("b", "fine")))
     assert [score.name for score in record.scores] == ["b"]

@@ -36,8 +36,8 @@ async def make_attempt(work: Work, model: Model) -> Record:
     last_request: Request | None = None
     scoring = Scoring()
     with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
-        if (refusal := task.why_unscorable(sample)) is not None:
-            scoring = Scoring(failures=(refusal,))
+        if task.unusable is not None:
+            scoring = Scoring(failures=(task.unusable,))
         else:
             try:
                 trace = await (task.solve or task.solver)(sample, model)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Dataset, Scorer, Solver
 from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, Trace
@@ -27,6 +26,8 @@ class Task:
     solver: Solver
     scorers: dict[str, Scorer]
     actions: dict[str, Action] = field(default_factory=dict)
+    unusable: Failure | None = None
+    """Why this machine can run none of the scorers, so that no model need be called."""
     solve: Solver | None = None
     """The solver with its wrappers, such as one that reads the files named in its requests; None: no wrapper."""
 
@@ -42,25 +43,6 @@ class Task:
         if sample.scorer is None:
             return iter(self.scorers.values())
         return iter((self.scorers[sample.scorer],))
-
-    def why_unscorable(self, sample: Sample) -> Failure | None:
-        """Why no scorer of the sample can run on this machine, so that no model need be called; None if one can."""
-        failure = None
-        for scorer in self.scorers_for(sample):
-            if not isinstance(scorer, Unavailable):
-                return None
-            failure = failure or scorer.failure
-        return failure
-
-
-class Unavailable:
-    """Stands for a scorer that needs something this machine lacks: its scores are missing, for that reason."""
-
-    def __init__(self, name: str, failure: Failure) -> None:
-        self.name, self.failure = name, failure
-
-    async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        raise FailureError(self.failure)
 
 
 _SAMPLE_LOCATIONS = ("path", "examples")

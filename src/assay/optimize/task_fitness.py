@@ -15,7 +15,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Work
-from assay.core.task import Task, Unavailable
+from assay.core.task import Task
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
 from assay.evaluators.payload import CandidateParts, Evaluation, EvaluatorError, ScoreRange, failed, kind_of
@@ -25,6 +25,7 @@ from assay.reports.measure import Measure, headline_of, measure_of
 from assay.reports.outcomes import failures_of
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
+from assay.tasks.build import Unavailable
 
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""

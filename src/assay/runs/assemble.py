@@ -26,7 +26,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.seams import BuildContext, Model, Previewable, Solver, capabilities_of, close_part, identity_of
-from assay.core.task import Task, Unavailable, task_fingerprint
+from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, Request, Sample, TaskDefinition
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
@@ -42,7 +42,7 @@ from assay.runs.checkout import commit_here
 from assay.runs.folder import versions
 from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
-from assay.tasks.build import build_dataset, build_solver, build_task, has_own_parts, start_scorers
+from assay.tasks.build import Unavailable, build_dataset, build_solver, build_task, has_own_parts, start_scorers
 from assay.tasks.likelihood import offer
 from assay.tasks.trust import require_trust
 

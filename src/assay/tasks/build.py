@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -15,8 +15,8 @@ from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
-from assay.core.task import REFUSED_HERE, Task, Unavailable
-from assay.core.types import PartSpec, Sample, TaskDefinition
+from assay.core.task import REFUSED_HERE, Task
+from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, Trace
 from assay.datasets.content import is_elsewhere
 from assay.key_set import KeySet
 from assay.own_functions import is_async
@@ -71,7 +71,23 @@ def build_task(
         solve=media_files_of(definition).around(solver),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
+        unusable=_why_unusable(scorers),
     )
+
+
+class Unavailable:
+    """Stands for a scorer that needs something this machine lacks: its scores are missing, for that reason."""
+
+    def __init__(self, name: str, failure: Failure) -> None:
+        self.name, self.failure = name, failure
+
+    async def __call__(self, sample: Sample, trace: Trace) -> Score:
+        raise FailureError(self.failure)
+
+
+def _why_unusable(scorers: Mapping[str, Scorer]) -> Failure | None:
+    failures = [scorer.failure for scorer in scorers.values() if isinstance(scorer, Unavailable)]
+    return failures[0] if failures and len(failures) == len(scorers) else None
 
 
 def _make_scorer(
@@ -114,7 +130,7 @@ def start_scorers(task: Task) -> tuple[Task, list[SandboxReport]]:
                 reports.append(scorer.start_here())
             except FailureError as error:
                 scorers[key] = Unavailable(key, error.failure)
-    return replace(task, scorers=scorers), reports
+    return replace(task, scorers=scorers, unusable=_why_unusable(scorers)), reports
 
 
 def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet | None:

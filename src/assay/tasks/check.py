@@ -16,10 +16,10 @@ import msgspec
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
-from assay.core.task import Task, Unavailable
+from assay.core.task import Task
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
 from assay.scorers.rehearsed import KnowsGold
-from assay.tasks.build import start_scorers
+from assay.tasks.build import Unavailable, start_scorers
 from assay.tasks.declarative.config_spec import NoValueError
 from assay.tasks.declarative.places import Places
 from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
