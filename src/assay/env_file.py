@@ -21,7 +21,8 @@ from pathlib import Path
 from assay.core.errors import UsageError
 
 NOT_READ_HERE = (
-    *("ASSAY_ALLOW_UNSANDBOXED", "ASSAY_CACHE", "ASSAY_DEBUGGABLE", "ASSAY_HOME", "ASSAY_PASS_ENV"),
+    *("ASSAY_ALLOW_UNSANDBOXED", "ASSAY_CACHE", "ASSAY_CACHE_ANSWERS", "ASSAY_DEBUGGABLE"),
+    *("ASSAY_HOME", "ASSAY_PASS_ENV"),
     *("OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 """What a run reads from the environment alone."""

@@ -89,9 +89,11 @@ def test_the_cache_serves_another_run_and_says_so(tmp_path: Path) -> None:
     task = write_task(tmp_path / "sums.jsonl", SUMS)
     with fake_server() as server:
         command = ["run", task, "--model", "openai:fake", "--model-arg", f"base_url={server.base_url}"]
+        command += ["--model-arg", "cache=true"]
         assay(*command, "--run-dir", "a", cwd=tmp_path)
-        assay(*command, "--run-dir", "b", cwd=tmp_path)
+        done = assay(*command, "--run-dir", "b", cwd=tmp_path)
         assert set(server.seen().values()) == {1}
+    assert "10 of 10 answers came from an earlier run, through the cache" in done.stderr
     a, b = leaderboard(tmp_path / "a"), leaderboard(tmp_path / "b")
     assert a["fingerprint"] == b["fingerprint"]
     assert b["tasks"][0]["cached"] == 10  # type: ignore[index]

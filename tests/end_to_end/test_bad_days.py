@@ -53,14 +53,12 @@ def ends_like(quiet: dict[str, object], folder: Path) -> None:
     assert not list(folder.rglob("*.partial"))
 
 
-@pytest.mark.parametrize(
-    ("kilobytes", "cache"), [(0, "--no-cache"), (1, "--cache"), (40, "--cache"), (100, "--no-cache")]
-)
+@pytest.mark.parametrize(("kilobytes", "cache"), [(0, False), (1, True), (40, True), (100, False)])
 def test_a_full_disk_ends_in_a_sentence_and_loses_nothing(
-    tmp_path: Path, quiet: tuple[Server, dict[str, object]], kilobytes: int, cache: str
+    tmp_path: Path, quiet: tuple[Server, dict[str, object]], kilobytes: int, cache: bool
 ) -> None:
     server, expected = quiet
-    asked = command(tmp_path, server, cache)
+    asked = command(tmp_path, server, "--model-arg", f"cache={str(cache).lower()}")
     full = subprocess.run(
         [sys.executable, "-m", "assay", *map(str, asked)],
         cwd=tmp_path,
@@ -95,7 +93,7 @@ def test_signals_at_random_moments_lose_nothing(
     tmp_path: Path, quiet: tuple[Server, dict[str, object]], number: signal.Signals
 ) -> None:
     server, expected = quiet
-    asked = command(tmp_path, server, "--no-cache", "--concurrency", "4")
+    asked = command(tmp_path, server, "--concurrency", "4")
     rng = random.Random(number)
     journal = tmp_path / "run" / "journal.jsonl"
     for part in range(1, 4):
@@ -131,7 +129,7 @@ def test_a_third_of_all_requests_failing_changes_no_number(
     tmp_path: Path, quiet: tuple[Server, dict[str, object]]
 ) -> None:
     with fake_server(trouble=0.3) as server:
-        asked = command(tmp_path, server, "--no-cache", "--concurrency", "128", "--timeout")
+        asked = command(tmp_path, server, "--concurrency", "128", "--timeout")
         codes = [assay(*asked, "3", cwd=tmp_path).returncode]
         while codes[-1] == 3 and len(codes) < 10:
             # on a crowded machine three seconds are short also for a request that is answered
@@ -148,7 +146,7 @@ def test_a_wall_clock_that_jumps_changes_nothing(tmp_path: Path, quiet: tuple[Se
     (tmp_path / "clock").mkdir()
     (tmp_path / "clock" / "sitecustomize.py").write_text(JUMPING_CLOCK)
     path = f"{tmp_path / 'clock'}:{environment()['PYTHONPATH']}"
-    asked = command(tmp_path, server, "--cache", "--rpm", "600000")
+    asked = command(tmp_path, server, "--model-arg", "cache=true", "--rpm", "600000")
     for shard in ("1/2", "2/2", "1/1"):
         done = assay(*asked, "--shard", shard, cwd=tmp_path, PYTHONPATH=path)
         assert done.returncode == 0, done.stderr

@@ -73,8 +73,10 @@ async def answers_of(runs: list[dict[str, Any]]) -> list[list[str]]:
     count = itertools.count(1)
     found = []
     async with fake_openai(lambda prompt: f"{next(count)}") as server:
-        for number, settings in enumerate(runs):
+        for number, given in enumerate(runs):
+            settings = dict(given)
             model = f"openai:m@{server.base_url}"
+            settings["model_options"] = {"cache": settings.pop("cached")}
             (run,) = await assay.aevaluate("t.yaml", model, folder=f"run-{number}", **settings)
             found.append([record["trace"]["prediction"] for record in journal(run.folder)])
     return found
@@ -85,11 +87,11 @@ def journal(folder: Path) -> list[dict[str, Any]]:
     return sorted(records, key=lambda record: (record["index"], record.get("attempt", 1)))
 
 
-@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
-def test_three_answers_in_three_repetitions_are_nine_requests(project: Path, solver: Any, cache: bool) -> None:
+def test_three_answers_in_three_repetitions_are_nine_requests(project: Path, solver: Any, cached: bool) -> None:
     task(solver)
-    (answers,) = asyncio.run(answers_of([{"repeat": 3, "temperature": 1.0, "cache": cache}]))
+    (answers,) = asyncio.run(answers_of([{"repeat": 3, "temperature": 1.0, "cached": cached}]))
     assert sorted(int(answer) for each in answers for answer in each.split(" | ")) == [*range(1, 10)]
     assert [len(each.split(" | ")) for each in answers] == [3, 3, 3]
 
@@ -97,19 +99,19 @@ def test_three_answers_in_three_repetitions_are_nine_requests(project: Path, sol
 @pytest.mark.parametrize("temperature", [None, 0.7])
 def test_samples_with_the_same_prompt_are_so_many_draws(project: Path, temperature: float | None) -> None:
     task(SOLVERS["one after the other"] | {"n": 1}, samples=4)
-    (answers,) = asyncio.run(answers_of([{"temperature": temperature, "cache": True}]))
+    (answers,) = asyncio.run(answers_of([{"temperature": temperature, "cached": True}]))
     assert sorted(answers) == ["1", "2", "3", "4"]
 
 
 def test_a_greedy_answer_may_stand_for_equal_requests(project: Path) -> None:
     task(SOLVERS["one after the other"])
-    (answers,) = asyncio.run(answers_of([{"temperature": 0.0, "cache": True, "repeat": 2}]))
+    (answers,) = asyncio.run(answers_of([{"temperature": 0.0, "cached": True, "repeat": 2}]))
     assert answers == ["1 | 1 | 1", "2 | 2 | 2"]
 
 
 def test_the_same_draws_are_found_again_in_the_cache(project: Path) -> None:
     task(SOLVERS["one after the other"])
-    first, second = asyncio.run(answers_of([{"repeat": 2, "temperature": 1.0, "cache": True}] * 2))
+    first, second = asyncio.run(answers_of([{"repeat": 2, "temperature": 1.0, "cached": True}] * 2))
     assert first == second
 
 
@@ -120,8 +122,10 @@ def test_verdicts_of_a_judge_are_draws_too(project: Path) -> None:
 
     async def verdicts() -> list[int]:
         async with fake_openai(lambda prompt: f"{next(count)}") as server:
-            models = {"judge": f"openai:judge@{server.base_url}"}
-            (run,) = await assay.aevaluate("t.yaml", "stub:a", models=models, folder="run", repeat=2, cache=True)
+            Path("models").mkdir()
+            judge_file = {"key": "judge", "display_name": "J", "cache": True, "config": {"url": server.base_url}}
+            Path("models", "judge.yaml").write_text(json.dumps(judge_file))
+            (run,) = await assay.aevaluate("t.yaml", "stub:a", folder="run", repeat=2)
         return [record["scores"][0]["metadata"]["raw_score"] for record in journal(run.folder)]
 
     assert sorted(asyncio.run(verdicts())) == [1, 2, 3, 4]

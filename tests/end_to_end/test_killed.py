@@ -20,7 +20,7 @@ CONCURRENCY = 16
 def test_twenty_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     prompts = {f"compute: {n} + {n % 7}": str(n + n % 7 if n % 10 else -1) for n in range(SAMPLES)}
     task = write_task(tmp_path / "sums.jsonl", prompts)
-    flags = ["--model", "openai:fake", "--concurrency", str(CONCURRENCY), "--no-cache", "--quiet"]
+    flags = ["--model", "openai:fake", "--concurrency", str(CONCURRENCY), "--quiet"]
     rng = random.Random(20)
     with fake_server() as server:
         server_flags = ["--model-arg", f"base_url={server.base_url}"]

@@ -46,6 +46,7 @@ def test_nothing_a_run_writes_or_says_holds_the_key(tmp_path: Path, server: Serv
     if where == ".env":
         (tmp_path / ".env").write_text(f"export OPENAI_API_KEY={KEY}\n")
     arguments = ("run", "t.jsonl", "--model", "openai:m", "--model-arg", f"base_url={server.base_url}")
+    arguments = (*arguments, "--model-arg", "cache=true")
     done = assay(
         *arguments, "--include-per-example", "--retries", "1", "--output", "board.json", cwd=tmp_path, **variables
     )

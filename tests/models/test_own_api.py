@@ -54,13 +54,16 @@ def echo(payload: Any) -> Answer:
 
 def ask(model: Model, *prompts: str) -> list[str]:
     async def go() -> list[str]:
-        return [each.text for each in await asyncio.gather(*(model.generate(Request(prompt=p)) for p in prompts))]
+        return [
+            each.text
+            for each in await asyncio.gather(*(model.generate(Request(prompt=p, temperature=0.0)) for p in prompts))
+        ]
 
     return asyncio.run(go())
 
 
 def test_its_answers_are_kept_and_given_again(tmp_path: Path) -> None:
-    config = RunConfig(cache_path=str(tmp_path / "cache.sqlite"))
+    config = RunConfig(cache=True, cache_path=str(tmp_path / "cache.sqlite"))
     with serving(echo) as server:
         for _ in range(2):
             pool = ModelPool(config)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.reports.yaml_runs import EQUALS, write_task
@@ -161,3 +162,39 @@ def test_a_run_of_samples_that_are_not_there_is_refused(task: str, only: dict[st
         assay.evaluate_tasks(task, right, only=only)
     with pytest.raises(UsageError, match=re.escape(says)):
         assay.run_evaluation(load_tasks([task]), RunConfig(only=only), model=right)
+
+
+@pytest.mark.parametrize(
+    ("policy", "planned"),
+    [
+        (None, (None, False, True)),
+        ("reuse", (None, True, True)),
+        ("update", (None, True, False)),
+        ("no-cache", (False, False, True)),
+    ],
+)
+def test_the_cache_policy_of_a_file_is_the_default_of_its_run(
+    task: str, policy: str | None, planned: tuple[bool | None, bool, bool]
+) -> None:
+    (definition,) = load_tasks([task])
+    definition = msgspec.structs.replace(definition, metadata={"cache": policy})
+    ((_, config, *_),) = plan_runs([definition], RunConfig())
+    assert (config.cache, config.cache_by_default, config.cache_reads) == planned
+    ((_, without, *_),) = plan_runs([definition], RunConfig(cache=False))
+    assert (without.cache, without.cache_by_default) == (False, False)
+
+
+def test_a_task_that_is_not_to_be_cached_is_refused_with_the_cache(task: str) -> None:
+    (definition,) = load_tasks([task])
+    definition = msgspec.structs.replace(definition, metadata={"cache": "no-cache"})
+    with pytest.raises(UsageError, match="--cache: the file of task `sums` says that answers are not cached"):
+        plan_runs([definition], RunConfig(cache=True))
+
+
+@pytest.mark.parametrize(("value", "default"), [("1", True), ("0", False), ("", False)])
+def test_the_environment_may_make_the_cache_the_default(
+    task: str, value: str, default: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE_ANSWERS", value)
+    ((_, config, *_),) = plan_runs(load_tasks([task]), RunConfig())
+    assert (config.cache, config.cache_by_default) == (None, default)

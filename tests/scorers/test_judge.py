@@ -256,7 +256,6 @@ def test_an_unusable_verdict_is_asked_for_again_by_the_next_run(
         run = ["run", "t.yaml", *model, "--run-dir", "r", "--quiet", "--judge-retries", "0"]
         assert [main(run), main(run), main(run)] == [3, 0, 0]
     assert next(verdicts, None) is None
-    # the one that could not be read was paid for once, and the cache gave it for nothing
     [judge] = read_leaderboard_file("r/leaderboard.json").tasks[0].judges
     assert (judge.answers, judge.cached) == (2, 0)
 

@@ -126,9 +126,9 @@ def test_what_follows_choices_is_normalised_by_its_own_length_not_by_theirs(tmp_
 def test_likelihoods_are_cached(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", choice("choice_likelihood", "A", CHOICES))
     first, second = Table(), Table()
-    run(path, first)
+    run(path, first, cache=True)
     path.with_suffix(".run").rename(tmp_path / "old.run")
-    run(path, second)
+    run(path, second, cache=True)
     assert (len(first.asked), len(second.asked)) == (3, 0)
 
 

@@ -278,10 +278,9 @@ def _score_line(board: Leaderboard) -> str:
 
 def _attempts_line(board: Leaderboard) -> str:
     total, remaining = sum(row.total for row in board.tasks), sum(row.remaining for row in board.tasks)
-    failed, cached = board.failed + board.timeouts, sum(row.cached for row in board.tasks)
-    parts = [f"{total - remaining:,} of {total:,} run"]
-    parts += [f"{failed:,} failed"] if failed else []
-    return ", ".join([*parts, *([f"{cached:,} answers from the cache"] if cached else [])])
+    failed = board.failed + board.timeouts
+    made = f"{total - remaining:,} of {total:,} run"
+    return f"{made}, {failed:,} failed" if failed else made
 
 
 def _time_line(result: RunResult) -> str:

@@ -131,8 +131,10 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     option(how, "--rpm N", "requests per minute, at most", float)
     option(how, "--tpm N", "tokens per minute, at most", float)
     cache = how.add_mutually_exclusive_group()
-    cache.add_argument("--cache", action="store_true", default=None, help="cache answers, also for other runs")
-    cache.add_argument("--no-cache", dest="cache", action="store_false", help="do not use cached answers")
+    cache.add_argument(
+        "--cache", action="store_true", default=None, help="reuse answers of earlier runs (off by default)"
+    )
+    cache.add_argument("--no-cache", dest="cache", action="store_false", help="do not, whatever the project says")
 
 
 def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +166,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-to NAME",
         "log the run to mlflow, wandb, otel, an installed listener, or your own `module:name` (repeatable)",
     )
-    switch(out, "--fresh", "move an earlier run aside and start over")
+    switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
     switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")
     switch(out, "--allow-bad-tasks", "skip bad records and report how many")
     add_form_arguments(out, json="the leaderboard as JSON on stdout")

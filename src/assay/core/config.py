@@ -52,7 +52,11 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     score_workers: int | None = 0
     """Processes for CPU-bound scorers; None: one per CPU, where it pays."""
     cache: bool | None = None
-    """None: cache the models that declare themselves cacheable."""
+    """Whether answers to the same draws may come from earlier runs; None: only where the project says so."""
+    cache_by_default: bool = False
+    """What the project says. A model that might have changed since is then left out; with `cache` it is refused."""
+    cache_reads: bool = True
+    """False: answers are added to the cache, and none is taken from it."""
     cache_path: str = ".assay/cache.sqlite"
     level: float = 0.95
     """Confidence level of the intervals."""

@@ -1,7 +1,7 @@
 """Draws: which of the answers that a model could give is meant, so that no answer stands for two.
 
 A sampled request has many possible answers. A draw is numbered by its sample, its repetition, and how many equal
-requests of the same attempt went to the same model before it. An attempt that is made again counts from one again, so
+requests of the same attempt went to the same model before it. An attempt that is repeated counts from one again, so
 its requests are the same draws as before.
 """
 

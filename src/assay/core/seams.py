@@ -138,6 +138,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """A model called over a network: the run waits out its outages, and concurrency adapts to the server."""
     cacheable: bool = False
     """A model whose answers are determined by its settings and the request, so that they may be cached."""
+    cache: bool | None = None
+    """Whether to cache a model's answers, whatever it serves and whatever the run does; None: as the run does."""
     scores_continuations: bool = False
     """A model that answers a `Request.continuation` with its log-likelihood."""
     unproven_likelihoods: bool = False

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from assay.catalog import arguments_for, is_name, names, resolve, unknown_name
 from assay.core.errors import UsageError
 from assay.core.seams import Capabilities, Model, capabilities_of
@@ -48,8 +50,21 @@ def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) ->
     if argument is None and not is_name("model", prefix):
         raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_naming_hint(prefix)}")
     factory = resolve("model", prefix)
+    cache = options.pop("cache", None)
     _check_options(prefix, factory, options)
-    return as_model(_construct(prefix, factory, () if argument is None else (argument,), options))
+    model = as_model(_construct(prefix, factory, () if argument is None else (argument,), options))
+    return model if cache is None else _with_cache(model, prefix, cache)
+
+
+def _with_cache(model: Model, prefix: str, cache: object) -> Model:
+    """`cache` is an option of every model in the catalog, and not of its factory: nothing is sent or built with it."""
+    if not isinstance(cache, bool):
+        raise UsageError(f"cache must be true or false, got {cache!r}")
+    try:
+        model.capabilities = structs.replace(capabilities_of(model), cache=cache)  # type: ignore[attr-defined]
+    except AttributeError as error:
+        raise UsageError(f"`{prefix}` has no option `cache`; its own `capabilities` decide") from error
+    return model
 
 
 def _naming_hint(name: str) -> str:

@@ -46,7 +46,7 @@ class CompletionCache:
         self._last_commit = time.monotonic()
         self._broken = False
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             _refuse_irregular(path)
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
             self._database.execute("PRAGMA trusted_schema=OFF")
@@ -116,6 +116,15 @@ class CompletionCache:
     def _give_up(self, error: Exception) -> None:
         self._broken = True
         logging.getLogger("assay").warning("%s: the completion cache is no longer used: %s", self.path, error)
+
+
+def _make_folder(folder: Path) -> None:
+    """The folder; one that is new, or assay's own, is ignored by git: it holds prompts and answers."""
+    own = folder.name == ".assay" or not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if own and not ignore.exists() and not ignore.is_symlink():
+        ignore.write_text("*\n")
 
 
 def _refuse_irregular(path: Path) -> None:

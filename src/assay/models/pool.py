@@ -18,13 +18,14 @@ from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.build import make_model
 from assay.models.layers.batched import Batched
-from assay.models.layers.cached import Cached
+from assay.models.layers.cached import Cached, is_wanted, refusal_of
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
+from assay.models.served import served_by
 from assay.user.folder import secret_for_cache
 from assay.wording import count_of
 
@@ -61,6 +62,8 @@ class ModelPool:
         self._limits: list[Adaptive | Limited] = []
         self._retrying: list[Retrying] = []
         self._cache: CompletionCache | None = None
+        self._unproven: list[Cached] = []
+        """Models that may have changed since their answers were given: not cached before `check_cached`."""
         self._stop = Stop()
 
     def model_for(
@@ -148,9 +151,19 @@ class ModelPool:
             wrapped = retrying
         if paced or can.remote:
             wrapped = WithoutWaiting(wrapped)
-        if can.cacheable if config.cache is None else config.cache:
-            wrapped = Cached(wrapped, self._open_cache(), identity_of(model))
+        if is_wanted(config, can):
+            wrapped = self._cached(wrapped, model)
         return wrapped if keep_thinking else WithoutThinking(wrapped)
+
+    def _cached(self, wrapped: Model, model: Model) -> Cached:
+        can = capabilities_of(model)
+        known = can.cacheable or can.cache
+        cached = Cached(
+            wrapped, self._open_cache() if known else None, identity_of(model), reads=self._config.cache_reads
+        )
+        if not known:
+            self._unproven.append(cached)
+        return cached
 
     def _adaptive(self, model: Model) -> Adaptive:
         """A limit on requests in flight that adapts to the server."""
@@ -163,6 +176,18 @@ class ModelPool:
             sleep=self._wait_for_server,
             is_over=self._is_ending_without_answer,
         )
+
+    async def check_cached(self) -> list[str]:
+        """Cache the models that say which weights they serve; refuse the others, or return why they are not cached."""
+        notes = []
+        while self._unproven:
+            cached = self._unproven.pop()
+            served = await served_by(cached)
+            if served is not None and served.strong:
+                cached.use(self._open_cache(), served.strong)
+            else:
+                notes.append(refusal_of(cached, self._config))
+        return notes
 
     def bind(self, stop: Stop, say: Callable[[str], None]) -> None:
         """`say` reports an outage; `stop` ends the run when it lasts too long, and ends waiting to retry."""

@@ -262,12 +262,18 @@ class Parts(BuiltTasks):
         they seem."""
         self.start_sandboxes(progress)
         await self.try_metrics()
+        await self.check_cached_models(progress)
         await self.refuse_wrong_likelihoods()
 
     @override
     def start_sandboxes(self, progress: Progress) -> None:
         super().start_sandboxes(progress)
         self.run_file = msgspec.structs.replace(self.run_file, sandbox=self.sandbox)
+
+    async def check_cached_models(self, progress: Progress) -> None:
+        """A model whose answers are to be cached has to be the one that it was when they were given."""
+        for sentence in await self.models.check_cached():
+            progress.say(sentence)
 
     async def refuse_wrong_likelihoods(self) -> None:
         """A server whose likelihoods are not real ones is refused before the first real request."""

@@ -264,6 +264,8 @@ def run_evaluation(
 
 async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
     """One run with its leaderboard, here or on a cluster."""
+    if options.fresh:
+        run = run._replace(config=msgspec.structs.replace(run.config, cache_reads=False))
     listeners = Listeners(options.listeners, options.progress.warn)
     began = monotonic()
     try:

@@ -87,8 +87,8 @@ def refuse_scored_thinking(folder: Path) -> None:
         if any(without_thinking(each) is not each for each in completions):
             raise UsageError(
                 f"{folder}: its answers were scored with their blocks of thinking (sample `{record.sample_id}`), "
-                "which are no longer part of an answer: resuming would mix two scorings. Start over with --fresh "
-                "(answers in the cache are not paid for again), or with --keep-thinking in another --run-dir."
+                "which are no longer part of an answer: resuming would mix two scorings. Start over with --fresh, "
+                "or with --keep-thinking in another --run-dir."
             )
 
 

@@ -5,6 +5,7 @@ The command line and Python both come through here, so that they do the same.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -49,6 +50,10 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
     ("between 0 and 1, such as 0.95", lambda value: 0 < value < 1, ("level",)),
 )
 """What the numbers among the settings must be."""
+
+
+CACHE_VARIABLE = "ASSAY_CACHE_ANSWERS"
+"""In the environment: 1 makes `--cache` the default of a project."""
 
 
 class PlannedRun(NamedTuple):
@@ -102,6 +107,8 @@ class RunKeywords(TypedDict, total=False):
     tokens_per_minute: float | None
     score_workers: int | None
     cache: bool | None
+    cache_by_default: bool
+    cache_reads: bool
     cache_path: str
     level: float
     budget_cost: float | None
@@ -283,7 +290,7 @@ def plan_runs(
     """
     if not definitions:
         raise UsageError("there is no task to run")
-    config = _without_system_of_tasks(definitions, config)
+    config = _with_project_default(_without_system_of_tasks(definitions, config))
     if models is None:
         return _by_model(definitions, _without_a_model_to_ask(definitions, config))
     if not models:
@@ -373,8 +380,7 @@ def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chose
             own = _settled(own, named.get("generation") or {})
         if config.repeat == 1 and (trials := definition.metadata.get("trials")):
             own = msgspec.structs.replace(own, repeat=trials)
-        if definition.metadata.get("cache") is False:
-            own = msgspec.structs.replace(own, cache=False)
+        own = _cached_as_written(own, definition)
         if variant := definition.metadata.get("variant"):
             own = msgspec.structs.replace(own, prompt=variant.get("prompt"))
         run = runs.setdefault(repr(own), PlannedRun([], own))
@@ -382,6 +388,29 @@ def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chose
         if not variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
     return list(runs.values())
+
+
+def _cached_as_written(config: RunConfig, definition: TaskDefinition) -> RunConfig:
+    """The cache as a run file's `cache_policy` has it; `--no-cache` overrides it, and `--cache` cannot."""
+    policy = definition.metadata.get("cache")
+    if policy is None or config.cache is False:
+        return config
+    if policy == "no-cache":
+        if config.cache:
+            raise UsageError(
+                f"--cache: the file of task `{definition.name}` says that answers are not cached; leave out --cache, "
+                "or change `cache_policy` (`evaluateOptions.cache` in a promptfoo configuration)"
+            )
+        return msgspec.structs.replace(config, cache=False)
+    return msgspec.structs.replace(config, cache_by_default=True, cache_reads=config.cache_reads and policy == "reuse")
+
+
+def _with_project_default(config: RunConfig) -> RunConfig:
+    """The cache as the environment has it, where neither the command nor a file says it."""
+    setting = os.environ.get(CACHE_VARIABLE, "")
+    if setting not in ("", "0", "1"):
+        raise UsageError(f"{CACHE_VARIABLE} must be 1 (cache answers across runs) or 0, got {setting}")
+    return msgspec.structs.replace(config, cache_by_default=True) if setting == "1" else config
 
 
 def _refuse_without_models(definition: TaskDefinition, *, chosen: bool) -> None:

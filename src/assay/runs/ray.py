@@ -55,6 +55,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
     # built to refuse bad input before anything starts; workers build their own
     async with assemble(run.definitions, config, command=options.command) as parts:
         await parts.try_metrics()
+        await parts.check_cached_models(progress)
         await parts.refuse_wrong_likelihoods()
         run_file = parts.run_file
         folder = options.folder_of(run_file)
@@ -202,6 +203,7 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
             changes = ", ".join(what_changed(run_file, parts.run_file))
             raise UsageError(f"this node's run is not the driver's: {changes}. Give every node the same settings.")
         parts.start_sandboxes(progress)
+        await parts.check_cached_models(progress)
         yield parts
 
 

@@ -119,9 +119,9 @@ def test_perplexity_has_no_generative_variant_to_offer(tmp_path: Path) -> None:
 def test_likelihoods_of_a_server_are_measured_and_asked_for_once(tmp_path: Path) -> None:
     task = choice(tmp_path)
     with word_server() as server:
-        first = run(task, server.address, "first")
+        first = run(task, server.address, "first", cache=True)
         asked = list(server.prompts)
-        second = run(task, server.address, "second")
+        second = run(task, server.address, "second", cache=True)
         assert server.prompts == asked  # neither the questions nor the check are sent again
     assert [each.leaderboard.tasks[0].score for each in (first, second)] == [1.0, 1.0]
     assert set(asked[-3:]) == {f"the sky {word}" for word in CHOICES}

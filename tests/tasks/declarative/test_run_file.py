@@ -79,15 +79,21 @@ def test_a_run_file_that_names_no_model_leaves_it_to_the_command(read: Read) -> 
 
 
 @pytest.mark.parametrize(
-    ("evaluation", "settings", "cached"),
-    [("reuse", "{}", True), ("update", "{num_samples: 3}", False), ("no-cache", "{cache_policy: reuse}", True)],
+    ("evaluation", "settings", "policy"),
+    [
+        ("reuse", "{}", "reuse"),
+        ("update", "{num_samples: 3}", "update"),
+        ("no-cache", "{}", "no-cache"),
+        ("no-cache", "{cache_policy: reuse}", "reuse"),
+        ("null", "{}", None),
+    ],
 )
 def test_the_cache_policy_is_the_evaluations_unless_the_run_settings_say_it(
-    read: Read, evaluation: str, settings: str, cached: bool
+    read: Read, evaluation: str, settings: str, policy: str | None
 ) -> None:
     text = RUN.replace("  num_samples: 4\n", f"  cache_policy: {evaluation}\n") + f"run_config: {settings}\n"
     (definition,) = read(text)
-    assert definition.metadata.get("cache", True) is cached
+    assert definition.metadata.get("cache") == policy
 
 
 def test_the_placeholder_of_a_model_is_for_recorded_answers(read: Read) -> None:

@@ -71,6 +71,8 @@ def test_answers_are_compared_by_the_embeddings_of_a_server(project: Path) -> No
 
 def test_embeddings_are_cached_and_part_of_the_budget(project: Path) -> None:
     write_task(project, ROWS[:2], [SIMILAR])
+    with (project / "models" / "v.yaml").open("a") as file:
+        file.write("cache: true\n")
     assert run(folder="first") == 0
     assert run(folder="second") == 0
     (judge,) = json.loads(Path("second/leaderboard.json").read_text())["tasks"][0]["judges"]

@@ -138,6 +138,7 @@ class AdaptedModel(HttpModel):
         """`spans`: where the service sends its spans, as options of `SpanReceiver`; it gets a `traceparent` to name."""
         super().__init__(
             f"adapted:{model}",
+            address=base_url,
             api_key_env=api_key_env,
             key_required=api_key_env != NO_KEY,
             timeout_seconds=timeout_seconds,

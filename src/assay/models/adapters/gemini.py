@@ -65,6 +65,7 @@ class GeminiModel(HttpModel):
         self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
         super().__init__(
             f"gemini:{self._model}",
+            address=self._base_url,
             api_key_env=api_key_env,
             key_required=self._base_url == OFFICIAL_BASE_URL,
             timeout_seconds=timeout_seconds,

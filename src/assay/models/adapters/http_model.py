@@ -20,7 +20,7 @@ from assay.core.types import Failure
 from assay.env_file import check_name, key_variable
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.options import checked_timeout
-from assay.models.adapters.providers import NO_KEY
+from assay.models.adapters.providers import NO_KEY, is_run_by_users
 from assay.printable import one_line
 from assay.redaction import Redactor, credential_in, secret_option_in
 from assay.transport.client import HttpClient
@@ -40,8 +40,12 @@ class HttpModel:
     capabilities = Capabilities(remote=True, cacheable=True)
     limits: RateLimits | None = None
 
-    def __init__(self, name: str, *, api_key_env: str, key_required: bool, timeout_seconds: float | None) -> None:
+    def __init__(
+        self, name: str, *, address: str, api_key_env: str, key_required: bool, timeout_seconds: float | None
+    ) -> None:
         self.name = name
+        if is_run_by_users(address):
+            self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env)
         self._missing_key = api_key_env if key_required and self._key is None else None

@@ -22,9 +22,12 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import call_arguments, message_body, vendor_state, with_vendor_state
 from assay.models.adapters.client_errors import Away, chain_of, trouble_of
+from assay.models.adapters.providers import is_run_by_users
 from assay.printable import one_line
 
 VENDOR = "litellm"
+RUN_BY_USERS = ("ollama", "ollama_chat", "vllm", "hosted_vllm", "lm_studio", "llamafile", "xinference", "litellm_proxy")
+"""The library's names for servers that people run."""
 EXTRA = "pip install 'assay-eval[litellm]'"
 
 
@@ -47,6 +50,9 @@ class LiteLLMModel:
         self._model = model
         self._timeout = timeout_seconds
         self._extra = dict(extra or {})
+        address = self._extra.get("api_base") or self._extra.get("base_url")
+        if model.partition("/")[0] in RUN_BY_USERS or (address and is_run_by_users(str(address))):
+            self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
         secrets = [name for name in self._extra if name.lower().endswith(("key", "token", "secret", "password"))]
         if secrets:
             raise UsageError(

@@ -70,6 +70,7 @@ class OpenAIModel(HttpModel):
         own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # naming a variable means that a key is to be sent
         super().__init__(
             f"{self.adapter}:{model}",
+            address=self._base_url,
             api_key_env=api_key_env,
             key_required=self._official or own_key if key_required is None else key_required,
             timeout_seconds=timeout_seconds,

@@ -10,13 +10,17 @@ from collections.abc import Callable
 from inspect import Signature, signature
 from typing import Any
 
+import msgspec
+
 from assay.models.adapters.openai import OpenAIModel
 from assay.models.adapters.providers import PROVIDERS, named_server
 
 
 def _preset(word: str) -> Callable[..., OpenAIModel]:
     address, key, title, hosted, _ = PROVIDERS[word]
-    kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word})
+    # what a program that people run serves under a name is theirs to change
+    can = msgspec.structs.replace(OpenAIModel.capabilities, cacheable=hosted)
+    kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word, "capabilities": can})
 
     usual = {"api_key_env": key, "max_tokens_field": "max_tokens"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -73,6 +74,18 @@ def is_hosted(address: str) -> bool:
     """Whether an address is that of a hosted service, rather than of a program that somebody runs."""
     host = urlsplit(address).hostname or ""
     return any(provider.hosted and urlsplit(provider.address).hostname == host for provider in PROVIDERS.values())
+
+
+def is_run_by_users(address: str) -> bool:
+    """Whether the address is on this machine or in a private network: what is served there changes at will."""
+    host = (urlsplit(address).hostname or "").rstrip(".").lower()
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith(_PRIVATE_NAMES)
+
+
+_PRIVATE_NAMES = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa", ".intranet", ".corp", ".test")
 
 
 def belongs_to(variable: str, address: str) -> bool:

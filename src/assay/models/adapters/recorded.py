@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from assay.core.errors import FailureError
+from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 
 
 class RecordedModel:
     """Has a name and no answers: they are in the dataset."""
+
+    capabilities = Capabilities(cacheable=True)
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -34,7 +34,7 @@ class TransformersModel:
     `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library download from its hub.
     """
 
-    capabilities = Capabilities(cacheable=True, scores_continuations=True)
+    capabilities = Capabilities(scores_continuations=True)
 
     def __init__(
         self,

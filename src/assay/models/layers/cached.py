@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assay.core.config import RunConfig
 from assay.core.draws import is_sampled
+from assay.core.errors import UsageError
 from assay.core.model_stack import Wrapper
-from assay.core.seams import Model
+from assay.core.seams import Capabilities, Model
 from assay.core.types import Completion, Draw, Request
 from assay.overriding import override
 
@@ -19,23 +22,52 @@ if TYPE_CHECKING:
 class Cached(Wrapper):
     """Answers a request from the cache if it asks for the same draw. Failures are not cached."""
 
-    def __init__(self, model: Model, cache: CompletionCache, identity: Any) -> None:
+    def __init__(self, model: Model, cache: CompletionCache | None, identity: Any, *, reads: bool = True) -> None:
+        """Without a cache, nothing is cached before `use`. Without `reads`, answers are only added."""
         super().__init__(model)
         self._cache = cache
         self._identity = identity
+        self._reads = reads
+
+    def use(self, cache: CompletionCache, served: Mapping[str, str]) -> None:
+        """Use this cache from now on, for as long as the model serves the same."""
+        self._cache = cache
+        self._identity = {"model": self._identity, "served": served}
 
     @override
     async def generate(self, request: Request) -> Completion:
         plain = msgspec.structs.replace(request, fresh=False) if request.fresh else request
         known = _as_known(plain)
-        if known is None:
+        if known is None or self._cache is None:
             return await self.model.generate(plain)
         key = self._cache.key(self._identity, known)
-        if not request.fresh and (completion := self._cache.get(key)) is not None:
+        if self._reads and not request.fresh and (completion := self._cache.get(key)) is not None:
             return msgspec.structs.replace(completion, cached=True)
         completion = await self.model.generate(plain)
         self._cache.put(key, completion)
         return completion
+
+
+def is_wanted(config: RunConfig, can: Capabilities) -> bool:
+    """Whether a model is to be cached: `--no-cache`, else what the model's options say, else `--cache`, else the
+    project."""
+    if config.cache is False or can.cache is not None:
+        return config.cache is not False and bool(can.cache)
+    return bool(config.cache) or config.cache_by_default
+
+
+def refusal_of(cached: Cached, config: RunConfig) -> str:
+    """Why a model is not cached although the project says so; with `--cache` that is a `UsageError`."""
+    address = cached.settings.get("base_url")
+    model = f"{cached.name} at {address}" if address else cached.name
+    reason = f"{model} may change under the same name, and does not say which weights it serves"
+    if config.cache:
+        raise UsageError(
+            f"--cache: {reason}, so cached answers could be another model's. Leave out --cache, or declare that this "
+            "model does not change: --model-arg cache=true, `cache: true` in a model file, or "
+            "`capabilities = Capabilities(cache=True)` in your own class"
+        )
+    return f"answers are not cached: {reason}"
 
 
 def _as_known(request: Request) -> Request | None:

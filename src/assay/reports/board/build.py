@@ -120,7 +120,12 @@ def _board(
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
-        notices=[*_partial_imports(run.definitions), *_notices(tables, view), *sandbox_notices(sandbox)],
+        notices=[
+            *_cached_answers(tables),
+            *_partial_imports(run.definitions),
+            *_notices(tables, view),
+            *sandbox_notices(sandbox),
+        ],
     )
 
 
@@ -301,6 +306,20 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
 def attempts_counted(repeat: int) -> list[int]:
     """The k of pass@k and its kin."""
     return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+
+
+def _cached_answers(tables: dict[str, TaskTable]) -> list[str]:
+    """How many answers the run did not get from its models."""
+    parts = {
+        "answers": [table.spent for table in tables.values()],
+        "judges' answers": [spent for table in tables.values() for spent in table.judges.values()],
+    }
+    counts = {what: (sum(each.cached for each in of), sum(each.answers for each in of)) for what, of in parts.items()}
+    return [
+        f"{cached:,} of {answers:,} {what} came from an earlier run, through the cache"
+        for what, (cached, answers) in counts.items()
+        if cached
+    ]
 
 
 def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:

@@ -81,6 +81,8 @@ def model_spec(
                     document.warn((*inside, name), "is not used: this connection has no such setting here")
     if variable := _key_variable(document, (*inside, "api_key"), written):
         options["api_key_env"] = variable
+    if model.cache is not None:
+        options["cache"] = model.cache
     _keep_key_at_home(argument, options)
     return model.key, ModelSpec(
         model=argument,

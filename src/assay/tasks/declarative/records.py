@@ -227,6 +227,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     key: str
     rate_limit: int | None
     max_concurrent_requests: int | None
+    cache: bool | None
     generation: Options | None
     config: CustomConnection | CustomInference | ProviderConnection | NamedModel
 
@@ -254,7 +255,7 @@ class EvaluationEntry(Struct, frozen=True, kw_only=True):
     """With placeholders; `schema.checked_specifications` reads them."""
     num_samples: int | None
     subsampling: str | None
-    cache_policy: str
+    cache_policy: str | None
     mode: str | None
 
 

@@ -144,7 +144,7 @@ def _all_of(document: Document, tasks: Tasks) -> EvaluationEntry:
     written: list[Plain] = [{"task_key": key} for key in tasks]
     return EvaluationEntry(
         key="all", config_spec=(), task_specifications=written, num_samples=None, subsampling=None,
-        cache_policy="reuse", mode=None,
+        cache_policy=None, mode=None,
     )  # fmt: skip
 
 
@@ -273,8 +273,8 @@ def _specified(
         metadata["variant"] = {"model": spec.model_key, **({} if prompt is None else {"prompt": prompt.name})}
     if rules := policy_rules(policies, evaluation.key, name):
         metadata["policies"] = rules
-    if evaluation.cache_policy != "reuse":
-        metadata["cache"] = False
+    if evaluation.cache_policy is not None:
+        metadata["cache"] = evaluation.cache_policy
     return LoadedTask(msgspec.structs.replace(definition, metadata=metadata), Places(document, task_at, prompt_file))
 
 

@@ -215,8 +215,8 @@ class _Reading:
         options: Mapping[str, Any] = given if isinstance(given, dict) else {}
         if isinstance(options.get("repeat"), int):
             metadata["trials"] = options["repeat"]
-        if options.get("cache") is False:
-            metadata["cache"] = False
+        if isinstance(cache := options.get("cache"), bool):
+            metadata["cache"] = "reuse" if cache else "no-cache"
         if self._no_grader is not None:
             metadata["no_grader"] = self._no_grader
         if provider is not None:

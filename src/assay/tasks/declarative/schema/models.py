@@ -17,6 +17,7 @@ from assay.tasks.declarative.schema.fields import (
 from assay.tasks.declarative.schema.together import ADAPTED
 from assay.tasks.declarative.shape import (
     Anything,
+    Boolean,
     Field,
     Fields,
     MapOf,
@@ -132,6 +133,7 @@ MODEL = mapping(
     display_name=NAME,
     description=DESCRIPTION,
     rate_limit=Field(Number(whole=True, least=1), None, "Requests per minute."),
+    cache=Field(Boolean(), None, "Whether to cache its answers; true even if it may change under its name."),
     max_concurrent_requests=Field(Number(whole=True, least=1), None, "Requests at once."),
     task=Field(Text(words=("chat_completion", "embeddings", "custom")), "chat_completion", "What it is for."),
     secrets=Field(Anything(), None, "Ignored: a key is named by its variable."),

@@ -32,7 +32,10 @@ from assay.tasks.declarative.shape import (
 
 _SUBSAMPLING = Field(Text(words=("head", "random")), None, "The first samples, or a fixed random choice.")
 _POLICIES = Text(words=("reuse", "update", "no-cache"))
-_CACHED = "`reuse` takes cached answers; `update` and `no-cache` call the model again."
+_CACHED = (
+    "`reuse` takes answers of earlier runs, `update` replaces them, `no-cache` does neither. "
+    "Absent: as the command line says."
+)
 _COUNT = Field(Number(whole=True, least=1), None, "How many samples; all when absent.")
 TASK_SPECIFICATION = mapping(
     "a task specification",
@@ -69,7 +72,7 @@ EVALUATION = mapping(
     task_specifications=Field(SPECIFICATIONS, doc="What is run.", configured=True),
     num_samples=_COUNT,
     subsampling=_SUBSAMPLING,
-    cache_policy=Field(_POLICIES, "reuse", _CACHED),
+    cache_policy=Field(_POLICIES, None, _CACHED),
     tags=TAGS,
     mode=Field(Text(words=("debug", "full")), None, "Deprecated: debug is 10 samples."),
 )
@@ -78,7 +81,7 @@ RUN_SETTINGS = mapping(
     "How much is run.",
     num_samples=_COUNT,
     subsampling=_SUBSAMPLING,
-    cache_policy=Field(_POLICIES, None, f"That of the evaluation when absent. {_CACHED}"),
+    cache_policy=Field(_POLICIES, None, "As for an evaluation, whose policy it replaces."),
     trials_config=TRIALS,
 )
 _RULE = Tagged(
