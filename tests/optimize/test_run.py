@@ -707,11 +707,21 @@ def test_the_first_text_is_written_without_the_held_out_records(tmp_path: Path) 
     assert not [name for name in held if f'"{name}"' in proposer.asked[0]]
 
 
-def test_sets_that_share_records_are_refused(tmp_path: Path) -> None:
-    for sets in ({"valset": RECORDS[2:3]}, {"testset": RECORDS[:1]}, {"valset": OTHERS, "testset": OTHERS[1:]}):
-        with pytest.raises(UsageError, match="share records: record 1 of the"):
+def test_a_testset_that_shares_records_is_refused(tmp_path: Path) -> None:
+    for sets in ({"testset": RECORDS[:1]}, {"valset": OTHERS, "testset": OTHERS[1:]}):
+        with pytest.raises(UsageError, match=r"the testset and the (dataset|valset) share records: record 1 of the"):
             searched(tmp_path / "run", dataset=RECORDS, **sets)
+    with pytest.raises(UsageError, match="--demonstrations are picked from the dataset, and 1 records"):
+        searched(tmp_path / "run", dataset=RECORDS, valset=[*OTHERS, RECORDS[0]], demonstrations=2)
     assert not (tmp_path / "run").exists()
+
+
+def test_records_that_dataset_and_valset_share_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    result = searched(tmp_path / "some", dataset=RECORDS, valset=[*OTHERS, RECORDS[0]])
+    assert "1 of 4 records of the valset are in the dataset too" in caplog.text
+    assert result.valset.best.mean == 1.0
+    searched(tmp_path / "same file", dataset=RECORDS, valset=RECORDS)
+    assert "5 of 5 records of the valset are in the dataset too" in caplog.text
 
 
 def test_a_testset_that_is_added_scores_seed_and_best_and_nothing_else(tmp_path: Path) -> None:

@@ -56,3 +56,24 @@ def test_a_split_is_of_what_is_not_held_out(
     sets = make_sets(records, None, None, holdout=holdout, random_seed=0, shares=shares)
     assert (len(sets.dataset), len(sets.valset), len(sets.testset)) == sizes
     assert (sets.held_out, sets.source) == (held_out, "dataset")
+
+
+@pytest.mark.parametrize("shared", [1, 13, 40])
+def test_what_is_held_out_of_the_valset_is_not_in_the_dataset(shared: int) -> None:
+    valset = [{"n": number} for number in range(40)]
+    dataset = [*valset[:shared], *({"n": number} for number in range(100, 110))]
+    sets = make_sets(dataset, valset, None, holdout=0.3, random_seed=0)
+    held, learned, selected = (
+        [example.record for example in part] for part in (sets.testset, sets.dataset, sets.valset)
+    )
+    assert len(held) == sets.held_out == 12
+    assert not [record for record in held if record in learned or record in selected]
+    assert sets.held_out_of_dataset == len(dataset) - len(learned)
+    assert sets.shared == len([record for record in selected if record in learned])
+
+
+def test_a_dataset_that_would_be_held_out_whole_is_refused() -> None:
+    valset = [{"n": number} for number in range(40)]
+    held = make_sets([{"n": -1}], valset, None, holdout=0.3, random_seed=0).testset[0].record
+    with pytest.raises(UsageError, match="every record of the dataset is held out"):
+        make_sets([held] if held else [], valset, None, holdout=0.3, random_seed=0)

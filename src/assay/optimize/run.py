@@ -145,8 +145,14 @@ def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) ->
 def _announce(planned: CallEstimate, sets: SearchSets, evaluator: Evaluator, known: int, progress: Progress) -> None:
     progress.say(planned.in_words())
     if sets.held_out:
+        also = f", and {sets.held_out_of_dataset} equal ones of the dataset" if sets.held_out_of_dataset else ""
         progress.say(
-            f"held out: {sets.held_out} of {sets.source_records} records of the {sets.source}, for the verdict"
+            f"held out: {sets.held_out} of {sets.source_records} records of the {sets.source}{also}, for the verdict"
+        )
+    if sets.shared:
+        progress.warn(
+            f"{sets.shared} of {len(sets.valset)} records of the valset are in the dataset too: the proposer sees what "
+            "texts are selected on, so the valset's score says less"
         )
     if sets.why_none_held_out and sets.why_none_held_out != REFUSED:  # --holdout 0 needs no warning
         progress.warn(f"nothing is held out ({sets.why_none_held_out}), so there will be no verdict; see --testset")

@@ -1,6 +1,7 @@
 """The examples of a search: what it learns from, what it selects on, and what nothing was selected on.
 
-Equal records are never on both sides of a split: learning one means having seen the other.
+Equal records are never on both sides of a split, and none is both seen and held out: learning one means having seen
+the other. Dataset and valset may share records, which are counted; a testset shares none.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ class SearchSets(Struct, frozen=True, kw_only=True):
     """Where those were taken from."""
     source_records: int = 0
     """How many it had before."""
+    held_out_of_dataset: int = 0
+    """Records of the dataset that are left out because equal ones of the valset are held out."""
+    shared: int = 0
+    """Records of the valset that are in the dataset too: the proposer sees what is selected on."""
     why_none_held_out: str = ""
     """In words, where there is no testset and something could have been."""
 
@@ -79,7 +84,8 @@ def make_sets(
             raise UsageError(f"the {name} holds no records")
     if valset is not None and dataset is None:
         raise UsageError("a valset needs a dataset to learn from: give --dataset as well")
-    refuse_shared({"dataset": dataset or (), "valset": valset or (), "testset": testset or ()})
+    for name, records in (("dataset", dataset), ("valset", valset)):
+        _refuse_shared(name, records or (), testset or ())
     source, data = ("dataset", dataset) if valset is None else ("valset", valset)
     kept, held = hold_out(data, 0.0 if testset or makes_testset(shares) else holdout, random_seed)
     if shares is not None:
@@ -89,6 +95,10 @@ def make_sets(
         dataset = kept
     else:
         valset = kept
+    given = len(dataset or ())
+    dataset = _without(dataset, held)
+    if given and not dataset:
+        raise UsageError("every record of the dataset is held out: an equal one is in the valset; give other records")
     learned = _examples("dataset", dataset) or [SetExample(part="single", index=0, record=None)]
     return SearchSets(
         dataset=learned,
@@ -97,6 +107,8 @@ def make_sets(
         held_out=len(held),
         source=source,
         source_records=len(data or ()),
+        held_out_of_dataset=given - len(dataset or ()),
+        shared=0 if valset is None else len(valset) - len(_without(valset, dataset or ()) or ()),
         why_none_held_out="" if testset or held or data is None else _why_none(source, data, holdout),
     )
 
@@ -130,17 +142,23 @@ def split(records: Records, shares: str, random_seed: int) -> list[list[dict[str
     return parts
 
 
-def refuse_shared(sets: dict[str, Records]) -> None:
-    """A record that is in two sets makes the second one say what the first has taught."""
-    seen: dict[str, tuple[str, int]] = {}
-    for name, records in sets.items():
-        for number, record in enumerate(records, 1):
-            earlier = seen.setdefault(fingerprint(record), (name, number))
-            if earlier[0] != name:
-                raise UsageError(
-                    f"the {name} and the {earlier[0]} share records: record {number} of the {name} is record "
-                    f"{earlier[1]} of the {earlier[0]}. Give sets without common records, or cut one with --split."
-                )
+def _refuse_shared(name: str, records: Records, testset: Records) -> None:
+    """A record that was learned from or selected on proves nothing in a testset."""
+    seen = {fingerprint(record): number for number, record in enumerate(records, 1)} if testset else {}
+    for number, record in enumerate(testset, 1):
+        if (earlier := seen.get(fingerprint(record))) is not None:
+            raise UsageError(
+                f"the testset and the {name} share records: record {number} of the testset is record {earlier} of "
+                f"the {name}. Give sets without common records, or cut one with --split."
+            )
+
+
+def _without(records: Records | None, others: Records) -> Records | None:
+    """The records that have no equal among the others."""
+    if not records or not others:
+        return records
+    known = {fingerprint(record) for record in others}
+    return [record for record in records if fingerprint(record) not in known]
 
 
 def _cut(records: Records, sizes: list[int], random_seed: int) -> list[list[dict[str, Any]]]:

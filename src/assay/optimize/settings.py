@@ -97,6 +97,15 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
 
     def sets(self, holdout: float | None = None) -> SearchSets:
         """The sets as they are used, with a part held out; `holdout` is what an earlier session had."""
+        sets = self._sets(holdout)
+        if self.demonstrations and sets.shared:
+            raise UsageError(
+                f"--demonstrations are picked from the dataset, and {sets.shared} records of the valset are in it: "
+                "a text would be selected on its own examples. Give sets without common records, or use --split"
+            )
+        return sets
+
+    def _sets(self, holdout: float | None) -> SearchSets:
         share = self.holdout if self.holdout is not None else holdout
         if share is None:
             share = 0.0 if self.testset else HOLDOUT
