@@ -58,8 +58,13 @@ def chosen() -> Path | None:
     return None if path is None else path.resolve()
 
 
+key_names: set[str] = set()
+"""The variables that models have read their keys from in this process, whatever they are called."""
+
+
 def key_variable(name: str) -> str | None:
     """The value of the variable that a model reads its key from; None when it is set nowhere."""
+    key_names.add(name)
     return os.environ[name] if name in os.environ else _of_file().get(name)
 
 

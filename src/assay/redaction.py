@@ -96,13 +96,38 @@ _LIKE_A_KEY = re.compile(
 )
 
 
+_CREDENTIAL_VARIABLE = re.compile(
+    r"key|token|secret|pass|pwd|auth|credential|cookie|jwt|webhook|dsn|private|signature|(?<![a-z])(pat|sas|pin|otp)(?![a-z])"
+)
+"""What the name of a variable holds that is a credential; wide, since one that is withheld by mistake is reported."""
+_NO_CREDENTIALS = ("PWD", "OLDPWD")
+_WITH_LOGIN = re.compile(r"://[^/\s]*@")
+_WITH_PASSWORD = re.compile(r"(?i)(key|password|pwd|secret|token)\s*=")
+_RANDOM = re.compile(r"(?=(?:[^0-9]*[0-9]){3})(?=[^a-zA-Z]*[a-zA-Z])[\w+=~-]{20,}")
+"""Letters and digits without a word in between, as keys are."""
+
+
+@lru_cache(maxsize=4096)
+def is_credential_variable(name: str, value: str) -> bool:
+    """Whether an environment variable is a credential, by its name or by its value."""
+    if name in _NO_CREDENTIALS or name.startswith("ASSAY_"):
+        return False
+    return (
+        _CREDENTIAL_VARIABLE.search(name.lower()) is not None
+        or _WITH_LOGIN.search(value) is not None
+        or _WITH_PASSWORD.search(value) is not None
+        or _LIKE_A_KEY.search(value) is not None
+        or _RANDOM.fullmatch(value) is not None
+    )
+
+
 def _secrets_here() -> Iterator[str]:
-    """The values of variables that are named like secrets, and the passwords in addresses."""
+    """The values of variables that are credentials, and the passwords in addresses."""
     for name, value in os.environ.items():
-        if len(value) >= SHORTEST and _is_credential(name):
-            yield value
-        elif "@" in value and "://" in value:
+        if "@" in value and "://" in value:
             yield from _password_in(value)
+        elif len(value) >= SHORTEST and is_credential_variable(name, value):
+            yield value
 
 
 def _password_in(url: str) -> Iterator[str]:

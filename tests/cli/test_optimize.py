@@ -433,6 +433,8 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", *COMMAND, "--holdout", "nan"], "--holdout"),
         (["seed.txt", *COMMAND, "--split", "inf/1"], "--split"),
         (["seed.txt", *COMMAND, "--testset", "records.jsonl"], "share records"),
+        (["seed.txt", *COMMAND, "--task-model", ""], "(--task-model) is blank"),
+        (["seed.txt", *COMMAND, "--max-repeats", "0"], "--max-repeats must be at least 1"),
         (["seed.txt", *COMMAND, "--reuse", "nowhere"], "holds no search"),
         (["seed.txt", "--component", "a=seed.txt", *COMMAND], "give one text, or several components"),
         (["--component", "a", *COMMAND], "expected NAME=VALUE"),

@@ -461,3 +461,59 @@ def test_a_batch_that_breaks_is_taken_apart_and_only_who_broke_it_fails(tmp_path
 def test_how_it_is_called_is_no_part_of_the_identity(tmp_path: Path) -> None:
     command = script(tmp_path, BATCH)
     assert command_evaluator(command).identity == command_evaluator(command, persistent=True, batch=4).identity
+
+
+SEES = "import json, os, sys; print(json.dumps({'score': 1, 'seen': {n: os.environ.get(n) for n in sys.argv[1:]}}))"
+
+
+def test_a_program_gets_the_callers_variables_but_no_credential(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credentials = {
+        "OPENAI_API_KEY": "x",
+        "PGPASSWORD": "x",
+        "SENTRY_DSN": "x",
+        "hf_token": "x",
+        "SSH_AUTH_SOCK": "x",
+        "DATABASE_URL": "postgres://me:hunter2@db/x",
+        "STORAGE": "AccountName=me;AccountKey=abc",
+        "INNOCENT": "sk-live-0123456789abcdef",
+        "ALSO_INNOCENT": "4f9c1b7d2e8a4f9c1b7d2e8a",
+        "MODELS_OWN_NAME": "x",
+    }
+    for name, value in {**credentials, "THRESHOLD": "0.9", "MY_URL": "https://host/x"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("assay.env_file.key_names", {"MODELS_OWN_NAME"})
+    monkeypatch.setattr("assay.evaluators.command.key_names", {"MODELS_OWN_NAME"})
+    names = [*credentials, "THRESHOLD", "MY_URL", "PWD", "PATH"]
+    seen = evaluate([*script(tmp_path, SEES), *names], pass_env=["hf_token"]).side_info["seen"]
+    assert {name for name in names if seen[name] is not None} == {"hf_token", "THRESHOLD", "MY_URL", "PWD", "PATH"}
+    assert seen["THRESHOLD"] == "0.9"
+
+
+def test_variables_may_stand_before_the_program(tmp_path: Path) -> None:
+    command = ["LIMIT=3", "A_TOKEN=t=1", *script(tmp_path, SEES), "LIMIT", "A_TOKEN"]
+    evaluator = command_evaluator(command)
+    evaluator.check()
+    assert asyncio.run(evaluator("text")).side_info["seen"] == {"LIMIT": "3", "A_TOKEN": "t=1"}
+    assert evaluator.name.startswith("evaluator `LIMIT=3 'A_TOKEN=…' ")
+    assert "t=1" not in json.dumps(evaluator.identity)
+    assert evaluator.identity != command_evaluator(["LIMIT=4", *command[1:]]).identity
+    assert "variables" not in command_evaluator(command[2:]).identity
+    with pytest.raises(UsageError, match="needs a program"):
+        command_evaluator(["LIMIT=3"])
+
+
+def test_a_credential_that_the_script_names_is_reported_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SERVICE_KEY", "secret")
+    monkeypatch.setenv("THRESHOLD", "0.9")
+    code = "import os; os.environ.get('MY_SERVICE_KEY', ''); os.environ.get('THRESHOLD')"
+    evaluator = command_evaluator(script(tmp_path, code))
+    sentence = evaluator.withheld_in_words() or ""
+    assert "MY_SERVICE_KEY is a credential and was not passed to it: --evaluator-env MY_SERVICE_KEY" in sentence
+    assert sentence.endswith("score.py")
+    assert "THRESHOLD" not in sentence
+    assert "secret" not in sentence
+    assert command_evaluator(script(tmp_path, code), pass_env=["MY_SERVICE_KEY"]).withheld_in_words() is None

@@ -235,6 +235,11 @@ def test_bad_settings_are_refused(objective: str, options: Any, reason: str) -> 
         llm_judge_evaluator(objective, Recorded("{}"), **options)
 
 
+def test_a_blank_objective_is_a_value_error_too() -> None:
+    with pytest.raises(ValueError, match="objective"):
+        llm_judge_evaluator(" ", Recorded("{}"))
+
+
 class WithSettings(ConstantModel):
     settings = {"temperature": 0.5}  # noqa: RUF012 - as adapters have it
 

@@ -35,7 +35,7 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
         who,
         "--evaluator-command COMMAND",
         "a program: the payload on stdin, a JSON object with a score on stdout; "
-        "one quoted text such as 'python3 -u score.py', split into words, never read by a shell",
+        "one quoted text such as 'LIMIT=3 python3 -u score.py', split into words, never read by a shell",
     )
     option(who, "--evaluator-url URL", "a service that the payload is posted to")
     repeated(who, "--judge-model MODEL", "a model that judges, such as openai:NAME")
@@ -50,7 +50,11 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
     choice(how, "--score-range", ("unit", "any"), "unit: scores lie in [0, 1] (default); any: every finite number")
     option(how, "--task-model NAME", "the model the artifact is meant for; passed to evaluators")
     option(how, "--evaluator-cwd DIR", "working directory of the command")
-    repeated(how, "--evaluator-env NAME", "another environment variable to pass to the command")
+    repeated(
+        how,
+        "--evaluator-env NAME",
+        "a credential of the environment to pass to the command; other variables are passed",
+    )
     switch(
         how,
         "--evaluator-persistent",
@@ -72,6 +76,8 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
 
 def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     """The evaluators that the flags name: one, or one for each judge."""
+    from assay.evaluators.payload import check_task_model
+
     if options.concurrency < 1:
         raise UsageError(f"--concurrency must be at least 1, got {options.concurrency}")
     sources = ("evaluator_command", "evaluator_url", "judge_model")
@@ -80,6 +86,7 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
         got = f"; got {' and '.join(map(flag_of, given))}" if given else ""
         raise UsageError(f"no evaluator given: use one of {', '.join(map(flag_of, sources))}{got}")
     refuse_without_effect(options, given[0])
+    check_task_model(options.task_model)
     if options.evaluator_command:
         return [_command(options)]
     if options.evaluator_url:

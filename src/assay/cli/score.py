@@ -109,7 +109,7 @@ async def _score_all(
     """Every evaluator's scores, and why those without any have none. The only evaluator may not be excluded."""
     from assay.core.run import Stop
     from assay.evaluators import preflight
-    from assay.evaluators.preflight import in_words
+    from assay.evaluators.preflight import notes
     from assay.evaluators.scoring import score_artifact
     from assay.runs.patient_evaluator import PatientEvaluator
 
@@ -119,8 +119,8 @@ async def _score_all(
         # when the wait ends without an answer, what was scored is reported and the rest has failed
         patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=checked_patience(options.patience))
         try:
-            if (how := in_words(evaluator)) is not None:
-                say(how)
+            for note in notes(evaluator):
+                say(note)
             if not options.no_preflight:
                 await preflight(evaluator, examples[0] if examples else None, options.task_model, patient=patient)
             score = await score_artifact(

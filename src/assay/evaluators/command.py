@@ -6,6 +6,7 @@ By default a new process is started for each evaluation. It may also be kept run
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shlex
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.core.errors import UsageError
-from assay.env_file import refuse_unset
+from assay.env_file import key_names, refuse_unset
 from assay.evaluators.batches import Batches, Results, check_batch
 from assay.evaluators.kept_programs import KeptPrograms
 from assay.evaluators.payload import (
@@ -26,6 +27,7 @@ from assay.evaluators.payload import (
     build_batch,
     build_payload,
     check_score_range,
+    check_task_model,
     check_timeout,
     encode_payload,
     failed,
@@ -36,13 +38,17 @@ from assay.evaluators.payload import (
 )
 from assay.processes.capped import Finished, run_capped
 from assay.processes.child import Child, OnLine
-from assay.processes.environment import child_environment
+from assay.processes.environment import caller_environment
 from assay.processes.service import EndedError
+from assay.redaction import is_credential_variable
 
 TASK_MODEL_VARIABLE = "OPTIMIZE_ANYTHING_TASK_MODEL"
 MAX_STDOUT_BYTES = 4 * 1024 * 1024
 MAX_STDERR_BYTES = 64 * 1024
 _INTERPRETERS = {"bash", "sh", "zsh", "python", "python3", "node", "ruby", "perl"}
+MAX_SCRIPT_BYTES = 1024 * 1024
+"""Of a script, read to see which variables it names."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _VARIABLE = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 
 
@@ -54,7 +60,8 @@ class _Answer(NamedTuple):
 class CommandEvaluator:
     """An evaluator that is a program: an argument list, never a shell line.
 
-    `pass_env` names variables that the program gets, apart from those every child inherits. `persistent`: it is kept
+    Words such as `NAME=value` before the program are its variables. It gets the caller's environment without
+    credentials; `pass_env` names those that it gets all the same. `persistent`: it is kept
     running, reads a payload from each line and answers with a line. `batch`: it is sent up to so many evaluations at
     once, and has so many times its time limit for them.
     """
@@ -76,25 +83,33 @@ class CommandEvaluator:
             raise UsageError(
                 f"an evaluator command is a list of words such as ['python3', 'score.py'], not {command!r}"
             )
-        if not command[0] or any("\0" in word for word in (*command, task_model or "")):
+        given = tuple(itertools.takewhile(_ASSIGNMENT.match, command))
+        self.command = tuple(command[len(given) :])
+        if not self.command or not self.command[0] or any("\0" in word for word in (*command, task_model or "")):
             raise UsageError("an evaluator command needs a program, and none of its words may hold a NUL character")
-        self.name = f"evaluator `{shortened(shlex.join(command), 120)}`"
-        self.command = tuple(command)
+        self.variables = dict(word.split("=", 1) for word in given)
+        """Set in front of the program."""
+        self.name = f"evaluator `{shortened(shlex.join((*map(_shown, given), *self.command)), 120)}`"
         self.cwd = None if cwd is None else Path(cwd).expanduser().absolute()
         self.score_range = check_score_range(score_range)
         self.pass_env = frozenset(pass_env)
         self.batch = check_batch(batch)
         self.kept = KeptPrograms(self.name, self._start) if persistent else None
         self._timeout_seconds = check_timeout(timeout_seconds)
-        self._task_model = task_model
+        self._task_model = check_task_model(task_model)
         self._max_stdout_bytes = max_stdout_bytes
         self._batches = None if batch is None else Batches(batch, self.send_batch)
 
     @property
     def identity(self) -> dict[str, Any]:
         """The command, the range, and the content of every file the command names; not how it is called."""
+        hidden = {
+            name: hashlib.sha256(value.encode()).hexdigest() if is_credential_variable(name, value) else value
+            for name, value in self.variables.items()
+        }
         return {
             "command": list(self.command),
+            **({"variables": hidden} if hidden else {}),
             "score_range": self.score_range,
             "files": {word: _sha256(path) for word in self.command if (path := self._file(word)) is not None},
         }
@@ -202,8 +217,8 @@ class CommandEvaluator:
         )
 
     def _environment(self, task_model: str | None) -> dict[str, str]:
-        """That of every child; the task model's variable is in it exactly when a task model is given."""
-        environment = child_environment(self.pass_env)
+        """The caller's without credentials; the task model's variable is in it exactly when a task model is given."""
+        environment = {**caller_environment(_is_withheld, self.pass_env), **self.variables}
         environment.pop(TASK_MODEL_VARIABLE, None)
         return environment if task_model is None else {**environment, TASK_MODEL_VARIABLE: task_model}
 
@@ -226,14 +241,24 @@ class CommandEvaluator:
 
     def _not_passed(self, stderr: str) -> str:
         """Variables that its stderr names and that are set here, but were not passed to it."""
-        passed = child_environment(self.pass_env)
-        named = dict.fromkeys(_VARIABLE.findall(stderr[-2000:]))
-        missing = [name for name in named if name in os.environ and name not in passed and not name.startswith("_")]
-        if not missing:
-            return ""
-        names = ", ".join(missing)
-        are = "is set here and was" if len(missing) == 1 else "are set here and were"
-        return f". {names} {are} not passed to it: --evaluator-env {missing[0]} passes it (`pass_env` in a task file)"
+        missing = self._withheld_in(stderr[-2000:])
+        return f". {_not_passed_in_words(missing)}" if missing else ""
+
+    def withheld_in_words(self) -> str | None:
+        """Variables that a file of the command names and that are withheld, in a sentence; None when there is none."""
+        named: dict[str, str] = {}
+        for word in self.command:
+            path = self._file(word)
+            if path is not None:
+                named |= dict.fromkeys(self._withheld_in(_beginning_of(path)), word)
+        if not named:
+            return None
+        return f"{self.name}: {_not_passed_in_words(list(named))}; named in {', '.join(dict.fromkeys(named.values()))}"
+
+    def _withheld_in(self, text: str) -> list[str]:
+        passed = self._environment("")
+        named = dict.fromkeys(_VARIABLE.findall(text))
+        return [name for name in named if name in os.environ and name not in passed and not name.startswith("_")]
 
     def _not_started(self, error: OSError | ValueError) -> EvaluatorError:
         if isinstance(error, FileNotFoundError):
@@ -253,6 +278,30 @@ class CommandEvaluator:
 
 command_evaluator = CommandEvaluator
 """What the protocol calls it."""
+
+
+def _is_withheld(name: str, value: str) -> bool:
+    return name in key_names or is_credential_variable(name, value)
+
+
+def _shown(assignment: str) -> str:
+    name, _, value = assignment.partition("=")
+    return f"{name}=…" if is_credential_variable(name, value) else assignment
+
+
+def _not_passed_in_words(names: Sequence[str]) -> str:
+    flag = f"--evaluator-env {names[0]} passes it (`pass_env` in a task file)"
+    if len(names) == 1:
+        return f"{names[0]} is a credential and was not passed to it: {flag}"
+    return f"{', '.join(names)} are credentials and were not passed to it: {flag}"
+
+
+def _beginning_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_SCRIPT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 @contextmanager

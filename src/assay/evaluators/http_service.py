@@ -16,6 +16,7 @@ from assay.evaluators.payload import (
     build_batch,
     build_payload,
     check_score_range,
+    check_task_model,
     check_timeout,
     encode_payload,
     failed,
@@ -53,7 +54,7 @@ class HttpEvaluator:
         self._timeout_seconds = check_timeout(timeout_seconds)
         self._headers = _checked_headers(headers or {})
         self.score_range = check_score_range(score_range)
-        self._task_model = task_model
+        self._task_model = check_task_model(task_model)
         self._max_body_bytes = max_body_bytes
         self._redactor = Redactor(secrets_sent(self._url, self._headers))
         self._batches = None if batch is None else Batches(batch, self.send_batch)

@@ -42,6 +42,10 @@ _SYSTEM = (
 JUDGE_TIMEOUT_SECONDS = 60.0
 
 
+class BlankObjectiveError(UsageError, ValueError):
+    """A judge without an objective has nothing to judge by."""
+
+
 class JudgeEvaluator:
     """An evaluator that is a model; its score always lies in [0, 1], whatever the score range of the run.
 
@@ -63,7 +67,7 @@ class JudgeEvaluator:
         retries: int = JUDGE_RETRIES,
     ) -> None:
         if not objective.strip():
-            raise UsageError("a judge needs an objective that says what a good candidate is")
+            raise BlankObjectiveError("a judge needs an objective that says what a good candidate is")
         if not isinstance(model, Model):
             raise UsageError(f"a judge needs a model that can generate, not {model!r}")
         self.name = f"judge `{model.name}`"

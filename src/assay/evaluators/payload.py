@@ -209,6 +209,13 @@ def check_score_range(score_range: str) -> ScoreRange:
     raise UsageError(f"unknown score range `{score_range}`. Known: {', '.join(get_args(ScoreRange))}")
 
 
+def check_task_model(task_model: str | None) -> str | None:
+    """The name of the task model, None when there is none; `UsageError` when it is blank."""
+    if task_model is not None and not task_model.strip():
+        raise UsageError("the task model (--task-model) is blank: name one, or leave it out")
+    return task_model
+
+
 def check_timeout(timeout_seconds: float) -> float:
     """The time limit of one evaluation; `UsageError` when it is not above 0."""
     if not 0 < timeout_seconds < math.inf:

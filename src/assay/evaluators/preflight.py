@@ -80,6 +80,12 @@ async def _batch(evaluator: CommandEvaluator | HttpEvaluator, payload: dict[str,
     return evaluations[0]
 
 
+def notes(evaluator: Evaluator) -> list[str]:
+    """What a user should know before the work begins: how the evaluator is called, and which variables it misses."""
+    withheld = evaluator.withheld_in_words() if isinstance(evaluator, CommandEvaluator) else None
+    return [note for note in (in_words(evaluator), withheld) if note is not None]
+
+
 def in_words(evaluator: Evaluator) -> str | None:
     """How an evaluator will be called, where that is not the default of protocol v2."""
     if not isinstance(evaluator, CommandEvaluator | HttpEvaluator) or not evaluator.ways:

@@ -19,7 +19,7 @@ from assay.core.usage import Account, usage_of
 from assay.costs.budget import SearchBudget, prices_for
 from assay.costs.spending import total_cost
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
-from assay.evaluators.preflight import in_words, preflight
+from assay.evaluators.preflight import notes, preflight
 from assay.optimize.budget import CallEstimate
 from assay.optimize.candidates import Accepted, Search, by_bad_luck
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
@@ -160,8 +160,8 @@ def _announce(planned: CallEstimate, sets: SearchSets, evaluator: Evaluator, kno
         progress.warn(warning)
     if known:
         progress.say(f"resuming: {known} answers are known already")
-    if (how := in_words(evaluator)) is not None:
-        progress.say(how)
+    for note in notes(evaluator):
+        progress.say(note)
 
 
 class _Work:

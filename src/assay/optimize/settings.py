@@ -13,7 +13,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model, identity_of
 from assay.core.types import Request
 from assay.costs.budget import SpendingLimits
-from assay.evaluators.payload import Evaluator, ScoreRange
+from assay.evaluators.payload import Evaluator, ScoreRange, check_task_model
 from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
@@ -187,6 +187,7 @@ def check_settings(settings: SearchSettings) -> None:
         raise UsageError(f"--feedback-chars must be at least 200, got {settings.feedback_characters}")
     if settings.strategy.proposals < 1:
         raise UsageError(f"--proposals must be at least 1, got {settings.strategy.proposals}")
+    check_task_model(settings.task_model)
     check_template(settings.template)
     _check_split(settings)
     _check_seed(settings)

@@ -1,4 +1,5 @@
-"""What a child process inherits: a list of names, and those that the user passes. There is no other way to a child.
+"""What a child process inherits: a list of names, and those that the user passes. There is no other way to a child,
+but for an evaluator, which gets the caller's environment without credentials.
 
 The list holds what a program needs to start, to be found, to speak the user's language, to verify a server and to
 find its devices and caches. A key, a token or a webhook is not on it, whatever it is called. `.env` is not looked at:
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from assay.processes.privacy import keep_environment_private
 
@@ -60,6 +61,16 @@ def child_environment(passed: Iterable[str] = (), environ: Mapping[str, str] | N
     environ = os.environ if environ is None else environ
     named = {*passed, *names_in(environ.get(PASSED, ""))}
     return {name: value for name, value in environ.items() if name in named or _is_inherited(name, value)}
+
+
+def caller_environment(is_withheld: Callable[[str, str], bool], passed: Iterable[str] = ()) -> dict[str, str]:
+    """The whole environment, but for variables that are withheld by name and value, unless the user passes them.
+
+    From now on no child can read ours through `/proc` either.
+    """
+    inherited = child_environment(passed)
+    rest = {name: value for name, value in os.environ.items() if not is_withheld(name, value)}
+    return {**rest, **inherited}
 
 
 def worker_environment() -> dict[str, str]:

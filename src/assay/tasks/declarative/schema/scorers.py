@@ -252,7 +252,11 @@ _SCORERS = {
         hard_constraints=Field(ListOf(Text()), None, "What must hold, for a judge."),
         cwd=text("Working directory of the program.", None),
         headers=Field(MapOf(Text()), None, "Sent with every request to the service."),
-        pass_env=Field(ListOf(Text()), None, "Variables to pass to the program in addition to the usual ones."),
+        pass_env=Field(
+            ListOf(Text()),
+            None,
+            "Credentials of the environment to pass to the program, by the names of their variables.",
+        ),
         timeout_seconds=Field(Number(), None, "Time limit for one evaluation."),
         score_range=Field(Text(words=("unit", "any")), "unit", "`unit` is [0, 1], `any` every finite number."),
         task_model=text("The name of the model the candidate is meant for.", None),
