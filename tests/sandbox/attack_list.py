@@ -232,6 +232,7 @@ def targets() -> Iterator[dict[str, str]]:
             "source": str(Path(pool.__file__)),
             "port": str(server.getsockname()[1]),
             "unix": f"{folder}/socket",
+            "hostname": socket.gethostname(),
             "harness": str(os.getpid()),
         }
         if secret.read_text() != SECRET or len(os.listdir(folder)) != 2:

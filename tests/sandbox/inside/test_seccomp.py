@@ -27,7 +27,7 @@ def answer(machine: str, call: str | int, *arguments: int, opens: str = "any", a
     data = struct.pack("<IIQ6Q", number, arch or seccomp.AUDIT_ARCH[machine], 0, *masked)
     result = interpret(program, data)
     names = {seccomp.ALLOW: "allow", seccomp.KILL_PROCESS: "kill"}
-    errnos = {seccomp.EPERM: "EPERM", seccomp.ENOSYS: "ENOSYS", seccomp.ENOTTY: "ENOTTY"}
+    errnos = {seccomp.EPERM: "EPERM", seccomp.EINVAL: "EINVAL", seccomp.ENOSYS: "ENOSYS", seccomp.ENOTTY: "ENOTTY"}
     return names.get(result) or errnos[result & 0xFFFF]
 
 
@@ -74,6 +74,14 @@ CONDITIONS = [
     ("clone", (0x11,), "EPERM"),  # fork
     ("clone", (0x4111,), "EPERM"),  # vfork
     ("clone", (0x3D0F00 | 0x10000000,), "EPERM"),
+    ("clone", (0x3D0F00 | 0x1000,), "EPERM"),  # a pidfd of the thread
+    ("clone", (0x3D0F00 | 0x2000,), "EPERM"),  # traced like its creator
+    ("madvise", (0, 4096, 4), "allow"),  # libc returns memory of a thread's stack
+    ("madvise", (0, 4096, 12), "EINVAL"),  # merge pages
+    ("madvise", (0, 4096, 21), "EINVAL"),  # push pages out
+    ("clock_gettime", (1,), "allow"),
+    ("clock_gettime", (2,), "allow"),  # one's own CPU time
+    ("clock_gettime", ((~PID << 3) | 2,), "EPERM"),  # that of a process
     ("kill", (PID, 9), "allow"),
     ("kill", (PID + 1, 9), "EPERM"),
     ("kill", (-1, 9), "EPERM"),

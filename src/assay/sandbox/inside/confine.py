@@ -10,6 +10,7 @@ from typing import Any
 
 from . import kernel, landlock
 
+HOSTNAME = "sandbox"
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 ZONEINFO = "/usr/share/zoneinfo"
 LOADER_CACHE = "/etc/ld.so.cache"
@@ -76,6 +77,7 @@ def _enter_namespaces(was_root: bool, leave_outer: Callable[[int], None], failin
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{INSIDE_UID} {uid} 1")
         _write("/proc/self/gid_map", f"{INSIDE_UID} {gid} 1")
+    kernel.set_hostname(HOSTNAME)
     child = os.fork()
     if child:
         leave_outer(child)
@@ -183,7 +185,8 @@ def _grants(host: Host) -> dict[str, int]:
     for path in (*host.libraries, LOADER_CACHE, ZONEINFO):
         grants.setdefault(path, read)
     for device in DEVICES:
-        grants[device] = landlock.READ_FILE | landlock.WRITE_FILE
+        # a write to the random devices would stir the machine's own pool
+        grants[device] = landlock.READ_FILE | (0 if "random" in device else landlock.WRITE_FILE)
     return grants
 
 

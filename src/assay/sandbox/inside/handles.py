@@ -204,6 +204,8 @@ ASKED_BY_METHOD = frozenset(name for name, value in vars(Handle).items() if call
 
 SIZES: dict[int, int] = {}
 """The size that each of the candidate's objects has shown since it last had a chance to change."""
+YIELDED: dict[int, int] = {}
+"""How many items each object that is its own iterator has yielded until it was exhausted for the first time."""
 CHANGES_NOTHING = {"getattr", "getitem", "len", "iter", "next", "bool", "str", "repr", "int", "float", "instance"}
 
 EXCEPTIONS: dict[str, type[Exception]] = {}
@@ -217,11 +219,14 @@ CLOSED: list[str] = []
 
 def note_size(handle: Handle, size: int, used_up: bool = False) -> None:
     """Note an object that claims three items and then yields none: a loop over it proves nothing."""
-    known = SIZES.get(handle._number)
+    number = handle._number
+    known = SIZES.get(number) if used_up else SIZES.get(number, YIELDED.get(number))
     if known is not None and known != size:
         OWN.note_weak("uses an object of the candidate that reports different sizes")
-    if not used_up:  # an iterator is empty the second time, and has no length to contradict
-        SIZES[handle._number] = size
+    if used_up:  # an iterator is empty the second time; only a length can contradict what it yielded first
+        YIELDED.setdefault(number, size)
+    else:
+        SIZES[number] = size
 
 
 def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
@@ -235,6 +240,7 @@ def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
     }
     if operation not in CHANGES_NOTHING:
         SIZES.clear()
+        YIELDED.clear()
     reply = ask(request)
     for original, tree in zip(args, reply.get("changed") or (), strict=False):
         if tree is not None:

@@ -85,6 +85,10 @@ def unshare(flags: int) -> None:
     _checked("unshare", int(libc.unshare(ctypes.c_int(flags))))
 
 
+def set_hostname(name: str) -> None:
+    _checked("sethostname", int(libc.sethostname(name.encode(), ctypes.c_size_t(len(name)))))
+
+
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     result = libc.mount(
         source.encode(),

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from . import kernel
 
 EPERM = 1
+EINVAL = 22
 ENOTTY = 25
 ENOSYS = 38
 ALLOW = 0x7FFF0000
@@ -29,7 +30,7 @@ PID_HERE = 0x7EED1E57
 ALLOWED = """
 read 0/63 write 1/64 close 3/57 stat 4/- fstat 5/80 lstat 6/- poll 7/- lseek 8/62 mmap 9/222 mprotect 10/226
 munmap 11/215 brk 12/214 rt_sigaction 13/134 rt_sigprocmask 14/135 rt_sigreturn 15/139 pread64 17/67 readv 19/65
-writev 20/66 access 21/- pipe 22/- select 23/- sched_yield 24/124 mremap 25/216 madvise 28/233 dup 32/23 dup2 33/-
+writev 20/66 access 21/- pipe 22/- select 23/- sched_yield 24/124 mremap 25/216 dup 32/23 dup2 33/-
 pause 34/- nanosleep 35/101 getitimer 36/102 alarm 37/- setitimer 38/103 getpid 39/172 recvfrom 45/207 shutdown 48/210
 getsockname 51/204 exit 60/93 wait4 61/260 uname 63/160 fsync 74/82 fdatasync 75/83 getcwd 79/17 chdir 80/49
 fchdir 81/50 readlink 89/- umask 95/166 gettimeofday 96/169 getrlimit 97/163 getrusage 98/165 sysinfo 99/179
@@ -39,7 +40,7 @@ rt_sigtimedwait 128/137 rt_sigsuspend 130/133 sigaltstack 131/132 statfs 137/43 
 sched_getparam 143/121 sched_getscheduler 145/120 sched_get_priority_max 146/125 sched_get_priority_min 147/126
 setrlimit 160/164 gettid 186/178 time 201/- futex 202/98 sched_getaffinity 204/123 getdents64 217/61
 set_tid_address 218/96 restart_syscall 219/128 timer_create 222/107 timer_settime 223/110 timer_gettime 224/108
-timer_getoverrun 225/109 timer_delete 226/111 clock_gettime 228/113 clock_getres 229/114 clock_nanosleep 230/115
+timer_getoverrun 225/109 timer_delete 226/111 clock_getres 229/114 clock_nanosleep 230/115
 exit_group 231/94 epoll_wait 232/- epoll_ctl 233/21 waitid 247/95 newfstatat 262/79 readlinkat 267/78 faccessat 269/48
 pselect6 270/72 ppoll 271/73 set_robust_list 273/99 epoll_pwait 281/22 timerfd_create 283/85 timerfd_settime 286/86
 timerfd_gettime 287/87 eventfd 284/- eventfd2 290/19 epoll_create1 291/20 dup3 292/24 pipe2 293/59 preadv 295/69
@@ -76,13 +77,19 @@ io_uring_register 427/427 pidfd_open 434/434 pidfd_getfd 438/438
 """
 
 CONDITIONAL = """
-open 2/- ioctl 16/29 sendto 44/206 socketpair 53/199 getsockopt 55/209 clone 56/220 kill 62/129 fcntl 72/25
-prctl 157/167 tgkill 234/131 openat 257/56 prlimit64 302/261
+open 2/- ioctl 16/29 madvise 28/233 sendto 44/206 socketpair 53/199 getsockopt 55/209 clone 56/220 kill 62/129 fcntl 72/25
+prctl 157/167 clock_gettime 228/113 tgkill 234/131 openat 257/56 prlimit64 302/261
 """
 
 CLONE_THREAD = 0x00010000
-CLONE_FORBIDDEN = 0x7E02C080
-"""Every namespace flag, PARENT and VFORK: a thread needs none of them."""
+CLONE_NAMESPACES = 0x7E020080
+CLONE_FORBIDDEN = CLONE_NAMESPACES | 0x80F000
+"""Every namespace flag, PARENT, VFORK, PTRACE, UNTRACED and PIDFD: a thread needs none of them."""
+ADVICE = (0, 1, 2, 3, 4, 8, 14, 15, 16, 17)
+"""What libc and Python advise about their own memory. Merging pages with those of other processes, or pushing pages
+out, would make a side channel."""
+CLOCK_OF_A_PROCESS = 0x80000000
+"""Set in the ids of the CPU clocks of processes and threads, others included; one's own have plain numbers too."""
 OPEN_TO_WRITE = 0x3 | 0x40 | 0x200 | 0x400 | 0x400000
 """O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND and the bit that makes O_TMPFILE."""
 
@@ -125,7 +132,7 @@ def refuse_calls(machine: str, names: Mapping[str, int]) -> bytes:
     """A filter that fails the named calls with an errno and allows the rest: tests simulate a limited host with it."""
     table = {**_young_numbers(), **_numbers(ALLOWED + REFUSED + DEADLY + CONDITIONAL, machine)}
     leaves = {table[name]: _answer(_errno(errno)) for name, errno in names.items() if name in table}
-    namespaces = _test_bits(0, CLONE_FORBIDDEN & ~0xC080, _answer(_errno(EPERM)), _answer(ALLOW))
+    namespaces = _test_bits(0, CLONE_NAMESPACES & ~0x80, _answer(_errno(EPERM)), _answer(ALLOW))
     if "unshare" in names:
         leaves[table["clone"]] = namespaces
     program = [(0x20, 0, 0, 0), *_search(_ranges(leaves, default=ALLOW))]
@@ -169,6 +176,8 @@ def _conditions(opens: str) -> dict[str, Block]:
         "open": _open_rule(opens, flags=1),
         "openat": _open_rule(opens, flags=2),
         "clone": _test_bits(0, CLONE_THREAD, _test_bits(0, CLONE_FORBIDDEN, refuse, allow), refuse),
+        "madvise": _one_of(2, ADVICE, _answer(_errno(EINVAL))),  # as from a kernel that does not know it: libc copes
+        "clock_gettime": _test_bits(0, CLOCK_OF_A_PROCESS, refuse, allow),
         "kill": _one_of(0, [PID_HERE], refuse),
         "tgkill": _one_of(0, [PID_HERE], refuse),
         "prlimit64": _one_of(0, [0, PID_HERE], refuse),
