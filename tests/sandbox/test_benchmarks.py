@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from assay.sandbox import Limits, Outcome, Sandbox, TestProgram
+from assay.sandbox import Limits, Outcome, Rehearsal, Sandbox, TestProgram
 
 DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LIMITS = Limits(cpu_seconds=10)
@@ -50,6 +51,13 @@ def mbpp() -> Iterator[Problem]:
         )
 
 
+def full_mbpp() -> Iterator[Problem]:
+    for line in (DATA / "mbpp" / "mbpp.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        tests = "\n".join([row["test_setup_code"], *row["test_list"]])
+        yield str(row["task_id"]), TestProgram(code=row["code"], tests=tests), ""
+
+
 def run_all(programs: Sequence[TestProgram]) -> list[Outcome]:
     async def use() -> list[Outcome]:
         async with Sandbox() as sandbox:
@@ -72,3 +80,21 @@ def test_references_pass_and_stubs_do_not(problems: object, count: int) -> None:
     forged = [name for (name, _, _), out in zip(listed, outcomes[count:], strict=True) if out.outcome == "pass"]
     assert failed == []
     assert forged == []
+    kept = [check for out in outcomes[count:] for check in out.checks if check.outcome == "pass"]
+    part_marks = sum(out.share > 0 for out in outcomes[count:])
+    assert (len(kept), part_marks) == ((19, 14) if problems is mbpp else (0, 0))  # `assert f(x) == None`
+
+
+@pytest.mark.parametrize(("problems", "count"), [(human_eval, 164), (mbpp, 427), (full_mbpp, 974)])
+def test_no_published_test_is_broken_or_proves_nothing(problems: object, count: int) -> None:
+    assert callable(problems)
+    listed: list[Problem] = list(problems())
+    assert len(listed) == count
+
+    async def use() -> list[Rehearsal]:
+        async with Sandbox() as sandbox:
+            bare = [msgspec.structs.replace(program, code="") for _, program, _ in listed]
+            return await asyncio.gather(*[sandbox.rehearse(program, LIMITS) for program in bare])
+
+    found = zip(listed, asyncio.run(use()), strict=True)
+    assert [(name, rehearsal) for (name, _, _), rehearsal in found if rehearsal.problem] == []

@@ -61,7 +61,7 @@ UNUSABLE = [
 def test_an_unusable_test_is_a_failure_not_a_score(sandbox: Sandbox, program: Any, words: str) -> None:
     with pytest.raises(FailureError, match=words) as caught:
         run(sandbox, program)
-    assert caught.value.failure.kind in ("bad_request", "unsupported")
+    assert caught.value.failure.kind in ("broken_test", "unsupported")
 
 
 def test_the_same_program_gives_the_same_answer(sandbox: Sandbox) -> None:

@@ -198,3 +198,68 @@ def test_the_leaderboard_counts_how_code_ended() -> None:
     board = run_leaderboard({"code": examples}, Coder())
     assert board.tasks[0].outcomes == {"pass": 1, "syntax_error": 1, "wrong": 1}
     assert "| code    |    1 |            1 |     1 |" in str(markdown(outcome_table(board)))
+
+
+NEEDS_NUMPY = "import numpy\ndef check(candidate):\n    assert numpy.isclose(candidate(1), 2)"
+BROKEN = [
+    sample(tests=NEEDS_NUMPY, entry_point="f"),
+    sample(tests="def check(candidate):\n    assert candidate(1) == expectd", entry_point="f"),
+    sample(tests="def check(candidate):\n    assert candidate(open('x').read()) == 2", entry_point="f"),
+    sample(tests="def check(candidate):\n    x = 1 / 0\n    assert candidate(1) == 2", entry_point="f"),
+    sample(tests=["assert f(1) == 2", "assert f([1][3]) == 2"]),
+    sample(("f(1) == 2", "f([1][3]) == 2")),
+    sample(io_pairs=[[1, 2]], prelude="import numpy\n"),
+    sample(("2",), stdout=True, prelude="1 / 0\n"),
+]
+
+
+@linux
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("code", ["def f(x): return 2", "def f(x): return None", "", "import sys; sys.exit(0)"])
+def test_a_test_that_cannot_run_is_a_failure_whatever_the_program_does(broken: Sample, code: str) -> None:
+    with pytest.raises(FailureError) as caught:
+        score(code, broken)
+    failure = caught.value.failure
+    assert (failure.stage, failure.kind, failure.retryable) == ("sandbox", "broken_test", False)
+
+
+@linux
+def test_a_test_that_every_program_passes_is_a_failure() -> None:
+    tests = "def check(candidate):\n    try:\n        assert candidate(1) == 2\n    except Exception:\n        pass"
+    with pytest.raises(FailureError) as caught:
+        score(DOUBLE, sample(tests=tests, entry_point="f"))
+    assert caught.value.failure.kind == "test_proves_nothing"
+
+
+SPOILERS = {
+    "raises what a broken test raises": "def f(x): raise ModuleNotFoundError(\"No module named 'numpy'\")",
+    "raises a name error": "def f(x): return expected",
+    "raises when it is loaded": "import numpy",
+    "a name error from a method": "class R:\n    def __len__(s): raise NameError('expected')\ndef f(x): return R()",
+    "an import error from a method": "class R:\n    def __iter__(s): raise ImportError('math')\ndef f(x): return R()",
+    "an error for every attribute": "class R:\n    def __getattr__(s, n): raise ImportError(n)\ndef f(x): return R()",
+    "nothing where something is needed": "def f(x): return None",
+    "removes the names of the test": (
+        "import sys\nfor name in list(sys.modules):\n    sys.modules.pop(name, None)\ndef f(x): return [0]"
+    ),
+    "says that the test is broken": (
+        "import sys\nF = sys.modules['_assay_inside.frames']\nsend = F.send\n"
+        "F.send = lambda m: send({'op': 'broken', 'message': 'the test'})\ndef f(x): return [0]"
+    ),
+    "replies that nothing was used": (
+        "import sys\nF = sys.modules['_assay_inside.frames']\nsend = F.send\n"
+        "F.send = lambda m: send({**m, 'used': False, 'outcome': 'wrong'})\ndef f(x): return [0]"
+    ),
+    "is not there": "",
+    "exits": "import sys\nsys.exit(0)",
+}
+
+
+@linux
+@pytest.mark.parametrize("name", SPOILERS)
+def test_no_program_makes_its_own_wrong_answer_a_broken_test(name: str) -> None:
+    tests = "import math\ndef check(candidate):\n    r = candidate(1)\n    assert len(r) == 2\n"
+    tests += "    assert [math.floor(x) for x in r] == [1, 2]\n    assert r.index(2) == 1"
+    result = score(SPOILERS[name], sample(tests=tests, entry_point="f", imports="any"))
+    assert result.values["score"] == 0.0
+    assert result.values["outcome"] in ("wrong", "runtime_error", "violation", "crash")

@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  assay check tasks/                   every task of a folder\n"
         "  assay check tasks/quiz.yaml --all    everything that was noticed, and the whole first request\n"
         "  assay check lm-eval:piqa --limit 20  the first samples of an installed lm-evaluation-harness task\n\n"
-        "Every gold answer is scored and must get full marks; the empty answer must get none. A YAML task is\n"
+        "Every gold answer is scored and must get full marks; the empty answer must get none. Tests of code are\n"
+        "tried on made-up programs: they must be able to run and must not pass for all of them. A YAML task is\n"
         "rehearsed like a run: every template is rendered on real rows, every snippet, scorer, rule and metric is\n"
         "tried, judges give one verdict of each kind, and the first request is shown. Duplicates, contradictions and\n"
         "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
@@ -92,7 +93,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
                 return Finding(task=name, problem="metric_failed", field=error.field, detail=detail)
             return None
 
-        means = Means(parts.build_task, script, tried, partial(_policy_findings, config=config))
+        means = Means(config, parts.build_task, script, tried, partial(_policy_findings, config=config))
         with Watch(None):
             checks = [await check_built(task, means) for task in loaded]
             rests = [(file, await check_rest(file, reading, means)) for file in refused]

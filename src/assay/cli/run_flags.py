@@ -169,6 +169,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
     switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")
     switch(out, "--allow-bad-tasks", "skip bad records and report how many")
+    switch(out, "--allow-broken-tests", "samples whose tests cannot run or prove nothing are failures, not a refusal")
     add_form_arguments(out, json="the leaderboard as JSON on stdout")
     switch(out, "--quiet", "no progress")
 

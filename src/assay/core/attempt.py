@@ -36,8 +36,8 @@ async def make_attempt(work: Work, model: Model) -> Record:
     last_request: Request | None = None
     scoring = Scoring()
     with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
-        if task.unusable is not None:
-            scoring = Scoring(failures=(task.unusable,))
+        if (refused := task.unusable or task.without_score.get(sample.id)) is not None:
+            scoring = Scoring(failures=(refused,))
         else:
             try:
                 trace = await (task.solve or task.solver)(sample, model)

@@ -71,6 +71,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """Metadata keys to slice tables by."""
     include_per_example: bool = False
     allow_bad_tasks: bool = False
+    allow_broken_tests: bool = False
+    """Run tasks although some of their tests cannot judge any answer; those samples are failures."""
     min_sandbox: str | None = None
     trust: bool = False
     """Run Python snippets of task files outside the current project."""

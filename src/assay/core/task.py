@@ -28,6 +28,8 @@ class Task:
     actions: dict[str, Action] = field(default_factory=dict)
     unusable: Failure | None = None
     """Why this machine can run none of the scorers, so that no model need be called."""
+    without_score: Mapping[str, Failure] = field(default_factory=dict)
+    """Samples whose test cannot judge any answer, by id: no model is called for them."""
     solve: Solver | None = None
     """The solver with its wrappers, such as one that reads the files named in its requests; None: no wrapper."""
 

@@ -44,6 +44,7 @@ from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
 from assay.tasks.build import Unavailable, build_dataset, build_solver, build_task, has_own_parts, start_scorers
 from assay.tasks.likelihood import offer
+from assay.tasks.rehearse_tests import refusal, rehearse_tests
 from assay.tasks.trust import require_trust
 
 if TYPE_CHECKING:
@@ -200,6 +201,17 @@ class BuiltTasks:
                     progress.say(warning)
                 self.sandbox = msgspec.to_builtins(report)
 
+    async def try_tests(self, progress: Progress) -> None:
+        """Refuse tests that cannot run or prove nothing; where the config allows them, their samples are failures."""
+        for number, task in enumerate(self.tasks):
+            bad = await rehearse_tests(task, self.config, progress.say)
+            refused = [each for each in bad if each.found.refused]
+            if refused and not self.config.allow_broken_tests:
+                raise UsageError(refusal(task, refused))
+            if refused:
+                alone = {each.sample: each.failure() for each in refused if each.alone}
+                self.tasks[number] = replace(task, without_score=alone)
+
     async def try_metrics(self) -> None:
         """Refuse Python metrics that break whatever the scores will be."""
         definitions = [task.definition for task in self.tasks]
@@ -261,6 +273,7 @@ class Parts(BuiltTasks):
         """What has to be ready before the first request: sandboxes, metrics that can work, likelihoods that are what
         they seem."""
         self.start_sandboxes(progress)
+        await self.try_tests(progress)
         await self.try_metrics()
         await self.check_cached_models(progress)
         await self.refuse_wrong_likelihoods()

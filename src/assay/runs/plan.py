@@ -118,6 +118,7 @@ class RunKeywords(TypedDict, total=False):
     by: tuple[str, ...]
     include_per_example: bool
     allow_bad_tasks: bool
+    allow_broken_tests: bool
     min_sandbox: str | None
     trust: bool
 

@@ -54,6 +54,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
     config, progress = run.config, options.progress
     # built to refuse bad input before anything starts; workers build their own
     async with assemble(run.definitions, config, command=options.command) as parts:
+        await parts.try_tests(progress)
         await parts.try_metrics()
         await parts.check_cached_models(progress)
         await parts.refuse_wrong_likelihoods()

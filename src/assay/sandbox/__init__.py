@@ -13,6 +13,7 @@ from assay.sandbox.programs import (
     TestProgram,
     read_imports,
 )
+from assay.sandbox.rehearsal import Rehearsal
 from assay.sandbox.tiers import SandboxRefusedError, SandboxReport
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Limits",
     "Outcome",
     "Program",
+    "Rehearsal",
     "Sandbox",
     "SandboxRefusedError",
     "SandboxReport",

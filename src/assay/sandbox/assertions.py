@@ -16,7 +16,9 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure
-from assay.sandbox import splitting
+from assay.sandbox import needs, splitting
+from assay.sandbox.needs import Needs
+from assay.sandbox.programs import BROKEN_TEST
 from assay.sandbox.splitting import TraitsOfTest, looks_inside
 
 _BUILTINS = frozenset(dir(builtins))
@@ -55,6 +57,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Modules that the prelude imports."""
     reading: TraitsOfTest = TraitsOfTest()
     """What else the text of the tests says about how they can be judged."""
+    needs: Needs = Needs()
+    """What the tests need whatever the candidate answers."""
+    lines: tuple[int, ...] = ()
+    """The line of the tests where each check begins; empty where that is the first."""
+    hands_over: bool = False
+    """The tests pass the candidate's function to their own `check`."""
 
     def unsplittable(self) -> str:
         """Why the checks cannot be separated from the candidate's code, by their text alone; empty when they can."""
@@ -79,7 +87,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     """Each target is one Python expression, true or not."""
     trees = [_parse_expression(target) for target in targets]
-    prelude = _completed(prelude)
+    prelude = completed(prelude)
     helpers = list(ast.walk(_parse(prelude, "prelude")))
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names, modules = _names_of_candidate(nodes, helpers)
@@ -100,9 +108,9 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
 def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     """Separable assertions become one check each; anything else is one check, all or nothing."""
     tree = _parse(tests, "tests")
-    prelude = _completed(prelude)
+    prelude = completed(prelude)
     helpers = list(ast.walk(_parse(prelude, "prelude")))
-    _call_check(tree, entry_points)
+    added = _call_check(tree, entry_points)
     nodes = list(ast.walk(tree))
     names, modules = _names_of_candidate(nodes, helpers)
     if entry_points:
@@ -118,7 +126,8 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         setup = "\n".join([setup, *map(ast.unparse, imports)])
     else:
         calls = _calls_of_check(tree, names)
-        labels, sources = ("tests",), (ast.unparse(tree),)
+        labels, sources = ("tests",), ("\n".join([tests, *map(ast.unparse, added)]),)
+    bound = {*_BUILTINS, *_bound(nodes), *_bound(helpers), *names, *modules}
     return Plan(
         labels=labels,
         calls=calls,
@@ -129,6 +138,9 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
+        needs=needs.read(tree, bound) if calls is None else Needs(),
+        lines=() if whole else tuple(node.lineno for node in asserts),
+        hands_over=any(map(_is_call_of_check, tree.body)),
     )
 
 
@@ -173,7 +185,7 @@ def _quietly(source: str, mode: str) -> ast.AST:
         return ast.parse(source, mode=mode)
 
 
-def _completed(prelude: str) -> str:
+def completed(prelude: str) -> str:
     """A prelude that ends with a bare `def f(x):` is a prompt to be continued; for the verifier it gets a body."""
     try:
         _parse(prelude, "prelude")
@@ -185,8 +197,9 @@ def _completed(prelude: str) -> str:
 
 
 def _unreadable(kind: str, source: str, error: Exception) -> FailureError:
-    message = f"the {kind} is not Python: {_label(source)}: {error}"
-    return FailureError(Failure(stage="sandbox", kind="bad_request", part="code_exec", message=message))
+    are = "are" if kind == "tests" else "is"
+    message = f"the {kind} {are} not Python: {_label(source)}: {error}"
+    return FailureError(Failure(stage="sandbox", kind=BROKEN_TEST, part="code_exec", message=message))
 
 
 def _label(source: str) -> str:
@@ -219,12 +232,15 @@ def _as_call(node: ast.expr, names: Sequence[str]) -> Call | None:
         return None
 
 
-def _call_check(tree: ast.Module, entry_points: Sequence[str]) -> None:
-    """HumanEval's tests define `check(candidate)` and leave the call to the harness."""
+def _call_check(tree: ast.Module, entry_points: Sequence[str]) -> list[ast.stmt]:
+    """HumanEval's tests define `check(candidate)` and leave the call to the harness: append it, and return it."""
     defines = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     called = any(_is_call_of_check(node) for node in tree.body)
-    if defines and not called and entry_points:
-        tree.body += _quietly(f"check({entry_points[0]})", "exec").body  # type: ignore[attr-defined]
+    if called or not defines or not entry_points:
+        return []
+    call: list[ast.stmt] = _quietly(f"check({entry_points[0]})", "exec").body  # type: ignore[attr-defined]
+    tree.body += call
+    return call
 
 
 def _is_call_of_check(node: ast.stmt) -> bool:

@@ -12,7 +12,7 @@ import os
 import platform
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
@@ -22,10 +22,12 @@ from assay.core.types import Failure
 from assay.overriding import override
 from assay.processes.start import cores
 from assay.sandbox import canaries, tiers
+from assay.sandbox.assertions import Plan
 from assay.sandbox.cgroups import CgroupParent, CgroupRefusedError, find_place
 from assay.sandbox.clean_text import clean
 from assay.sandbox.judge import judge, plan_of
 from assay.sandbox.programs import Check, Limits, Outcome, OutcomeName, Program, Stdout, TestProgram
+from assay.sandbox.rehearsal import SOUND, Rehearsal, refusal, rehearse
 from assay.sandbox.session import CancelledRunError, ExhaustedError
 from assay.sandbox.tiers import RejectedPlan, SandboxReport
 from assay.sandbox.trial import BrokenUnderCandidateError
@@ -37,14 +39,18 @@ RESTART_AFTER = 1_000
 DEFAULT_MIN_TIER = "B"
 
 
-class Job:
-    """A program to be judged by a worker."""
+Judge = Callable[[Program, Plan | None, Limits, Zygote, int], Outcome | Rehearsal]
 
-    def __init__(self, program: Program, limits: Limits) -> None:
+
+class Job:
+    """A program to be judged, or its test to be rehearsed, by a worker."""
+
+    def __init__(self, program: Program, limits: Limits, how: Judge = judge) -> None:
         self.program = program
         self.plan = plan_of(program)
         self.limits = limits
-        self.future: Future[Outcome] = Future()
+        self.how = how
+        self.future: Future[Outcome | Rehearsal] = Future()
         self.worker: Worker | None = None
         self.lock = threading.Lock()
         self.cancelled = False
@@ -119,7 +125,24 @@ class Sandbox:
         if self._closed:
             raise RuntimeError("the sandbox is closed")
         await self.start()
-        job = Job(program, limits or Limits())
+        outcome = await self._done(Job(program, limits or Limits()))
+        if isinstance(outcome, Rehearsal):
+            raise TypeError("a program was judged, not rehearsed")
+        return outcome
+
+    async def rehearse(self, program: Program, limits: Limits | None = None) -> Rehearsal:
+        """Try the test of a program on made-up ones; `program` has no code but what the task puts before all."""
+        if self._closed:
+            raise RuntimeError("the sandbox is closed")
+        await self.start()
+        try:
+            result = await self._done(Job(program, limits or Limits(), rehearse))
+        except FailureError as error:
+            return refusal(error)
+        # an outcome stands for a limit that the made-up program reached, which says nothing about the test
+        return result if isinstance(result, Rehearsal) else SOUND
+
+    async def _done(self, job: Job) -> Outcome | Rehearsal:
         self._put(job)
         try:
             return await asyncio.wrap_future(job.future)
@@ -308,7 +331,7 @@ class Worker(threading.Thread):
         else:
             self._finish(job, outcome)
 
-    def _finish(self, job: Job, outcome: Outcome | None = None, error: BaseException | None = None) -> None:
+    def _finish(self, job: Job, outcome: Outcome | Rehearsal | None = None, error: BaseException | None = None) -> None:
         with job.lock:
             job.worker = None
         if error is not None:
@@ -316,7 +339,7 @@ class Worker(threading.Thread):
         elif outcome is not None:
             job.future.set_result(outcome)
 
-    def _judge_twice(self, job: Job) -> Outcome:
+    def _judge_twice(self, job: Job) -> Outcome | Rehearsal:
         """A sandbox that breaks is replaced and the program run again; a second break is a failure, never a score.
 
         Unless the program caused it: the break came after its source was sent, and a program that is known to be
@@ -335,10 +358,10 @@ class Worker(threading.Thread):
                 return exhausted(job, "crash", message, self._plan["name"])
             raise _broken(f"the sandbox broke twice under this program: {error}") from None
 
-    def _judge(self, job: Job) -> Outcome:
+    def _judge(self, job: Job) -> Outcome | Rehearsal:
         try:
             zygote = self._ready_zygote()
-            return judge(job.program, job.plan, job.limits, zygote, self._wake_in)
+            return job.how(job.program, job.plan, job.limits, zygote, self._wake_in)
         except ExhaustedError as error:
             return exhausted(job, error.outcome, error.detail, self._plan["name"])
         except (ZygoteError, OSError):
@@ -355,7 +378,8 @@ class Worker(threading.Thread):
 
     def _control_passes(self) -> bool:
         try:
-            return self._judge(CONTROL).outcome == "pass"
+            control = self._judge(CONTROL)
+            return isinstance(control, Outcome) and control.outcome == "pass"
         except (ZygoteError, OSError):
             return False
 

@@ -20,6 +20,8 @@ OutcomeName = Literal[
 ]
 """After `pass` from the gravest on: when checks differ, the outcome of the whole is the first that occurred."""
 Grade = Literal["strong", "weak"]
+BROKEN_TEST = "broken_test"
+"""The failure kind of a test that cannot run, whatever the candidate does."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):

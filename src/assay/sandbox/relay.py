@@ -11,10 +11,13 @@ import os
 import signal
 from typing import Any
 
+import msgspec
+
 from assay.sandbox.assertions import Plan
 from assay.sandbox.clean_text import clean
 from assay.sandbox.inside.candidate import ACTIONS
 from assay.sandbox.inside.values import MalformedError
+from assay.sandbox.needs import Needs
 from assay.sandbox.programs import Check
 from assay.sandbox.session import SandboxChild
 from assay.sandbox.trial import ProgramVerdict, TooCostlyError, Trial, malformed, sendable, text, unusable
@@ -23,21 +26,26 @@ from assay.sandbox.zygote import SetupError, ZygoteError
 
 def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
     """Run the checks in a verifier, forwarding its calls to the candidate and the answers back."""
+    verdicts = start_relay(trial, plan).run()
+    return tuple(
+        Check(label=label, outcome=verdict[0], detail=verdict[1])
+        for label, verdict in zip(plan.labels, verdicts, strict=True)
+    )
+
+
+def start_relay(trial: Trial, plan: Plan, needs: Needs | None = None) -> Relay:
+    """Start a verifier with the checks; with `needs` it looks for those first, and watches every use of a name."""
     verifier = trial.session.start("verifier", cpu_seconds=2 * trial.limits.cpu_seconds + 1)
     request = {
         "prelude": sendable(plan.setup),
         "names": list(plan.names),
         "checks": [sendable(source) for source in plan.sources],
         "mode": plan.mode,
-        "identities": plan.reading.identities,
+        "identities": plan.reading.identities or needs is not None,
+        "needs": msgspec.to_builtins(needs),
     }
     trial.session.send(verifier, request)
-    relay = Relay(trial, verifier, plan)
-    verdicts = relay.run()
-    return tuple(
-        Check(label=label, outcome=verdict[0], detail=verdict[1])
-        for label, verdict in zip(plan.labels, verdicts, strict=True)
-    )
+    return Relay(trial, verifier, plan)
 
 
 class Relay:
@@ -49,6 +57,8 @@ class Relay:
         self.plan = plan
         self.count = len(plan.sources)
         self.verdicts: list[ProgramVerdict] = []
+        self.reports: list[dict[str, Any]] = []
+        """The verifier's own words about each check."""
         self.calls = 0
         self.reached = False
         """The current check has had an answer from the candidate."""
@@ -78,6 +88,7 @@ class Relay:
                     return self.cut_short(ending)
 
     def note(self, message: dict[str, Any]) -> None:
+        self.reports.append(message)
         outcome, detail = message["outcome"], clean(str(message.get("detail", "")), 500)
         if outcome == "unsupported":
             detail = f"{detail}, which cannot be split from it"

@@ -14,15 +14,19 @@ from assay.sandbox.trial import ProgramVerdict, attributed, error_message, outco
 from assay.sandbox.zygote import Zygote
 
 
-def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
-    if isinstance(program.stdin, str):
-        runs = [(program.stdin, program.expected)]
-    else:
-        if len(program.stdin) != len(program.expected):
-            raise unusable(f"{len(program.stdin)} inputs but {len(program.expected)} expected outputs")
-        runs = [(stdin, (expected,)) for stdin, expected in zip(program.stdin, program.expected, strict=True)]
-    if not runs or not program.expected:
+def runs_of(program: Stdout) -> list[tuple[str, tuple[str, ...]]]:
+    """Each input with the outputs that are right for it."""
+    if not program.expected or not (isinstance(program.stdin, str) or program.stdin):
         raise unusable("there is no expected output")
+    if isinstance(program.stdin, str):
+        return [(program.stdin, program.expected)]
+    if len(program.stdin) != len(program.expected):
+        raise unusable(f"{len(program.stdin)} inputs but {len(program.expected)} expected outputs")
+    return [(stdin, (expected,)) for stdin, expected in zip(program.stdin, program.expected, strict=True)]
+
+
+def judge_stdout(program: Stdout, limits: Limits, zygote: Zygote, wake: int) -> Outcome:
+    runs = runs_of(program)
     outcomes: list[Outcome] = []
     for number, (stdin, expected) in enumerate(runs, start=1):
         session = Session(zygote, limits, wake)
@@ -100,6 +104,11 @@ def _same_numbers(line: str, target: str) -> bool:
         return all(Decimal(word) == Decimal(number) for word, number in zip(words, wanted, strict=True))
     except InvalidOperation:  # not a number, or a signalling NaN
         return False
+
+
+def prints_nothing(expected: str) -> bool:
+    """Whether a program that prints nothing has the expected output."""
+    return not _normal(expected)
 
 
 def _normal(text: str) -> str:

@@ -16,7 +16,7 @@ from assay.sandbox.clean_text import clean
 from assay.sandbox.compare import check_shape
 from assay.sandbox.inside.imports import is_refusal
 from assay.sandbox.inside.values import SMALL, MalformedError
-from assay.sandbox.programs import Grade, Limits, OutcomeName
+from assay.sandbox.programs import BROKEN_TEST, Grade, Limits, OutcomeName
 from assay.sandbox.session import MAX_REPLIES, SandboxChild, Session
 from assay.sandbox.zygote import SetupError, ZygoteError
 
@@ -181,5 +181,5 @@ def sendable(source: str) -> str:
     return source.encode("utf-8", "backslashreplace").decode()
 
 
-def unusable(message: str, kind: str = "bad_request") -> FailureError:
+def unusable(message: str, kind: str = BROKEN_TEST) -> FailureError:
     return FailureError(Failure(stage="sandbox", kind=kind, part="code_exec", message=message))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
@@ -30,6 +31,7 @@ from assay.sandbox import (
 )
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 from assay.scorers.over_row import over_row
+from assay.scorers.rehearsed import TestProblem
 
 MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
@@ -65,11 +67,19 @@ class CodeExec:
         self._unsplittable = unsplittable
         self._imports = imports
         self._holds_sandbox = False
+        self._problems: dict[str, TestProblem | None] = {}
+        """What is wrong with the tests seen so far, by their content; None: nothing."""
+        self._all_rehearsed = False
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         code = catalog.resolve("post_process", self._rule)(trace.prediction)
         code = code.encode("utf-8", "backslashreplace").decode()  # a lone surrogate would break the journal
         program = self._program(code, sample)
+        problem = await self.rehearse_test(sample)
+        if problem is not None and problem.refused:
+            raise FailureError(
+                Failure(stage="sandbox", part=self.name, kind=problem.problem, message=f"the test: {problem.detail}")
+            )
         try:
             outcome = await self._sandbox().run(program, self._limits_of(sample))
         except SandboxRefusedError as error:
@@ -82,6 +92,28 @@ class CodeExec:
             reason=_reason(outcome),
             metadata=_metadata(outcome),
         )
+
+    async def rehearse_test(self, sample: Sample) -> TestProblem | None:
+        """Try the test on made-up programs, once: whether it can judge is never decided by an answer."""
+        if self._all_rehearsed and not self._problems:
+            return None
+        program, limits = self._program("", sample), self._limits_of(sample)
+        test = blake2b(repr((program, limits)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        if test not in self._problems and not self._all_rehearsed:
+            self._problems[test] = await self._rehearse(program, limits, test)
+        return self._problems.get(test)
+
+    def recall_tests(self, problems: Iterable[TestProblem]) -> None:
+        self._problems, self._all_rehearsed = {problem.test: problem for problem in problems}, True
+
+    async def _rehearse(self, program: Program, limits: Limits, test: str) -> TestProblem | None:
+        try:
+            found = await self._sandbox().rehearse(program, limits)
+        except SandboxRefusedError as error:
+            raise self._refused(error) from None
+        if not found.problem:
+            return None
+        return TestProblem(problem=found.problem, detail=found.detail, refused=found.refused, test=test)
 
     def _score(self, outcome: Outcome) -> float:
         return float(outcome.share == 1.0) if self._all_or_nothing else outcome.share

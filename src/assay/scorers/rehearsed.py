@@ -1,9 +1,11 @@
-"""How a scorer can be tried without a model: a right answer, and replies its judge may give."""
+"""How a scorer can be tried without a model: a right answer, replies its judge may give, the tests of its samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from assay.core.types import Completion, Request, Sample, Score
 
@@ -29,6 +31,33 @@ class Judged(Protocol):
 
     def verdicts(self) -> Sequence[Verdict]:
         """One verdict of each kind that the model may give."""
+        ...
+
+
+class TestProblem(Struct, frozen=True, kw_only=True):
+    """What is wrong with the test of a sample, whatever the answer is."""
+
+    __test__ = False  # pytest must not collect it
+
+    problem: str
+    """A failure kind, or the word for a remark."""
+    detail: str
+    refused: bool
+    """Whether every attempt at the sample is a failure; otherwise it is a remark."""
+    test: str
+    """Identifies the test by its content."""
+
+
+@runtime_checkable
+class RehearsesTests(Protocol):
+    """A scorer whose samples have tests of their own, which can be broken."""
+
+    async def rehearse_test(self, sample: Sample) -> TestProblem | None:
+        """Try the test of a sample without an answer; None when it is sound. Remembered for when it is scored."""
+        ...
+
+    def recall_tests(self, problems: Iterable[TestProblem]) -> None:
+        """Take over what was found before, of all samples that will come: all other tests are sound."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from assay.core.types import Completion, Sample, Score, Trace
 from assay.overriding import override
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
-from assay.scorers.rehearsed import KnowsGold
+from assay.scorers.rehearsed import KnowsGold, RehearsesTests, TestProblem
 from assay.scorers.variables import scorer_variables
 
 
@@ -60,6 +61,15 @@ class StartedOverRow(OverRow):
 
     def start_here(self) -> Any:
         return self._scorer.start_here() if isinstance(self._scorer, Preparable) else None
+
+    async def rehearse_test(self, sample: Sample) -> TestProblem | None:
+        if not isinstance(self._scorer, RehearsesTests):
+            return None
+        return await self._scorer.rehearse_test(self._read.of(sample))
+
+    def recall_tests(self, problems: Iterable[TestProblem]) -> None:
+        if isinstance(self._scorer, RehearsesTests):
+            self._scorer.recall_tests(problems)
 
     @override
     def gold(self, sample: Sample) -> Completion | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.attempt import score_trace
+from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
 from assay.core.task import Task
@@ -26,6 +27,7 @@ from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, re
 from assay.tasks.findings import Finding, TaskCheck
 from assay.tasks.load import LoadedTask, RefusedFile
 from assay.tasks.rehearse import rehearse
+from assay.tasks.rehearse_tests import BadTest, rehearse_tests
 from assay.tasks.script import Script
 from assay.wording import shortened
 
@@ -47,6 +49,7 @@ NEEDS_VALUES = "needs_values"
 class Means(NamedTuple):
     """What a check needs from the code that runs tasks."""
 
+    config: RunConfig
     build: Callable[[TaskDefinition], Task]
     script: Script
     try_metrics: Callable[[TaskDefinition], Awaitable[Finding | None]]
@@ -60,7 +63,7 @@ async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
     definition = loaded.definition
     try:
         task = means.build(definition)
-        checked = await check_task(task, script=means.script, places=loaded.places)
+        checked = await check_task(task, script=means.script, places=loaded.places, config=means.config)
     except UsageError as error:
         return TaskCheck(task=definition.name, findings=_faults_of(definition.name, error))
     if not definition.aggregates and loaded.places is not None:
@@ -201,16 +204,27 @@ def _of_file(task: str, line: str, *, problem: str = "bad_file", error: bool = T
     return Finding(task=task, problem=problem, detail=detail, error=error, place=place, field=field)
 
 
-async def check_task(task: Task, *, script: Script | None = None, places: Places | None = None) -> TaskCheck:
-    """Try the gold and the empty answer of every sample, and look at every prompt.
+async def check_task(
+    task: Task,
+    *,
+    script: Script | None = None,
+    places: Places | None = None,
+    config: RunConfig = RunConfig(),  # noqa: B008 -- frozen
+) -> TaskCheck:
+    """Try the tests, the gold and the empty answer of every sample, and look at every prompt.
 
     `script` stands for the task's other models, `places` are the locations of its fields; both are for YAML tasks.
+    `config` is the one that the task was built for.
     """
     failure = _cannot_score(task)
     if failure is not None:
-        refused = Finding(task=task.name, problem=CANNOT_RUN, detail=failure.message, error=False)
-        return TaskCheck(task=task.name, samples=task.definition.dataset.size, findings=[refused])
-    findings: list[Finding] = []
+        detail = f"{failure.message} (so its tests and answers were not tried)"
+        finding = Finding(task=task.name, problem=CANNOT_RUN, detail=detail, error=False)
+        return TaskCheck(task=task.name, samples=task.definition.dataset.size, findings=[finding])
+    bad_tests = await rehearse_tests(task, config)
+    findings = [_of_test(task, bad, places) for bad in bad_tests]
+    refused = {(bad.sample, bad.scorer) for bad in bad_tests if bad.found.refused}
+    unscorable = {bad.sample for bad in bad_tests if bad.found.refused and bad.alone}
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
     rehearsed = task.definition.format == "declarative" and not isinstance(task.solver, Rehearsable)
@@ -218,7 +232,7 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         await asyncio.sleep(0)  # a request to stop takes effect here: scoring itself seldom waits for anything
         samples += 1
         findings.extend(_look_at(task, sample, seen))
-        if rehearsed:
+        if rehearsed or sample.id in unscorable:
             continue
         gold = gold_answer(task, sample)
         if isinstance(task.solver, Rehearsable):
@@ -231,9 +245,22 @@ async def check_task(task: Task, *, script: Script | None = None, places: Places
         findings.extend(await _try_empty(task, sample))
     if not rehearsed:
         return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings, tried=samples)
-    rehearsal = await rehearse(task, script or Script())
+    rehearsal = await rehearse(task, script or Script(), refused)
     located = [_located(task, each, places) for each in rehearsal.findings]
     return msgspec.structs.replace(rehearsal, samples=samples, findings=[*located, *findings])
+
+
+def _of_test(task: Task, bad: BadTest, places: Places | None) -> Finding:
+    found = bad.found
+    finding = Finding(
+        task=task.name,
+        sample=bad.sample,
+        problem=found.problem,
+        detail=f"the test: {found.detail}",
+        error=found.refused,
+        field=f"scorers.{bad.scorer}",
+    )
+    return _located(task, finding, places)
 
 
 def _located(task: Task, finding: Finding, places: Places | None) -> Finding:

@@ -7,7 +7,7 @@ the empty one; a judge gives one verdict of each kind. What breaks on the way wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -49,9 +49,12 @@ _MISSING = re.compile(r"(?:unknown field (?:of `sample` )?`|KeyError: ')([^`']*)
 """How templates and snippets report a missing column."""
 
 
-async def rehearse(task: Task, script: Script) -> TaskCheck:
-    """Rehearse the samples of a task, or a stated number from a large dataset."""
-    rehearsing = _Rehearsing(task, script)
+async def rehearse(task: Task, script: Script, bad_tests: Set[tuple[str, str]] = frozenset()) -> TaskCheck:
+    """Rehearse the samples of a task, or a stated number from a large dataset.
+
+    `bad_tests` are the samples and scorers whose tests have been reported already.
+    """
+    rehearsing = _Rehearsing(task, script, bad_tests)
     for sample in _spread(task):
         await rehearsing.sample(sample)
     await rehearsing.aggregates()
@@ -80,8 +83,9 @@ class _Tried(NamedTuple):
 
 
 class _Rehearsing:
-    def __init__(self, task: Task, script: Script) -> None:
+    def __init__(self, task: Task, script: Script, bad_tests: Set[tuple[str, str]]) -> None:
         self._task = task
+        self._bad_tests = bad_tests
         self._script = script
         self._parts = {part.key: part for part in task.definition.scorers}
         self._findings: dict[tuple[str, str, str], Finding] = {}
@@ -263,7 +267,8 @@ class _Rehearsing:
         except BaseException as error:
             failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
             self._hangs |= {scorer.name} if failure.kind == "timeout" else set()
-            if not tried.made_up or _lacks_column(failure, sample):
+            named = (sample.id, scorer.name) in self._bad_tests
+            if not named and (not tried.made_up or _lacks_column(failure, sample)):
                 self._add_failure("scorer_failed", failure, sample, own=self._is_own_fault(failure))
             return None
 

@@ -58,6 +58,7 @@ class Handle(metaclass=KindOfHandle):
     def __getattribute__(self, name: str) -> Any:
         if not name.startswith("__"):
             return object.__getattribute__(self, name)
+        OWN.used = True
         if name in ASKED_BY_NAME:
             return act("getattr", self, name)
         if name not in ASKED_BY_METHOD and not self._is_name:
@@ -139,6 +140,7 @@ class Handle(metaclass=KindOfHandle):
 
     def __eq__(self, other: object) -> bool:
         """Two answers are never equal by their numbers, which the candidate chooses."""
+        OWN.used = True
         if self is other:
             return True
         if isinstance(other, Handle):
@@ -186,6 +188,8 @@ class OwnWord:
     def clear(self) -> None:
         self.reason = ""
         self.operator = ""
+        self.used = False
+        """Whether the check has done anything with an object of the candidate."""
 
     def note(self, operator: str) -> None:
         """Note an operator between two objects of the candidate, which only the candidate could evaluate."""
@@ -193,6 +197,7 @@ class OwnWord:
         self.note_weak(f"uses {operator} between two objects of the candidate's own classes")
 
     def note_weak(self, reason: str) -> None:
+        self.used = True
         self.reason = self.reason or reason
 
 
@@ -251,6 +256,7 @@ def act(operation: str, target: Handle, *args: Any, **kwargs: Any) -> Any:
 def ask(request: dict[str, Any]) -> dict[str, Any]:
     if CLOSED:
         raise CandidateError(CLOSED[0])
+    OWN.used = True
     frames.send(request)
     reply = frames.receive()
     if "error" in reply:

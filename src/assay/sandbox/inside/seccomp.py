@@ -77,8 +77,8 @@ io_uring_register 427/427 pidfd_open 434/434 pidfd_getfd 438/438
 """
 
 CONDITIONAL = """
-open 2/- ioctl 16/29 madvise 28/233 sendto 44/206 socketpair 53/199 getsockopt 55/209 clone 56/220 kill 62/129 fcntl 72/25
-prctl 157/167 clock_gettime 228/113 tgkill 234/131 openat 257/56 prlimit64 302/261
+open 2/- ioctl 16/29 madvise 28/233 sendto 44/206 socketpair 53/199 getsockopt 55/209 clone 56/220 kill 62/129
+fcntl 72/25 prctl 157/167 clock_gettime 228/113 tgkill 234/131 openat 257/56 prlimit64 302/261
 """
 
 CLONE_THREAD = 0x00010000

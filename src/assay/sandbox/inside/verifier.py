@@ -45,17 +45,46 @@ def conduct(request: dict[str, Any]) -> None:
     """Bind the candidate's names, run the checks in order, and report the result of each."""
     namespace = new_namespace()
     compiled = compile_with_identities if request["identities"] else compile_plainly
+    if lacking := first_lacking(request["needs"]):
+        frames.send({"op": "broken", "message": lacking})
+        return
     try:
         exec(compiled(request["prelude"], "<prelude>", "exec"), namespace)  # noqa: S102 -- dataset code
     except BaseException as error:
         frames.send({"op": "broken", "message": f"the prelude does not run: {message_of(error)}"})
         return
+    if undefined := first_undefined(request["needs"], namespace):
+        frames.send({"op": "broken", "message": undefined})
+        return
     trouble = trouble_with_names(request["names"], namespace)
     for index, source in enumerate(request["checks"]):
         OWN.clear()
         verdict = trouble or run_check(source, request["mode"], namespace, compiled)
-        frames.send({"op": "verdict", "check": index, **verdict, "own": OWN.reason, "operator": OWN.operator})
+        noted = {"own": OWN.reason, "operator": OWN.operator, "used": OWN.used}
+        frames.send({"op": "verdict", "check": index, **verdict, **noted})
     frames.send({"op": "done"})
+
+
+def first_lacking(needs: dict[str, Any] | None) -> str:
+    """The first module or file that the test needs and that is not here; looked for before any real candidate."""
+    lacking: list[tuple[int, str]] = []
+    for line, source in needs["imports"] if needs else ():
+        try:
+            exec(source, {})  # noqa: S102 -- dataset code, which the test would run itself
+        except BaseException as error:
+            lacking.append((line, f"{source}: {message_of(error)}"))
+    for line, path in needs["files"] if needs else ():
+        if not os.path.exists(path):
+            lacking.append((line, f"the file {path!r} is not in the sandbox, which has no files"))
+    return f"line {min(lacking)[0]}: {min(lacking)[1]}" if lacking else ""
+
+
+def first_undefined(needs: dict[str, Any] | None, namespace: dict[str, Any]) -> str:
+    """The first name that the test reads and that neither it nor the prelude nor the candidate defines."""
+    for line, name in needs["names"] if needs else ():
+        if name not in namespace:
+            return f"line {line}: the name `{name}` is defined neither by the tests nor before them"
+    return ""
 
 
 def new_namespace() -> dict[str, Any]:
@@ -70,6 +99,7 @@ def new_namespace() -> dict[str, Any]:
 
 def is_callable(value: Any) -> bool:
     """The test's `callable`, which proves nothing about an object of the candidate."""
+    OWN.used |= isinstance(value, Handle)
     if isinstance(value, Handle) and not value._is_name:
         OWN.note_weak("checks whether an object of the candidate is callable")
     return callable(value)
@@ -84,6 +114,7 @@ def has_attribute(value: Any, name: str) -> bool:
 
 def identity(value: Any) -> int:
     """The test's `id`, which uses the same numbers as `is`."""
+    OWN.used |= isinstance(value, Handle)
     return -1 - int(value._number) if isinstance(value, Handle) else id(value)
 
 
@@ -92,6 +123,7 @@ SAME_OBJECT, TYPE_OF = "__assay_same_object__", "__assay_type_of__"
 
 def same_object(left: Any, right: Any) -> bool:
     """The test's `is`: the one comparison that uses the candidate's own numbering of its objects."""
+    OWN.used |= isinstance(left, Handle) or isinstance(right, Handle)
     if isinstance(left, Handle) and isinstance(right, Handle):
         return bool(left._number == right._number)
     if Handle is left or Handle is right:

@@ -1,0 +1,153 @@
+"""Tests tried on made-up programs: which cannot run, which prove nothing, and which are left to judge."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from assay.sandbox import Expressions, IoPairs, Limits, Program, Rehearsal, Sandbox, Stdout, TestProgram
+from assay.sandbox.rehearsal import ACCEPTS_NONE, PROVES_NOTHING
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
+
+
+def rehearse(sandbox: Sandbox, program: Program) -> Rehearsal:
+    return asyncio.run(sandbox.rehearse(program))
+
+
+def asserts(tests: str, prelude: str = "") -> TestProgram:
+    return TestProgram(code="", tests=tests, prelude=prelude)
+
+
+def check(*body: str, before: str = "", prelude: str = "") -> TestProgram:
+    lines = "".join(f"    {line}\n" for line in body)
+    return TestProgram(code="", tests=f"{before}def check(candidate):\n{lines}", prelude=prelude, entry_points=("f",))
+
+
+BROKEN = {
+    "an import": (check("assert np.isclose(candidate(1), 2)", before="import numpy as np\n"), "line 1: import numpy"),
+    "an import after an answer": (
+        check("assert candidate(1) == 2", "import numpy", "assert numpy.isclose(candidate(1), 2)"),
+        "line 3: import numpy: ModuleNotFoundError",
+    ),
+    "a name of a module": (check("x = y", before="from math import cosinus as y\n"), "line 1: from math import"),
+    "a misspelt name": (check("assert candidate(1) == expectd"), "line 2: the name `expectd`"),
+    "a misspelt name after an answer": (
+        check("assert candidate(1) == 2", "assert candidate(expectd) == 2"),
+        "line 3: the name `expectd`",
+    ),
+    "a misspelt name in a loop": (check("for x in [1, 2]:", "    assert candidate(x) == y"), "line 3: the name `y`"),
+    "a file": (check("assert candidate(open('data.txt').read()) == 2"), "line 2: the file 'data.txt'"),
+    "a file whose name is computed": (
+        check("name = 'data' + '.txt'", "x = open(name)"),
+        "line 3: x = open(name): File",
+    ),
+    "a division by zero": (check("x = 1 / 0", "assert candidate(1) == x"), "line 2: x = 1 / 0: ZeroDivisionError"),
+    "a false assertion": (check("assert 1 == 2", "assert candidate(1) == 2"), "line 2: assert 1 == 2"),
+    "one assertion of several": (
+        asserts("assert f(1) == 2\n\nassert f(1 / 0) == 2"),
+        "line 3: assert f(1 / 0) == 2: Zero",
+    ),
+    "an import beside assertions": (asserts("import numpy\nassert numpy.isclose(f(1), 2)"), "line 1: import numpy"),
+    "an expression": (Expressions(code="", targets=("f(1) == 2", "[1][2] == f(1)")), "[1][2] == f(1): IndexError"),
+    "the prelude": (check("assert candidate(1) == 2", prelude="import numpy\n"), "the prelude does not run: Module"),
+    "the prelude of expressions": (Expressions(code="", prelude="1/0", targets=("f(1) == 2",)), "prelude does not run"),
+    "the prelude of pairs": (IoPairs(code="import numpy\n", pairs=((1, 2),)), "the prelude does not run: Module"),
+    "a prelude that imports too much": (
+        IoPairs(code="import os\n", pairs=((1, 2),), imports=()),
+        "the prelude does not",
+    ),
+    "the prelude of a script": (Stdout(code="1/0\n", expected=("1",)), "the prelude does not run: ZeroDivision"),
+    "a script with too few outputs": (Stdout(code="", stdin=("1", "2"), expected=("1",)), "2 inputs but 1 expected"),
+    "what is not Python": (asserts("assert f(1 == 2"), "the tests are not Python"),
+    "no name of the program": (asserts("assert 1 == 1"), "never use a name of the candidate"),
+    "an import of tests that run together": (
+        TestProgram(code="", tests="import numpy\nassert eval('f(1)') == 2", unsplittable="weak"),
+        "ModuleNotFoundError: No module named 'numpy'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_test_that_breaks_before_it_uses_the_program_cannot_run(sandbox: Sandbox, case: str) -> None:
+    program, detail = BROKEN[case]
+    found = rehearse(sandbox, program)
+    assert (found.problem, found.refused) == ("broken_test", True)
+    assert detail in found.detail
+
+
+PROVING_NOTHING = {
+    "nothing is asserted": check("pass"),
+    "only what is true anyway": check("assert True"),
+    "every error is caught": check("try:", "    assert candidate(1) == 2", "except Exception:", "    pass"),
+    "every error is caught at the top": asserts("try:\n    assert f(1) == 2\nexcept Exception:\n    pass"),
+    "one expression without the program": Expressions(code="", targets=("abs(f(1)) == 2", "1 == 1")),
+}
+
+
+@pytest.mark.parametrize("case", PROVING_NOTHING)
+def test_a_test_that_passes_for_every_program_proves_nothing(sandbox: Sandbox, case: str) -> None:
+    found = rehearse(sandbox, PROVING_NOTHING[case])
+    assert (found.problem, found.refused) == (PROVES_NOTHING, True)
+
+
+ACCEPTING_NONE = {
+    "sorted in place": asserts("x = [2, 1]\nr = f(x)\nassert r is None"),
+    "an equality": asserts("assert f(1) == None"),
+    "a check": check("assert candidate(1) is None"),
+    "a pair": IoPairs(code="", pairs=((1, None),)),
+    "no output": Stdout(code="", expected=("",)),
+    "no output beside a prelude": Stdout(code="import math\n", expected=("\n",)),
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTING_NONE)
+def test_a_test_that_only_a_program_without_effect_passes_is_a_remark(sandbox: Sandbox, case: str) -> None:
+    found = rehearse(sandbox, ACCEPTING_NONE[case])
+    assert (found.problem, found.refused) == (ACCEPTS_NONE, False)
+
+
+SOUND = {
+    "a value": check("assert candidate(1) == 2"),
+    "the length of an answer": check("r = candidate(1)", "assert len(r) == 2"),
+    "an attribute of an answer": check("assert candidate(1).x == 2"),
+    "an expected exception": check(
+        "try:", "    candidate(-1)", "except ValueError:", "    pass", "else:", "    assert 0"
+    ),
+    "an import that may fail": check(
+        "assert candidate(1) == x", before="try:\n    import numpy\nexcept ImportError:\n    x = 2\n"
+    ),
+    "a name in a branch": check("if candidate(1) == 3:", "    x = unicode", "assert candidate(2) == 2"),
+    "a name in the message of an assertion": check("assert candidate(1) == 2, explanation"),
+    "a helper of the prelude": check("assert poly(candidate(1)) == 0", prelude="def poly(x): return x\n"),
+    "a bare signature as prelude": check("assert candidate(1) == 2", prelude="def f(x):\n"),
+    "names from a star": check("assert candidate(1) == pi", before="from math import *\n"),
+    "a module that nobody imports": asserts("assert math.isclose(f(1), 2)"),
+    "a class": asserts("p = Point(1, 2)\nassert p.x == 1\nassert p.y == 2"),
+    "several functions": asserts("assert decode(encode('x')) == 'x'"),
+    "constants": asserts(
+        "assert PI == 3.14\nassert FLAG is True\nassert isinstance(D, dict)\nassert ','.join([S]) == 'a'"
+    ),
+    "an import that calls never need": asserts("import numpy\nassert f(1) == 2"),
+    "pairs": IoPairs(code="import math\n", pairs=((1, 2),)),
+    "pairs after half a statement": IoPairs(code="def f(x):\n    return ", pairs=((1, 2),)),
+    "an output": Stdout(code="", expected=("1",)),
+    "tests that run together": TestProgram(code="", tests="assert eval('f(1)') == 2", unsplittable="weak"),
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_a_test_whose_end_depends_on_the_program_is_left_to_judge(sandbox: Sandbox, case: str) -> None:
+    assert rehearse(sandbox, SOUND[case]) == Rehearsal()
+
+
+def test_a_test_that_never_ends_without_the_right_answer_is_left_to_judge(sandbox: Sandbox) -> None:
+    program = asserts("r = f(1)\nwhile r != 3:\n    pass")
+    assert asyncio.run(sandbox.rehearse(program, Limits(cpu_seconds=0.05))) == Rehearsal()
+
+
+def test_a_test_that_cannot_be_split_keeps_its_own_word(sandbox: Sandbox) -> None:
+    found = rehearse(sandbox, asserts("assert eval('f(1)') == 2"))
+    assert (found.problem, found.refused) == ("unsupported", True)
