@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from assay.core.seams import Preparable
 from assay.core.types import Completion, Request, Sample, Score
 
 
@@ -49,7 +50,7 @@ class TestProblem(Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class RehearsesTests(Protocol):
+class RehearsesTests(Preparable, Protocol):
     """A scorer whose samples have tests of their own, which can be broken."""
 
     async def rehearse_test(self, sample: Sample) -> TestProblem | None:

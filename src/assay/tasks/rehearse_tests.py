@@ -1,4 +1,4 @@
-"""Tries the tests of a task's samples on made-up programs before a model is asked, once for each task.
+"""Tries the tests of a task's samples on made-up programs before a model is called, once for each task.
 
 A test that cannot run, or that passes for every program, would be a score that says nothing about the model. What is
 found is remembered in the user's folder by the content of the task, so that a resumed run does not try it again.
@@ -20,7 +20,6 @@ from assay.core.task import Task
 from assay.core.types import Failure, Sample
 from assay.processes.start import cores
 from assay.scorers.rehearsed import RehearsesTests, TestProblem
-from assay.tasks.build import start_scorers
 from assay.user.remembered import recall, remember
 from assay.wording import shortened
 
@@ -51,13 +50,13 @@ async def rehearse_tests(
     if not scorers or task.unusable is not None:
         return []
     try:
-        machine = [(report.tier, report.python) for report in start_scorers(task)]
+        reports = [scorer.start_here() for scorer in scorers.values()]
     except FailureError:
         return []
     from assay.sandbox.rehearsal import version_of_rules  # few tasks have anything to run in a sandbox
 
     only = None if config.only is None else config.only.get(task.name)
-    subject = f"tests {fingerprint([version_of_rules(), machine, task.fingerprint, config.limit, only])}"
+    subject = f"tests {fingerprint([version_of_rules(), [(report.tier, report.python) for report in reports], task.fingerprint, config.limit, only])}"
     kept = recall(subject) if task.definition.dataset.sha256 else None
     if kept is not None:
         bad = msgspec.json.decode(kept, type=list[BadTest])
@@ -117,7 +116,7 @@ def refusal(task: Task, refused: Sequence[BadTest]) -> str:
     if len(refused) > SHOWN:
         lines.append(f"  … and {len(refused) - SHOWN:,} more, which `assay check --all` lists")
     lines.append(
-        "Fix them, or use --allow-broken-tests: attempts at these samples are then failures, and no model is asked."
+        "Fix them, or use --allow-broken-tests: attempts at these samples are then failures, and no model is called."
     )
     return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 """What assay has found out before and need not find out again: small notes in the user's own folder.
 
 A note is named and sealed with the user's secret, so that somebody else's file, or a damaged one, is no note. Where the
-user has no folder, nothing is remembered and everything is found out anew.
+user has no folder, nothing is remembered and everything is found out again.
 """
 
 from __future__ import annotations
