@@ -28,7 +28,7 @@ def test_every_name_of_a_kind_is_listed_with_what_it_is(capsys: pytest.CaptureFi
 
 def test_tasks_of_a_file_are_listed_with_their_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_sums(tmp_path, "sums", 3)
-    assert listed(capsys, str(path)) == {"tasks": {"sums": f"3 samples, exact_match, {path}"}}
+    assert listed(capsys, str(path)) == {"tasks": {"sums": f"3 samples, exact_match (normalized), {path}"}}
 
 
 NEEDY = """\
@@ -55,7 +55,7 @@ def test_a_task_that_needs_values_is_listed_with_them(
     )
     (tmp_path / "ready.yaml").write_text(ready)
     wanted = {
-        "ready": "1 samples, accuracy, ready.yaml",
+        "ready": "1 samples, accuracy (string_equals), ready.yaml",
         "needy": "needs --config field=… --dataset-key KEY, needy.yaml",
     }
     assert listed(capsys, ".") == {"tasks": wanted}

@@ -63,7 +63,7 @@ def test_a_score_that_is_high_enough_passes_and_the_summary_shows_it(project: py
     result = run(project, 'def test_it(assay_run):\n    assert assay_run("tasks", model)["capitals"].score >= 0.7\n')
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*= assay =*", "| capitals | test_it:model | exact_match | 0.750 | * to * | *0 | *4 |", "run: *"]
+        ["*= assay =*", "| capitals | test_it:model | exact_match (normalized) | 0.750 | * to * | *0 | *4 |", "run: *"]
     )
 
 

@@ -151,12 +151,13 @@ def refuse_unknown(words: list[str]) -> None:
 
 def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageError]]:
     """Every task of files and folders, with what it needs to be run; and what is wrong with files that hold none."""
+    from assay.reports.metric_label import metric_label
     from assay.tasks.declarative.config_spec import NoValueError
     from assay.tasks.load import read_sources
 
     loaded, refused = read_sources(sources, allow_bad=True, only_reads=True)
     tasks = {
-        each.definition.name: f"{each.definition.dataset.size} samples, {each.definition.metric}, "
+        each.definition.name: f"{each.definition.dataset.size} samples, {metric_label(each.definition)}, "
         f"{each.definition.source}"
         for each in loaded
     }

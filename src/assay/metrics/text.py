@@ -13,7 +13,7 @@ def exact_match(prediction: str, targets: Sequence[str], extras: Mapping[str, An
     """1.0 when the prediction equals a target, surrounding whitespace ignored.
 
     Misleads when the answer is right but not bare: "Paris." is not "Paris", and neither is "paris". Clean it with a
-    post-process rule first, or use `normalized_exact_match`.
+    post-process rule first, or use `normalized_exact_match`, which is what task folders call `exact_match`.
     Example: exact_match("41\\n", ["41", "forty-one"], {}) == 1.0
     Reference: the frozen task spec, where post-processing comes before the metric.
     """
@@ -26,7 +26,7 @@ def normalized_exact_match(prediction: str, targets: Sequence[str], extras: Mapp
 
     Misleads where case or layout carry meaning (code, units: "mW" and "MW"), and still calls "Paris." wrong.
     Example: normalized_exact_match(" New\\tYork ", ["new york"], {}) == 1.0
-    Reference: task folders, whose word for it is `exact_match`.
+    Reference: task folders, whose word for it is `exact_match`; tables show it as `exact_match (normalized)`.
     """
     answer = _normalized(prediction)
     return float(any(answer == _normalized(target) for target in targets))

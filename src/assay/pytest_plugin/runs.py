@@ -106,7 +106,7 @@ def _rows_of(run: RunResult) -> list[dict[str, Any]]:
             "folder": str(run.folder),
             "model": run.leaderboard.adapter,
             "task": row.task,
-            "metric": row.metric,
+            "metric": row.metric_definition,
             "score": row.score,
             "interval": None if row.interval is None else [row.interval.low, row.interval.high],
             "failed": row.failed + row.timeouts,

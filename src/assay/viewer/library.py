@@ -97,7 +97,7 @@ def _line(view: RunView) -> dict[str, Any]:
         "score": board["overall_score"] if board else None,
         "reason": board.get("overall_reason") if board else None,
         "interval": board.get("overall_interval") if board else None,
-        "by_task": [{"task": row["task"], "score": row["score"], "metric": row["metric"]} for row in rows],
+        "by_task": [{"task": row["task"], "score": row["score"], "metric": row["metric_definition"]} for row in rows],
         "failed": sum(row["failed"] + row["timeouts"] for row in rows) if board else progress["failed"],
         "tokens_in": sum(row["tokens_in"] for row in rows),
         "tokens_out": sum(row["tokens_out"] for row in rows),

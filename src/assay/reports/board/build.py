@@ -38,6 +38,7 @@ from assay.reports.board.types import (
     read_leaderboard_file,
 )
 from assay.reports.measure import headline_of, measures_of
+from assay.reports.metric_label import metric_label
 from assay.reports.per_example import PerExample, read_examples
 from assay.reports.view import View, missing_group, missing_key, view_of
 from assay.stats.failure_bounds import with_bounds
@@ -150,6 +151,7 @@ def _row(
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
+        metric_definition=metric_label(definition),
         category=definition.category,
         display_name=definition.metadata.get("display_name"),
         scorers=_scorers(definition),

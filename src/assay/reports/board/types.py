@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import force_setattr
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
@@ -102,6 +103,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
 
     task: str
     metric: str
+    """The file's word for it."""
     score: float | None
     """None when nothing was scored; `reason` says why."""
     correct: int | None
@@ -127,6 +129,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Of the whole task: content, prompt, scoring."""
     signature: str
     """The number in one line: how predictions are scored, how scores are aggregated, which interval is used."""
+    metric_definition: str = ""
+    """The metric as tables show it: which definition of the word it is, where formats differ."""
     scoring: str = ""
     """The part of the signature that a change of level or clusters leaves alone."""
     unscored: int = 0
@@ -182,6 +186,11 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     calibration: Calibration | None = None
     likelihood: Likelihood | None = None
     per_example: list[PerExample] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """A board that another program wrote has the word alone."""
+        if not self.metric_definition:
+            force_setattr(self, "metric_definition", self.metric)
 
 
 def missing_words(row: TaskRow) -> str:

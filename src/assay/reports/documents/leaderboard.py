@@ -16,7 +16,7 @@ from assay.wording import few
 
 _RETRIED = re.compile(r" \(after \d+ retr(?:y|ies)\)$")
 DROPS = (
-    *("metric", "ms", "left out", "nothing extracted", "truncated", "judges' cost", "coverage", "total", "correct"),
+    *("ms", "left out", "nothing extracted", "truncated", "judges' cost", "correct", "metric", "coverage", "total"),
     *("cost", "bounds", "unscored", "weak passes", "excluded", "remaining"),
 )
 """Columns that a leaderboard drops where it is too wide: score, interval, failures and timeouts stay."""
@@ -182,7 +182,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
     counts = zip(shown, optional_cells(row, shown), strict=True)
     return [
         row.task,
-        Span(row.metric, "quiet"),
+        Span(row.metric_definition, "quiet"),
         score,
         Span(interval(row.interval), "quiet"),
         *([interval(row.bounds), f"{row.coverage:.1%}"] if partial else []),

@@ -78,4 +78,4 @@ def _scored(row: TaskRow) -> str:
         return f"no score: {row.reason or row.refused or 'nothing was scored'}"
     between = f" ({row.interval.low:.4f} to {row.interval.high:.4f})" if row.interval else ""
     weak = f"; {weak_sentence(row.weak_passes, row.scored)}" if row.weak_passes else ""
-    return f"{row.metric} = {row.score:.4f}{between} over {row.scored} attempts{weak}"
+    return f"{row.metric_definition} = {row.score:.4f}{between} over {row.scored} attempts{weak}"

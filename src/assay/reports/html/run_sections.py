@@ -79,7 +79,7 @@ def _task_cells(row: TaskRow, shown: list[str]) -> list[Child]:
         score = tag("span", "refused", class_="bad", title=row.refused)
     return [
         row.task,
-        row.metric,
+        row.metric_definition,
         score,
         interval(row.interval),
         "–" if row.correct is None else f"{row.correct:,}",

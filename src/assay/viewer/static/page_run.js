@@ -242,7 +242,7 @@ function leaderboard(run) {
         link(toSamples(run.name, { task: row.task }), { class: "strong" }, row.task),
         row.display_name && row.display_name !== row.task ? el("div.quiet.small.called", row.display_name) : null,
       ),
-      el("td.quiet", row.metric),
+      el("td.quiet", row.metric_definition),
       el("td.num", row.refused ? "refused" : el("b", number(row.score))),
       el("td.wide", whisker(row.score, row.interval)),
       el("td.num.quiet", row.refused || row.score === null ? row.refused || row.reason || "" : interval(row.interval)),
