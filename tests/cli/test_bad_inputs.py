@@ -164,7 +164,7 @@ def refused(reader: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree("out", ignore_errors=True)
 
 
-def test_a_run_that_cannot_be_written_to_can_be_reported(
+def test_a_run_that_cannot_be_written_to_can_be_reported_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -172,14 +172,16 @@ def test_a_run_that_cannot_be_written_to_can_be_reported(
     Path("made/leaderboard.json").unlink()
     Path("made/leaderboard.json").mkdir()  # also for who may write anywhere
     capsys.readouterr()
-    assert main(["report", "made"]) == DONE
+    assert main(["report", "made"]) == BAD_INPUT, "nothing that was asked for was written"
     said = capsys.readouterr()
     assert "exact_match" in said.out
+    assert "nothing was written" in said.err
     assert "the run was left as it is: made/leaderboard.json: could not write: Is a directory" in said.err
     assert not Path("made/report.html").exists()
     assert main(["report", "made", "--output", "report.html"]) == DONE
     assert Path("report.html").exists()
-    assert main(["report", "made", "--json"]) == DONE
+    assert main(["report", "made", "--json"]) == BAD_INPUT
+    assert main(["report", "made", "--json", "--output", "report.html"]) == DONE
 
 
 def test_aliases_that_expand_endlessly_are_refused(

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.end_to_end.commands import assay, fake_server, leaderboard, start_assay, write_task
 
 from assay.core.journal import read_records
+from assay.reports.board.stretches import read_stretches
 
 SAMPLES = 2000
 KILLS = 20
@@ -38,6 +39,9 @@ def test_twenty_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
         last = assay(*command, cwd=tmp_path)
         assert last.returncode == 0, last.stderr
         served = server.seen()
+    stretches, damaged = read_stretches(tmp_path / "killed")
+    assert 1 <= len(stretches) <= KILLS + 1
+    assert not damaged
 
     records = list(read_records(tmp_path / "killed" / "journal.jsonl"))
     assert Counter(record.sample_id for record in records) == {f"s-{n:05}": 1 for n in range(SAMPLES)}

@@ -49,6 +49,8 @@ class FakeServer:
         self.headers: list[str] = []
         self.keep_requests = False
         self.pages: dict[str, Any] = {}
+        self.more: dict[str, Any] = {}
+        """Further fields of each reply."""
         self.gets: list[str] = []
         """The heads of the GET requests."""
         self.trouble = 0.0
@@ -176,6 +178,7 @@ class _Connection(asyncio.Protocol):
                 "total_tokens": 7 + len(text.split()),
                 "prompt_tokens_details": {"cached_tokens": 3},
             },
+            **self._state.more,
         }
         return json.dumps(whole).encode()
 

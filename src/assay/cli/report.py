@@ -53,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
     written = [rewrite(source, options) for source in sources if source.is_dir()]
     default = sources[0] / "report.html" if alone else Path("report.html")
     if alone and not options.output and not all(written):
-        print("no page was written either; `--output FILE` writes it elsewhere", file=sys.stderr)
-        return DONE
+        raise UnwritableError("nothing was written, the page neither; `--output FILE` writes it elsewhere")
     output = Path(options.output) if options.output else default
     write_whole(output, page.encode())
     print(f"wrote {output}", file=sys.stderr)

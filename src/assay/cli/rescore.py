@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_score_workers(parser)
     add_trust(parser)
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
+    switch(parser, "--accept-versions", "resume though other versions of assay or its packages scored so far")
     switch(parser, "--quiet", "no progress")
     add_view_arguments(parser)
 
@@ -85,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
         view=view_of_run(options, run),
         progress=progress_of(options),
         command=["assay", *sys.argv[1:]],
+        accept_versions=options.accept_versions,
     )
     if result.interrupted:
         print("interrupted; rerun the same command to resume", file=sys.stderr)

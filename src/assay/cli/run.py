@@ -133,6 +133,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     from assay.cli.progress import progress_of
     from assay.runs.evaluate import RunOptions
     from assay.runs.listeners import find_listeners
+    from assay.runs.stretches import AcceptedChanges
 
     cluster = None
     if options.executor == "ray":
@@ -150,6 +151,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
         folder=Path(options.run_dir) if options.run_dir else None,
         fresh=options.fresh,
         resume_foreign=options.resume_foreign,
+        accepted=AcceptedChanges(model_change=options.accept_model_change, versions=options.accept_versions),
         progress=progress_of(options),
         listeners=find_listeners(options.log_to),
         command=["assay", *sys.argv[1:]],

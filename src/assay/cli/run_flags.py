@@ -77,6 +77,7 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     option(what, "--logprobs N", "request log-probabilities, with N alternatives per token", int)
     option(what, "--seed N", "passed to the model", int)
     add_chat_arguments(what)
+    switch(what, "--canary", "first ask ten fixed prompts, whose answers `diff` compares: does the same model answer?")
     option(what, "--repeat N", "attempts per sample (default 1)", int, 1)
     option(what, "--limit N", "only the first N samples of each task", int)
     repeated(
@@ -168,6 +169,8 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     )
     switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
     switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")
+    switch(out, "--accept-model-change", "resume though the server or the files have other weights than before")
+    switch(out, "--accept-versions", "resume though other versions of assay or its packages scored so far")
     switch(out, "--allow-bad-tasks", "skip bad records and report how many")
     switch(out, "--allow-broken-tests", "samples whose tests cannot run or prove nothing are failures, not a refusal")
     add_form_arguments(out, json="the leaderboard as JSON on stdout")

@@ -50,6 +50,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
     from assay.reports.board.build import build_leaderboard
+    from assay.reports.board.stretches import served_in_words
     from assay.reports.document import Items
     from assay.reports.documents.leaderboard import display_names, notes
     from assay.reports.documents.more_tables import board_tables
@@ -64,6 +65,8 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
     )
     say(f"{folder}   {one_line(board.adapter)}   started {run.created}   {state}", options, stream=sys.stdout)
     say(f"made by: {one_line(' '.join(run.command))}", options, "quiet", stream=sys.stdout)
+    if served := served_in_words(board.stretches):
+        say(f"served: {one_line(served)}", options, "quiet", stream=sys.stdout)
     print()
     besides = [one_line(note) for note in [*display_names(board), *notes(board)]]
     show([*board_tables(board), *([Items(besides)] if besides else [])], options)

@@ -36,6 +36,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """`--config` values for declarative tasks."""
     prompt: str | None = None
     """Which of a run file's prompts this run uses."""
+    canary: bool = False
+    """Ask ten fixed prompts first, whose answers `diff` compares."""
 
     concurrency: int = 32
     adaptive: bool = False

@@ -25,6 +25,7 @@ from assay.core.types import PartSpec, ScoreValue
 from assay.key_set import KeySet
 from assay.overriding import override
 from assay.reports.board.build import build_leaderboard
+from assay.reports.board.stretches import read_stretches
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.documents.report import report_page
 from assay.reports.view import view_of
@@ -76,6 +77,10 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     """Check everything in a run folder. `known_keys` are those of all attempts, where the samples are available."""
     run = read_run_file(folder)
     problems = list(_run_problems(run))
+    problems += [
+        IntegrityProblem(file=name, what="edited", message="its checksum does not match: what answered is not known")
+        for name in read_stretches(folder)[1]
+    ]
     walk = _Walk(run, known_keys)
     journal = folder / "journal.jsonl"
     notes: list[str] = []

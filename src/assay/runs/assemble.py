@@ -27,7 +27,7 @@ from assay.core.run import Stop
 from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.seams import BuildContext, Model, Previewable, Solver, capabilities_of, close_part, identity_of
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Completion, Request, Sample, TaskDefinition
+from assay.core.types import Completion, Request, Sample, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
 from assay.costs.spending import generation_usage
@@ -310,18 +310,25 @@ class Parts(BuiltTasks):
         return with_frame(self.models.wrap(model, keep_thinking=self.config.keep_thinking), self.config)
 
     def keep_to_budget(
-        self, stop: Stop, earlier: Iterable[Path], *, sharers: int = 1, generated_for: RunFile | None = None
+        self,
+        stop: Stop,
+        earlier: Iterable[Path],
+        *,
+        sharers: int = 1,
+        generated_for: RunFile | None = None,
+        canaries: Sequence[Usage] = (),
     ) -> None:
         """Spend no more than one of `sharers` equal parts of the budget, less what `earlier` journals have spent.
 
-        What models were paid to write the samples counts too; `generated_for` is the run as first started.
+        What models were paid to write the samples counts too, and what `canaries` used; `generated_for` is the run as
+        first started.
         """
         if limits := SpendingLimits.of(self.config):
             definitions = (generated_for or self.run_file).definitions
             generation = [usage for each in definitions for usage in generation_usage(each)]
             quotes = {**prices_for([usage.model for usage in generation], limits), **self.quotes}
             budget = Budget(limits.shared_by(sharers), quotes, stop)
-            budget.add_earlier(self.model.name, earlier, generation)
+            budget.add_earlier(self.model.name, earlier, [*generation, *canaries])
             self.spend_from(budget)
 
     def spend_from(self, budget: Budget) -> None:

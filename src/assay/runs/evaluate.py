@@ -33,6 +33,7 @@ from assay.runs.local import run_here
 from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked, make_config, plan_runs, read_tasks
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
+from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch, refuse_late_canary
 from assay.runs.twins import warn_of_a_twin
 from assay.wording import in_python
 
@@ -122,6 +123,8 @@ async def aevaluate(
     runs_folder: Path | str = "runs",
     fresh: bool = False,
     resume_foreign: bool = False,
+    accept_model_change: bool = False,
+    accept_versions: bool = False,
     gates: str | Sequence[str] = (),
     baseline: Path | str | None = None,
     cannot_tell_passes: bool = False,
@@ -147,7 +150,8 @@ async def aevaluate(
     `--gate`. `progress` is called with a `ProgressUpdate` now and then. `models` and `dataset` are `--model-for` and
     `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and OpenAI evals, as `load_tasks` takes them.
     `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `budget_cost`, … A run that is cancelled
-    has lost nothing: the same call resumes it.
+    has lost nothing: the same call resumes it, unless other weights or versions would finish it: `accept_model_change`
+    and `accept_versions` allow that.
     """
     chosen = model if model is None or isinstance(model, list | tuple) else (model,)
     with env_file.looking_in(None if env is None else Path(env)):
@@ -164,6 +168,7 @@ async def aevaluate(
                 runs_folder=Path(runs_folder),
                 fresh=fresh,
                 resume_foreign=resume_foreign,
+                accepted=AcceptedChanges(model_change=accept_model_change, versions=accept_versions),
                 progress=progress if isinstance(progress, Progress) else CallbackProgress(progress),
                 listeners=find_listeners(listeners),
                 cluster=cluster,
@@ -189,6 +194,7 @@ class RunOptions:
     """Where a run without a `folder` has its own."""
     fresh: bool = False
     resume_foreign: bool = False
+    accepted: AcceptedChanges = NOTHING_ACCEPTED
     progress: Progress = field(default_factory=Progress)
     listeners: Sequence[Listener] = ()
     command: Sequence[str] = ()
@@ -298,9 +304,15 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
                 finished = finished_keys(journal.path)
                 if run.given is not None:
                     warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
-                parts.keep_to_budget(stop, [journal.path], generated_for=read_run_file(folder))
-                begin(folder, parts.run_file, len(finished), progress, listeners)
+                parts.keep_to_budget(
+                    stop, [journal.path], generated_for=read_run_file(folder), canaries=canary_usage(folder)
+                )
                 with signals(stop, progress):
+                    if len(finished) < attempts_in(parts.run_file):
+                        await open_stretch(folder, parts, options.accepted, stop, progress)
+                    else:
+                        refuse_late_canary(folder, parts)
+                    begin(folder, parts.run_file, len(finished), progress, listeners)
                     await run_here(
                         parts, journal, finished, stop, progress, on_records=on_records_for(progress, listeners)
                     )
@@ -318,12 +330,17 @@ async def result_of(folder: Path, config: RunConfig, stop: Stop) -> RunResult:
 
 def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listeners: Listeners) -> int:
     """Announce the start of the run; returns how many attempts it has."""
-    total = sum(map(run_file.config.attempts_of, run_file.definitions))
+    total = attempts_in(run_file)
     progress.plan(run_file, folder / "journal.jsonl")
     progress.begin(total, done, run_file.definitions)
     if listeners:  # a run that is resumed is the one that was begun
         listeners.run_began(RunStart(folder=folder, run=read_run_file(folder), total=total, done=done))
     return total
+
+
+def attempts_in(run_file: RunFile) -> int:
+    """How many attempts a run has in all."""
+    return sum(map(run_file.config.attempts_of, run_file.definitions))
 
 
 def on_records_for(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], None]:

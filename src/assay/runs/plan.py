@@ -96,6 +96,7 @@ class RunKeywords(TypedDict, total=False):
     only: dict[str, tuple[str, ...]] | None
     task_config: dict[str, Any]
     prompt: str | None
+    canary: bool
     concurrency: int | None
     adaptive: bool
     batch_size: int

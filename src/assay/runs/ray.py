@@ -25,7 +25,7 @@ from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
 from assay.own_functions import is_here
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
+from assay.runs.evaluate import RunOptions, RunResult, attempts_in, begin, result_of
 from assay.runs.folder import prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Lending, Terms, WorkerReport
 from assay.runs.listeners import Listeners
@@ -34,6 +34,7 @@ from assay.runs.progress import Progress, signals
 from assay.runs.ray_cluster import Cluster, ClusterConnection
 from assay.runs.shard_files import Shard, cut, merge_shards
 from assay.runs.shards import merge_result, run_range
+from assay.runs.stretches import canary_usage, open_stretch, record_node
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
 """Samples. Losing a larger one is expensive, handing out a smaller one costs more than running it."""
@@ -52,6 +53,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
                 f"`{definition.name}`: put it into a file and give it as `module:function`"
             )
     config, progress = run.config, options.progress
+    stop = Stop()
     # built to refuse bad input before anything starts; workers build their own
     async with assemble(run.definitions, config, command=options.command) as parts:
         await parts.try_tests(progress)
@@ -61,14 +63,15 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         run_file = parts.run_file
         folder = options.folder_of(run_file)
         prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
-    stop = Stop()
+        if len(finished_keys(folder / "journal.jsonl")) < attempts_in(run_file):
+            await open_stretch(folder, parts, options.accepted, stop, progress)
     try:
         with closing(Journal(folder / "journal.jsonl")) as journal:
             merge_shards(folder, journal)
             done = len(finished_keys(journal.path))
             if done < begin(folder, run_file, done, progress, listeners):
                 budget = Budget(SpendingLimits.of(config), parts.quotes, stop)
-                budget.add_earlier(parts.model.name, [journal.path])
+                budget.add_earlier(parts.model.name, [journal.path], canary_usage(folder))
                 if not stop.requested:
                     lending = Lending(config, budget.tokens, budget.cost)
                     with signals(stop, progress):
@@ -153,6 +156,7 @@ class ClusterWorker:
             self.close()
             raise
         record_sandbox(self._folder, self._parts.run_file)
+        self._runner.run(record_node(self._folder, self._parts))
         self._ending = False
         self._stop = Stop()
         self._budget = Budget(SpendingLimits.of(payload.run_file.config), self._parts.quotes, self._stop)

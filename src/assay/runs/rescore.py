@@ -29,6 +29,7 @@ from assay.runs.assemble import assemble_tasks, describe
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_rescored, refuse_rescored
 from assay.runs.progress import Progress, run_blocking, signals
+from assay.runs.stretches import AcceptedChanges, open_rescoring
 from assay.scorers.judge import NOT_CALLED
 from assay.scorers.watch import Watch
 from assay.tasks.media_files import media_files_of
@@ -64,6 +65,7 @@ def rescore(
     view: View | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = (),
+    accept_versions: bool = False,
 ) -> Rescored:
     """A new run folder that holds the old answers and new scores, or the rest of one that was interrupted.
 
@@ -85,6 +87,7 @@ def rescore(
             folder or run.with_name(f"{run.name}.rescored"),
             view,
             progress or Progress(),
+            accept_versions,
         )
     )
 
@@ -96,6 +99,7 @@ async def _rescore(
     folder: Path,
     view: View | None,
     progress: Progress,
+    accept_versions: bool,
 ) -> Rescored:
     config = earlier.config
     run_file = msgspec.structs.replace(
@@ -111,6 +115,7 @@ async def _rescore(
             await parts.try_metrics()
             run_file = msgspec.structs.replace(run_file, sandbox=parts.sandbox)
             prepare_rescored(folder, run_file, run, earlier)
+            open_rescoring(run, folder, AcceptedChanges(versions=accept_versions))
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 finished = finished_keys(journal.path)
                 progress.plan(run_file, journal.path)

@@ -20,7 +20,7 @@ from assay.key_set import KeySet
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
-from assay.runs.evaluate import RunOptions, on_records_for
+from assay.runs.evaluate import RunOptions, attempts_in, on_records_for
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_folder
 from assay.runs.listeners import Listeners
@@ -38,6 +38,7 @@ from assay.runs.shard_files import (
     shard_files,
     shard_of,
 )
+from assay.runs.stretches import canary_usage, open_stretch
 from assay.tasks.trust import code_seal
 from assay.user.seal import is_sealed
 
@@ -84,9 +85,12 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, resume_foreign=options.resume_foreign, shard=shard)
         # less what earlier attempts at this shard have used
-        parts.keep_to_budget(stop, (path for other, path in shard_files(folder) if other == shard), sharers=count)
+        earlier = [path for other, path in shard_files(folder) if other == shard]
+        parts.keep_to_budget(stop, earlier, sharers=count, canaries=canary_usage(folder, shard))
         with signals(stop, progress):
             finished = finished_keys(folder / "journal.jsonl")
+            if len(finished) < attempts_in(parts.run_file):
+                await open_stretch(folder, parts, options.accepted, stop, progress, shard=shard)
             listeners = Listeners(options.listeners, progress.warn)
             counts = await run_range(folder, parts, shard, finished, stop, progress, listeners)
     return ShardResult(folder=folder, counts=counts)

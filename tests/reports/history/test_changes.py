@@ -33,9 +33,9 @@ def test_everything_that_has_a_part_in_the_number_is_named(made: tuple[RunFile, 
         run,
         model={"name": "new", "temperature": 0.7},
         settings={**run.settings, "seed": 3},
-        versions={**run.versions, "assay-eval": "9"},
     )
-    found = changes_between(run, other, (board, replace(board, tasks=[task])))
+    newer = {**board.versions, "assay-eval": "9"}
+    found = changes_between(run, other, (board, replace(board, tasks=[task], versions=newer)))
     assert f"model {run.model['name']} → new" in found
     assert "sums: other prompt and questions and scoring" in found
     assert "temperature null → 0.7" in found

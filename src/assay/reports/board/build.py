@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +20,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
-from assay.costs.spending import cost_of, judge_rows, total_cost, with_generation
+from assay.costs.spending import Cost, Spending, cost_of, judge_rows, total_cost, with_generation
 from assay.reports.board.amounts import Latencies
 from assay.reports.board.groups import group_rows
 from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
@@ -28,6 +29,7 @@ from assay.reports.board.overall import overall_bounds, overall_interval, overal
 from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
 from assay.reports.board.sandboxes import sandbox_notices, sandbox_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
+from assay.reports.board.stretches import Stretch, read_stretches, stretch_notices, versions_of
 from assay.reports.board.types import (
     SCHEMA,
     Leaderboard,
@@ -96,6 +98,8 @@ def _board(
     overall, reason = overall_score(rows)
     name = str(run.model["name"])
     sandbox = sandbox_of(folder, run)
+    stretches, damaged = read_stretches(folder)
+    answered = _answered(tables)
     return Leaderboard(
         schema=SCHEMA,
         timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -113,21 +117,40 @@ def _board(
         run_fingerprint=run.fingerprint,
         model=run.model,
         settings=run.settings,
-        versions=run.versions,
+        versions=versions_of(stretches) or run.versions,
         sandbox=sandbox,
         level=view.level,
-        cost=total_cost([row.cost for row in rows if row.cost is not None]),
+        cost=total_cost([*(row.cost for row in rows if row.cost is not None), *_canary_cost(stretches, prices, name)]),
         judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
+        stretches=stretches,
+        answered=answered,
         notices=[
             *_cached_answers(tables),
             *_partial_imports(run.definitions),
+            *stretch_notices(stretches, damaged, answered),
             *_notices(tables, view),
             *sandbox_notices(sandbox),
         ],
     )
+
+
+def _answered(tables: dict[str, TaskTable]) -> dict[str, dict[str, int]]:
+    """What answers name themselves, over all tasks, the most frequent first."""
+    counts: Counter[tuple[str, str]] = sum((table.answered for table in tables.values()), Counter())
+    named: dict[str, dict[str, int]] = {}
+    for (name, value), count in counts.most_common():
+        named.setdefault(name, {})[value] = count
+    return named
+
+
+def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> list[Cost]:
+    spent = Spending()
+    for usage in (usage for stretch in stretches for usage in stretch.usage):
+        spent.add_usage(usage)
+    return [cost_of(spent, prices.quote(model), model)] if spent.answers else []
 
 
 def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:

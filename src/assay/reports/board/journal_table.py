@@ -16,7 +16,7 @@ from assay.core.journal import counting_lines
 from assay.core.types import Score, TaskDefinition, Usage
 from assay.costs.spending import Spending, add_attempt
 from assay.reports.board.amounts import Latencies
-from assay.reports.board.likelihood import LikelihoodFields, values_of
+from assay.reports.board.likelihood import LikelihoodFields, RawCompletion, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
 from assay.reports.board.weak_passes import grade_of, is_weak_pass
 from assay.reports.measure import Measure, measure_of, values_by
@@ -123,6 +123,8 @@ class TaskTable:
     """Values that `reports/board/likelihood.py` computed from log-probabilities, a row per attempt that has any."""
     slices: dict[str, dict[str, ScoreTable]] = field(default_factory=dict)
     """Metadata key -> its value -> the scores of those samples, for the task's first aggregate."""
+    answered: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often answers name each model or `system_fingerprint`, where they do."""
     too_many: set[str] = field(default_factory=set)
     """Metadata keys with too many values to be slices."""
 
@@ -134,6 +136,8 @@ class TaskTable:
             for completion in line.trace.completions:
                 truncated |= completion.finish_reason == "length"
                 has_logprobs |= completion.logprob is not None or bool(completion.logprobs)
+                if completion.raw is not None:
+                    self._count_signs(completion.raw)
             self.truncated += truncated
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
         if line.asked_again:
@@ -148,6 +152,12 @@ class TaskTable:
             _fill(table, line, scorer, view.group_by)
         for key in view.by:
             self._add_slice(key, line, view)
+
+    def _count_signs(self, raw: RawCompletion) -> None:
+        if isinstance(raw.model, str):
+            self.answered["model", raw.model] += 1
+        if isinstance(raw.system_fingerprint, str):
+            self.answered["system_fingerprint", raw.system_fingerprint] += 1
 
     def _is_partly_scored(self, failures: list[_Failure], scores: Sequence[Score]) -> bool:
         """Count an attempt that lacks a score, and return whether others of it are in the aggregates."""

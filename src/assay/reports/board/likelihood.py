@@ -39,6 +39,8 @@ class TokenLogprob(Struct):
 
 class RawCompletion(Struct):
     continuation_tokens: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
 
 
 class LikelihoodFields(Struct):

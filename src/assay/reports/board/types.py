@@ -15,6 +15,7 @@ from assay.core.run_file import write_whole
 from assay.core.types import Bounds, Summary
 from assay.costs.spending import Cost, JudgeRow
 from assay.overriding import override
+from assay.reports.board.stretches import Stretch
 from assay.reports.per_example import PerExample
 from assay.stats.calibration import ReliabilityBin
 
@@ -248,6 +249,10 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     created: str = ""
     """When the run began."""
     command: list[str] = []
+    stretches: list[Stretch] = []
+    """What answered and what scored, for each start and resume."""
+    answered: dict[str, dict[str, int]] = {}
+    """How many answers name each `model`, where it is not the one asked for, and each `system_fingerprint`."""
     notices: list[str] = []
     """Notes on how this board was computed."""
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.reports.board.overall import NOT_SHARES, in_overall
+from assay.reports.board.stretches import canary_agreement, last_canary, same_model, served_changes
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.diff.columns import Columns, Side, read_side
 from assay.reports.diff.overall import Units, corrected_overall, overall_diff, units_of
@@ -265,6 +266,8 @@ def _board(
         overall_change=_change(first.overall_score, second.overall_score),
         same_result=first.fingerprint == second.fingerprint,
         settings_changed=_settings_changed(first, second),
+        same_model=same_model(first.stretches, second.stretches),
+        canary=_canary(first, second),
         tasks=tasks,
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
@@ -374,7 +377,28 @@ def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
             if before.get(key) != after.get(key) and not (kind == "model" and repeats_name(key, before, after)):
                 then, now = setting_in_words(before.get(key)), setting_in_words(after.get(key))
                 changes.append(f"{kind} {key}: {then} → {now}")
+    return changes + served_changes(a.stretches, b.stretches) + _answered_changes(a, b)
+
+
+def _answered_changes(a: Leaderboard, b: Leaderboard) -> list[str]:
+    """Values that answers name in one of the two only."""
+    changes = []
+    for name in sorted({*a.answered, *b.answered}):
+        before, after = a.answered.get(name, {}), b.answered.get(name, {})
+        if before.keys() != after.keys():
+            then, now = (" and ".join(each) or "none" for each in (before, after))
+            changes.append(f"answers name {name}: {then} → {now} (a weak sign)")
     return changes
+
+
+def _canary(a: Leaderboard, b: Leaderboard) -> str:
+    before, after = last_canary(a.stretches), last_canary(b.stretches)
+    if not before or not after:
+        return ""
+    same, compared = canary_agreement(before, after)
+    if not compared:
+        return "canary: no prompt was answered in both"
+    return f"canary: {same} of {compared} answers agree"
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

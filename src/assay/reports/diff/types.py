@@ -161,6 +161,10 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     same_result: bool
     """Both carry the same fingerprint: same questions, settings, answers and scores."""
     settings_changed: list[str]
+    same_model: bool | None = None
+    """Whether both were answered by the same weights; None where no strong identity is known of both."""
+    canary: str = ""
+    """How many answers to the canary agree, where both asked it."""
     tasks: list[TaskDiff]
     per_example: bool
     """Whether both carry per-example records; without them only scores can be compared."""

@@ -143,7 +143,7 @@ def what_changed(task: TaskDiff) -> list[str]:
 
 
 def _changes(diff: BoardDiff) -> list[str]:
-    sentences = [one_line(change) for change in diff.settings_changed]
+    sentences = [one_line(change) for change in [*diff.settings_changed, *model_sentences(diff)]]
     for task in diff.tasks:
         changes = what_changed(task)
         if changes:
@@ -151,6 +151,12 @@ def _changes(diff: BoardDiff) -> list[str]:
     if not diff.per_example:
         sentences.append("at least one of the two has no per-example records: only its scores are compared")
     return sentences or [no_number_changed(diff)]
+
+
+def model_sentences(diff: BoardDiff) -> list[str]:
+    """What is known about whether the same model answered."""
+    same = ["the same model: both were answered by the same weights"] if diff.same_model else []
+    return same + ([diff.canary] if diff.canary else [])
 
 
 def no_number_changed(diff: BoardDiff) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from assay.core.run_file import RunFile
+from assay.reports.board.stretches import served_changes
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.words import repeats_name
 from assay.wording import shortened
@@ -24,9 +25,10 @@ def changes_between(before: RunFile, after: RunFile, boards: tuple[Leaderboard, 
         keys = sorted(key for key in {*was, *now} if key != "name" and not repeats_name(key, *models))
         changes += [_named(key, was.get(key), now.get(key)) for key in keys]
     changes += [
-        _named(f"{name} version", before.versions.get(name), after.versions.get(name))
-        for name in sorted({*before.versions, *after.versions})
+        _named(f"{name} version", boards[0].versions.get(name), boards[1].versions.get(name))
+        for name in sorted({*boards[0].versions, *boards[1].versions})
     ]
+    changes += served_changes(boards[0].stretches, boards[1].stretches)
     return [each for each in changes if each]
 
 

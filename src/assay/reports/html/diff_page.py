@@ -11,7 +11,14 @@ from assay.reports.charts.figure import figures
 from assay.reports.charts.forest import differences_chart
 from assay.reports.diff.columns import Side
 from assay.reports.diff.types import BoardDiff, Flip
-from assay.reports.documents.diff import besides, diff_table, no_number_changed, slices_table, what_changed
+from assay.reports.documents.diff import (
+    besides,
+    diff_table,
+    model_sentences,
+    no_number_changed,
+    slices_table,
+    what_changed,
+)
 from assay.reports.documents.leaderboard import number
 from assay.reports.html.element import Child, Html, tag
 from assay.reports.html.page import listed, page, prompt_block, shown_of, table, titled_answer, titled_text
@@ -61,7 +68,7 @@ def differences(diff: BoardDiff) -> Child:
 
 def changed(diff: BoardDiff) -> Html:
     """Everything but the answers."""
-    sentences: list[Child] = [*diff.settings_changed]
+    sentences: list[Child] = [*diff.settings_changed, *model_sentences(diff)]
     for task in diff.tasks:
         sentences += [[tag("b", task.task), ": ", sentence] for sentence in what_changed(task)]
     sentences += [*diff.unequal, *diff.notices]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.core.fingerprint import canonical_json
+from assay.reports.board.stretches import NOT_SAID, served_in_words
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.columns import Side
 from assay.reports.documents.report import scorers_table
@@ -31,6 +32,7 @@ def _facts(side: Side) -> dict[str, Child]:
         "started": board.created or "–",
         "command": tag("code", " ".join(board.command)) if board.command else "–",
         "model": tag("code", canonical_json(board.model).decode()),
+        "served": served_in_words(board.stretches) or NOT_SAID,
         "settings": tag("code", canonical_json(board.settings).decode()),
         "versions": ", ".join(f"{name} {version}" for name, version in board.versions.items()),
         "sandbox": tag("code", canonical_json(board.sandbox).decode()) if board.sandbox else "–",

@@ -1,0 +1,177 @@
+"""The stretches of a run, from each start or resume to its end: what answered, what scored, one small file for each.
+
+    stretches/<time>-<random>.json
+
+A file is written whole, before the first request of its stretch, so that a kill leaves it there or not; shards and
+nodes write beside each other, and a merge has nothing to do. Its one line ends with a checksum, as those of a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay.core.checksum import is_unchanged, number_of
+from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
+from assay.core.seams import Served
+from assay.core.types import Usage
+from assay.printable import one_line
+
+FOLDER = "stretches"
+HASH_SHOWN = 12
+NOT_SAID = "not known: neither a server nor files say which weights answered"
+
+
+class CanaryAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer to a prompt that every run with `--canary` asks first."""
+
+    prompt: str
+    answer: str | None = None
+    failure: str | None = None
+    """Why there is no answer."""
+
+
+class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One start or resume of a run."""
+
+    started: str
+    versions: dict[str, str] = {}
+    """Of what computes scores; empty where only answers were taken over, as by a rescore."""
+    served: Served | None = None
+    """What the server or the files said that they serve; None: they did not say."""
+    shard: str = ""
+    """The samples that this process had, where it had a share of the run."""
+    canary: list[CanaryAnswer] = []
+    usage: list[Usage] = []
+    """What the canary used."""
+
+
+def read_stretches(folder: Path) -> tuple[list[Stretch], list[str]]:
+    """The stretches of a run in the order they began, and the names of files that were damaged or changed."""
+    stretches, damaged = [], []
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        try:
+            line = read_regular(path)
+            if number_of(line) is None or not is_unchanged(line):
+                raise ValueError("its checksum does not match")
+            stretches.append(msgspec.json.decode(line, type=Stretch))
+        except (OSError, UsageError, ValueError, msgspec.MsgspecError, RecursionError):
+            damaged.append(f"{FOLDER}/{path.name}")
+    return stretches, damaged
+
+
+Signs = dict[str, tuple[str, ...]]
+"""Names to all values that a run saw, in order."""
+
+
+def strong_signs(stretches: Sequence[Stretch]) -> Signs:
+    return _signs(stretches, lambda served: served.strong)
+
+
+def weak_signs(stretches: Sequence[Stretch]) -> Signs:
+    return _signs(stretches, lambda served: served.weak)
+
+
+def versions_of(stretches: Sequence[Stretch]) -> dict[str, str]:
+    """The version of each package that scored; several are joined."""
+    return {name: ", ".join(values) for name, values in _merged(each.versions for each in stretches).items()}
+
+
+def stretch_notices(
+    stretches: Sequence[Stretch], damaged: Sequence[str], answered: Mapping[str, Mapping[str, int]]
+) -> list[str]:
+    """What a reader of the numbers must know: that not all come from one model, or from one version of the scoring."""
+    notices = [
+        f"answers of more than one model: {name} {' and '.join(shown(value) for value in values)}"
+        for name, values in strong_signs(stretches).items()
+        if len(values) > 1
+    ]
+    versions = _merged(each.versions for each in stretches)
+    several = [f"{name} {' and '.join(values)}" for name, values in versions.items() if len(values) > 1]
+    if several:
+        notices.append(f"scored under several versions: {', '.join(several)}")
+    notices += [
+        f"what the server says about the model changed in between: {name} {' → '.join(map(shown, values))}"
+        for name, values in weak_signs(stretches).items()
+        if len(values) > 1
+    ]
+    notices += [
+        f"answers name several values of `{name}`: "
+        + ", ".join(f"{shown(value)} ({count:,})" for value, count in counts.items())
+        for name, counts in answered.items()
+        if len(counts) > 1
+    ]
+    if damaged:
+        notices.append(f"damaged, so what answered is not fully known: {', '.join(damaged)}")
+    return notices
+
+
+def served_in_words(stretches: Sequence[Stretch]) -> str:
+    """What was served, in one line; empty where nobody said."""
+    parts = []
+    for kind, signs in (("strong", strong_signs(stretches)), ("weak", weak_signs(stretches))):
+        if signs:
+            listed = ", ".join(f"{name} {' → '.join(map(shown, values))}" for name, values in signs.items())
+            parts.append(f"{listed} ({kind})")
+    return "; ".join(parts)
+
+
+def same_model(a: Sequence[Stretch], b: Sequence[Stretch]) -> bool | None:
+    """Whether two runs had the same weights: only strong signs decide; None where there are none in common."""
+    first, second = strong_signs(a), strong_signs(b)
+    common = first.keys() & second.keys()
+    if not common:
+        return None
+    return all(len(first[name]) == 1 and first[name] == second[name] for name in common)
+
+
+def served_changes(a: Sequence[Stretch], b: Sequence[Stretch]) -> list[str]:
+    """What differs between what two runs were served, each sign with what it proves."""
+    changes = []
+    for signs, word in ((strong_signs, "other weights"), (weak_signs, "a weak sign")):
+        before, after = signs(a), signs(b)
+        changes += [
+            f"served {name}: {_listed(before, name)} → {_listed(after, name)} ({word})"
+            for name in sorted({*before, *after})
+            if before.get(name) != after.get(name) and (signs is weak_signs or (name in before and name in after))
+        ]
+    return changes
+
+
+def _listed(signs: Signs, name: str) -> str:
+    return " and ".join(map(shown, signs.get(name, ()))) or "not said"
+
+
+def last_canary(stretches: Sequence[Stretch]) -> list[CanaryAnswer]:
+    """The answers of the last stretch that asked for them."""
+    return next((each.canary for each in reversed(stretches) if each.canary), [])
+
+
+def canary_agreement(a: Sequence[CanaryAnswer], b: Sequence[CanaryAnswer]) -> tuple[int, int]:
+    """How many answers are the same, and how many prompts both answered."""
+    before = {each.prompt: each.answer for each in a if each.answer is not None}
+    pairs = [(before[each.prompt], each.answer) for each in b if each.answer is not None and each.prompt in before]
+    return sum(first == second for first, second in pairs), len(pairs)
+
+
+def shown(value: str) -> str:
+    """A value in a sentence: the beginning of a hash is enough."""
+    is_hash = len(value) >= 32 and all(character in "0123456789abcdef" for character in value.removeprefix("sha256:"))
+    return f"{value[:HASH_SHOWN]}…" if is_hash else value
+
+
+def _signs(stretches: Iterable[Stretch], part: Callable[[Served], Mapping[str, str]]) -> Signs:
+    return _merged(part(each.served) for each in stretches if each.served is not None)
+
+
+def _merged(mappings: Iterable[Mapping[str, str]]) -> Signs:
+    merged: Signs = {}
+    for mapping in mappings:
+        for name, value in ((one_line(name), one_line(value)) for name, value in mapping.items()):
+            if value not in merged.get(name, ()):
+                merged[name] = (*merged.get(name, ()), value)
+    return merged

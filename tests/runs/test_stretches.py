@@ -1,0 +1,283 @@
+"""What answered and what scored is recorded for each start and resume; what must not be mixed is refused by name."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.end_to_end.commands import write_task
+from tests.runs.served_runs import evaluate, with_server
+from tests.runs.shard_runs import run_shard
+from tests.servers.fake_openai import FakeServer
+
+from assay.cli.main import main
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.seams import Capabilities, Served
+from assay.core.types import Completion, Request
+from assay.reports.board.build import build_leaderboard
+from assay.reports.board.stretches import Stretch, read_stretches
+from assay.reports.diff.build import diff
+from assay.reports.integrity import check_run
+from assay.runs.evaluate import evaluate_tasks
+from assay.runs.rescore import rescore
+from assay.runs.shards import merge_run
+from assay.runs.stretches import record_stretch
+from assay.tasks.load import load_tasks
+
+OLD, NEW = "a" * 64, "b" * 64
+
+
+def tags(digest: str) -> dict[str, Any]:
+    return {"/api/tags": {"models": [{"name": "m:latest", "digest": digest}]}}
+
+
+def listed(root: str) -> dict[str, Any]:
+    return {"/v1/models": {"data": [{"id": "m", "root": root, "created": 1, "owned_by": "vllm"}]}}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    """One prompt that is answered, and one that fails the first time."""
+    return write_task(tmp_path / "sums.jsonl", {"compute: 1 + 1": "2", "behave: status 500 1\ncompute: 2 + 2": "4"})
+
+
+def test_a_run_records_what_was_served_and_every_surface_prints_it(
+    task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD) | listed("/ckpt/1")
+        server.more = {"system_fingerprint": "fp_1"}
+        board = await evaluate(task, server, tmp_path / "run")
+        assert [each.served for each in board.stretches] == [
+            Served(strong={"digest": OLD}, weak={"root": "/ckpt/1", "owned_by": "vllm"})
+        ]
+        assert board.answered == {"system_fingerprint": {"fp_1": 1}}
+
+    with_server(work)
+    assert f"digest {OLD[:12]}… (strong); root /ckpt/1" in (tmp_path / "run" / "report.md").read_text()
+    assert main(["show", str(tmp_path / "run")]) == 0
+    assert f"served: digest {OLD[:12]}… (strong)" in capsys.readouterr().out
+
+
+def test_a_resume_with_other_weights_is_refused_by_name_and_can_be_accepted(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        assert not (await evaluate(task, server, tmp_path / "run")).complete
+        server.pages = tags(NEW)
+        with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*now has digest {NEW[:12]}….*--accept-model-change"):
+            await evaluate(task, server, tmp_path / "run")
+        assert len(read_stretches(tmp_path / "run")[0]) == 1, "a refused resume leaves no trace"
+        board = await evaluate(task, server, tmp_path / "run", accept_model_change=True)
+        assert board.complete
+        assert board.notices == [f"answers of more than one model: digest {OLD[:12]}… and {NEW[:12]}…"]
+
+    with_server(work)
+
+
+def test_the_same_weights_resume_without_a_word(task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        await evaluate(task, server, tmp_path / "run")
+        board = await evaluate(task, server, tmp_path / "run")
+        assert (len(board.stretches), board.notices) == (2, [])
+        await evaluate(task, server, tmp_path / "run")
+        assert len(read_stretches(tmp_path / "run")[0]) == 2, "nothing was left to do"
+
+    with_server(work)
+    assert not caplog.records
+
+
+def test_weak_signs_that_change_are_reported_and_recorded(
+    task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = listed("/ckpt/1")
+        await evaluate(task, server, tmp_path / "run", kind="vllm")
+        server.pages = listed("/ckpt/2")
+        board = await evaluate(task, server, tmp_path / "run", kind="vllm")
+        assert board.notices == ["what the server says about the model changed in between: root /ckpt/1 → /ckpt/2"]
+
+    with caplog.at_level(logging.WARNING):
+        with_server(work)
+    assert "root was /ckpt/1, now /ckpt/2" in caplog.text
+
+
+def test_a_server_that_says_nothing_is_recorded_as_such(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = {"/v1/models": b"<html>", "/api/tags": b"\xff"}
+        board = await evaluate(task, server, tmp_path / "run")
+        assert [each.served for each in board.stretches] == [None]
+
+    with_server(work)
+    assert "served: not known" in (tmp_path / "run" / "report.md").read_text()
+
+
+def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.more = {"system_fingerprint": "fp_1"}
+        await evaluate(task, server, tmp_path / "run")
+        server.more = {"system_fingerprint": "fp_2", "model": "m-2025"}
+        board = await evaluate(task, server, tmp_path / "run")
+        assert board.answered == {"system_fingerprint": {"fp_1": 1, "fp_2": 1}, "model": {"m-2025": 1}}
+        assert board.notices == ["answers name several values of `system_fingerprint`: fp_1 (1), fp_2 (1)"]
+
+    with_server(work)
+
+
+# -- versions ----------------------------------------------------------------------------------------------------------
+
+
+def as_if_scored_with(folder: Path, assay: str) -> None:
+    """The run as another version of assay would have left it."""
+    for path in (folder / "stretches").iterdir():
+        stretch = msgspec.json.decode(path.read_bytes(), type=Stretch)
+        versions = {**stretch.versions, "assay-eval": assay}
+        record_stretch(folder, msgspec.structs.replace(stretch, versions=versions), path.stem)
+
+
+class Flaky:
+    """Fails for one prompt until it is mended."""
+
+    name = "flaky"
+    mended = False
+
+    def __call__(self, prompt: str) -> str:
+        if "2 + 2" in prompt and not self.mended:
+            raise ValueError("broken")
+        return "2"
+
+
+def test_a_resume_under_other_versions_is_refused_or_marked_on_the_board(task: Path, tmp_path: Path) -> None:
+    folder, model = tmp_path / "run", Flaky()
+    evaluate_tasks(task, model, folder=folder)
+    as_if_scored_with(folder, "0.0.1")
+    model.mended = True
+    with pytest.raises(
+        UsageError, match=r"scored with assay-eval 0\.0\.1; installed here: assay-eval .*--accept-versions"
+    ):
+        evaluate_tasks(task, model, folder=folder)
+    board = evaluate_tasks(task, model, folder=folder, accept_versions=True).leaderboard
+    assert board.complete
+    [notice] = board.notices
+    assert notice.startswith("scored under several versions: assay-eval 0.0.1 and ")
+    assert board.versions["assay-eval"].startswith("0.0.1, ")
+
+
+def test_versions_that_were_accepted_once_need_no_second_word(task: Path, tmp_path: Path) -> None:
+    folder, model = tmp_path / "run", Flaky()
+    evaluate_tasks(task, model, folder=folder)
+    as_if_scored_with(folder, "0.0.1")
+    evaluate_tasks(task, model, folder=folder, accept_versions=True)
+    model.mended = True
+    assert evaluate_tasks(task, model, folder=folder).leaderboard.complete
+
+
+def test_a_run_file_edited_to_other_versions_is_noticed_without_any_stretch(task: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    evaluate_tasks(task, Flaky(), folder=folder)
+    for path in (folder / "stretches").iterdir():
+        path.unlink()
+    text = (folder / "run.json").read_text()
+    version = msgspec.json.decode(text)["versions"]["rapidfuzz"]
+    (folder / "run.json").write_text(text.replace(f'"rapidfuzz": "{version}"', '"rapidfuzz": "0.1"'))
+    with pytest.raises(UsageError, match=r"rapidfuzz 0\.1; installed here: rapidfuzz"):
+        evaluate_tasks(task, Flaky(), folder=folder)
+
+
+def test_the_command_line_has_both_flags(task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    command = ["run", str(task), "--model", "stub:2", "--run-dir", str(folder), "--quiet"]
+    assert main(command) == 0
+    first, _ = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "journal.jsonl").write_bytes(first)
+    as_if_scored_with(folder, "0.0.1")
+    assert main(command) == 2
+    assert "--accept-versions" in capsys.readouterr().err
+    assert main([*command, "--accept-versions", "--accept-model-change"]) == 0
+    assert "scored under several versions" in capsys.readouterr().err
+
+
+# -- shards, rescoring, damage ---------------------------------------------------------------------------------------
+
+
+class Weighty:
+    """A model with weights of its own to name."""
+
+    name = "weighty"
+    capabilities = Capabilities()
+
+    def __init__(self, digest: str = OLD) -> None:
+        self._digest = digest
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text="2")
+
+    async def served(self) -> Served:
+        return Served(strong={"digest": self._digest})
+
+
+def test_the_stretches_of_all_shards_are_kept_by_a_merge(task: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for number in (1, 2):
+        run_shard(load_tasks([str(task)]), RunConfig(model="stub:2"), number=number, count=2, folder=folder)
+    merge_run(folder)
+    assert [each.shard for each in build_leaderboard(folder).stretches] == ["0-1", "1-2"]
+
+
+def test_a_rescored_run_keeps_what_answered_and_names_what_scored(task: Path, tmp_path: Path) -> None:
+    evaluate_tasks(task, Weighty(), folder=tmp_path / "run")
+    as_if_scored_with(tmp_path / "run", "0.0.1")
+    board = rescore(tmp_path / "run", folder=tmp_path / "again").leaderboard
+    assert [each.served for each in board.stretches] == [Served(strong={"digest": OLD}), None]
+    assert "0.0.1" not in board.versions["assay-eval"]
+    assert board.notices == []
+    assert diff(tmp_path / "run", tmp_path / "again").same_model
+
+
+def test_an_edited_stretch_is_found_by_verify_and_stops_a_resume(task: Path, tmp_path: Path) -> None:
+    folder, model = tmp_path / "run", Flaky()
+    evaluate_tasks(task, model, folder=folder)
+    assert check_run(folder).intact
+    [path] = (folder / "stretches").iterdir()
+    path.write_bytes(path.read_bytes().replace(b'"started":"2', b'"started":"1'))
+    assert [problem.what for problem in check_run(folder).problems] == ["edited"]
+    assert "damaged" in build_leaderboard(folder).notices[0]
+    with pytest.raises(UsageError, match="was changed or damaged"):
+        evaluate_tasks(task, model, folder=folder)
+
+
+# -- differences -----------------------------------------------------------------------------------------------------
+
+
+def test_only_equal_strong_identities_are_called_the_same_model(
+    task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, digest in (("a", OLD), ("b", OLD), ("c", NEW)):
+        evaluate_tasks(task, Weighty(digest), folder=tmp_path / name)
+    assert diff(tmp_path / "a", tmp_path / "b").same_model is True
+    other = diff(tmp_path / "a", tmp_path / "c")
+    assert other.same_model is False
+    assert f"served digest: {OLD[:12]}… → {NEW[:12]}… (other weights)" in other.settings_changed
+    assert main(["diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "the same model: both were answered by the same weights" in capsys.readouterr().out
+
+
+def test_weak_signs_are_named_by_diff_and_prove_nothing(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        for name, root in (("a", "/ckpt/1"), ("b", "/ckpt/1"), ("c", "/ckpt/2")):
+            server.pages, server.more = listed(root), {"system_fingerprint": f"fp{root}"}
+            await evaluate(task, server, tmp_path / name, kind="vllm")
+            server.seen.clear()
+
+    with_server(work)
+    assert diff(tmp_path / "a", tmp_path / "b").same_model is None
+    other = diff(tmp_path / "a", tmp_path / "c")
+    assert other.same_model is None
+    assert other.settings_changed == [
+        "served root: /ckpt/1 → /ckpt/2 (a weak sign)",
+        "answers name system_fingerprint: fp/ckpt/1 → fp/ckpt/2 (a weak sign)",
+    ]
