@@ -3,7 +3,7 @@
     stretches/<time>-<random>.json
 
 A file is written whole, before the first request of its stretch, so that a kill leaves it there or not; shards and
-nodes write beside each other, and a merge has nothing to do. Its one line ends with a checksum, as those of a journal.
+nodes each write their own, and a merge has nothing to do. Its one line ends with a checksum, as those of a journal.
 """
 
 from __future__ import annotations
