@@ -43,7 +43,7 @@ async def _ask(model: Model, prompt: str) -> CanaryAnswer:
     # never from the cache: what answers now is the question
     request = Request(prompt=prompt, temperature=0.0, max_tokens=MAX_TOKENS, fresh=True)
     try:
-        completion = await WithRunSettings(model, {}, 1).generate(request)
+        completion = await WithRunSettings(model, {}).generate(request)
     except FailureError as error:
         return CanaryAnswer(prompt=prompt, failure=str(error))
     if not completion.text.strip():

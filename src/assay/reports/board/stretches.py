@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assay.core.checksum import is_unchanged, number_of
+from assay.core.checksum import is_intact
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.seams import Served
@@ -56,7 +56,7 @@ def read_stretches(folder: Path) -> tuple[list[Stretch], list[str]]:
     for path in sorted((folder / FOLDER).glob("*.json")):
         try:
             line = read_regular(path)
-            if number_of(line) is None or not is_unchanged(line):
+            if not is_intact(line):
                 raise ValueError("its checksum does not match")
             stretches.append(msgspec.json.decode(line, type=Stretch))
         except (OSError, UsageError, ValueError, msgspec.MsgspecError, RecursionError):
