@@ -9,7 +9,7 @@ from assay.core.model_stack import innermost
 from assay.core.seams import Identified, Model, Served, capabilities_of
 
 PROBE_SECONDS = 5.0
-"""How long a server is asked what it serves, all questions together; files are hashed for as long as it takes."""
+"""The time limit for all requests to a server about what it serves; files are hashed for as long as it takes."""
 
 
 async def served_by(model: Model, *, seconds: float = PROBE_SECONDS) -> Served | None:

@@ -111,7 +111,7 @@ def stretch_notices(
 
 
 def served_in_words(stretches: Sequence[Stretch]) -> str:
-    """What was served, in one line; empty where nobody said."""
+    """What was served, in one line; empty where it is not known."""
     parts = []
     for kind, signs in (("strong", strong_signs(stretches)), ("weak", weak_signs(stretches))):
         if signs:
