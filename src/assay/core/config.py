@@ -26,7 +26,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     system: str | None = None
     prefill: str | None = None
     keep_thinking: bool = False
-    """For the evaluated model: the system message, the start of the answer, and whether thinking is scored."""
+    canary: bool = False
+    """For the evaluated model: the system message, the start of the answer, whether thinking is scored, and whether ten
+    fixed prompts come first."""
     repeat: int = 1
     limit: int | None = None
     """Only the first N samples of each task."""
@@ -36,8 +38,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     """`--config` values for declarative tasks."""
     prompt: str | None = None
     """Which of a run file's prompts this run uses."""
-    canary: bool = False
-    """Ask ten fixed prompts first, whose answers `diff` compares."""
 
     concurrency: int = 32
     adaptive: bool = False

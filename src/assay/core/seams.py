@@ -198,9 +198,8 @@ class Served(Struct, frozen=True, kw_only=True):
     """What a server or a model's files say about what answers, by name: `digest`, `revision`, `root`, …"""
 
     strong: dict[str, str] = {}
-    """Determined by the weights: equal values are the same weights, different values are others."""
     weak: dict[str, str] = {}
-    """Signs that may change without the weights, or stay when the weights change."""
+    """Strong is what the weights determine; weak signs may change without them, or stay when they change."""
 
 
 @runtime_checkable
