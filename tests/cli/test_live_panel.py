@@ -129,7 +129,7 @@ def test_it_adds_no_money_of_two_currencies(size: list[int], tmp_path: Path) -> 
     made._model, made._prices_file = "mine", str(tmp_path / "prices.yaml")
     made.begin(4, 0, [task("sums", "mean", field="is_right")])
     answer = Completion(text="2", tokens_in=1_000_000, tokens_out=0)
-    judged = Usage(model="gpt-4o-mini", answers=1, tokens_in=1_000_000, paid_in=1_000_000)
+    judged = Usage(model="gpt-4o-mini", answers=1, tokens_in=1_000_000)
     trace = Trace(prediction="2", completions=(answer,))
     made.records([msgspec.structs.replace(attempt("sums", is_right=True), trace=trace, usage=(judged,))])
     made.end()

@@ -63,18 +63,18 @@ def usage(solver: object, judge: Model, model: Model, attempts: int = 1) -> list
 
 def test_a_judge_is_on_the_account_and_what_the_trace_keeps_is_not() -> None:
     found = usage(once, CountedAsJudge(Says("judge")), Says("model"), attempts=3)
-    expected = Usage(model="judge", answers=2, tokens_in=20, tokens_out=4, paid_in=20, paid_out=4)
+    expected = Usage(model="judge", answers=2, tokens_in=20, tokens_out=4)
     assert found == [(expected,)] * 3  # concurrent attempts do not pay for each other
 
 
 def test_what_a_broken_attempt_asked_is_not_lost() -> None:
     ((found,),) = usage(breaks, CountedAsJudge(Says("judge")), Says("model"))
-    assert (found.model, found.judge, found.paid_in, found.paid_out) == ("model", False, 10, 2)
+    assert (found.model, found.judge, found.tokens_in, found.tokens_out) == ("model", False, 10, 2)
 
 
 def test_answers_from_the_cache_are_counted_and_free_and_uncounted_ones_are_guessed() -> None:
     ((cached,),) = usage(once, CountedAsJudge(Says("judge", cached=True)), Says("model"))
-    assert (cached.answers, cached.cached, cached.tokens_in, cached.paid_in) == (2, 2, 20, 0)
+    assert (cached.answers, cached.cached, cached.tokens_in) == (2, 2, 0)
     ((silent,),) = usage(once, CountedAsJudge(Says("judge", counts=False)), Says("model"))
     assert (silent.unknown, silent.tokens_in, silent.guessed_in, silent.guessed_out) == (2, 0, 4, 2)
 

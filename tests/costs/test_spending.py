@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from tests.journals import journal_lines
 
 from assay.core.types import Completion, Usage
 from assay.costs.prices import Price, PriceFile, Prices, find_prices
@@ -25,7 +25,7 @@ from assay.costs.spending import (
 def test_answers_from_our_own_cache_are_counted_but_not_paid() -> None:
     spent = Spending()
     spent.add([Completion(text="", tokens_in=10, tokens_out=5), Completion(text="", tokens_in=10, cached=True)])
-    assert (spent.tokens_in, spent.paid_in, spent.cached) == (20, 10, 1)
+    assert (spent.tokens_in, spent.answers, spent.cached) == (10, 2, 1)
 
 
 def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
@@ -35,9 +35,9 @@ def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
     assert cost_of(silent, None, "x").amount is None
     assert cost_of(silent, prices.quote("m"), "m").reason == "the model does not say how many tokens it used"
     assert cost_of(silent, prices.quote("free"), "free").amount == 0.0
-    partly = cost_of(Spending(paid_in=1_000_000, unknown=1), prices.quote("m"), "m")
+    partly = cost_of(Spending(tokens_in=1_000_000, unknown=1), prices.quote("m"), "m")
     assert (partly.amount, money(partly)) == (1.0, "≥ $1.00")
-    known = cost_of(Spending(paid_in=1000), prices.quote("m"), "m")
+    known = cost_of(Spending(tokens_in=1000), prices.quote("m"), "m")
     assert money(known) == "$0.001"
     assert total_cost([known, cost_of(silent, None, "x")]) == cost_of(silent, None, "x")
     total = total_cost([known, known])
@@ -72,21 +72,18 @@ def test_money_as_tables_show_it(cost: Cost | None, text: str) -> None:
 
 
 def test_every_session_of_a_journal_is_counted_and_uncounted_answers_by_the_rough_rule(tmp_path: Path) -> None:
-    def line(key: str, **more: object) -> str:
-        return json.dumps({"key": key, "task": "t", "sample_id": key, "index": 0, **more}) + "\n"
+    def line(key: str, **more: object) -> dict[str, object]:
+        return {"key": key, "task": "t", "sample_id": key, "index": 0, **more}
 
     answer = {"prediction": "12345678", "prompt": "abcd", "completions": [{"text": "12345678"}]}
     counted = {"prediction": "x", "completions": [{"text": "x", "tokens_in": 7, "tokens_out": 3}]}
     failure = {"stage": "scorer", "kind": "exception", "message": "…"}
-    judge = {"model": "judge", "answers": 2, "paid_in": 20, "paid_out": 4}
+    judge = {"model": "judge", "answers": 2, "tokens_in": 20, "tokens_out": 4}
     journal = tmp_path / "journal.jsonl"
-    journal.write_text(
-        line("0a", trace=counted, failures=[failure])  # retried below, and paid twice
-        + line("0a", trace=counted, usage=[judge])
-        + line("0b", trace=answer)
-    )
+    retried = line("0a", trace=counted, failures=[failure])  # and paid twice
+    journal.write_bytes(journal_lines([retried, line("0a", trace=counted, usage=[judge]), line("0b", trace=answer)]))
     spent, judges = spent_in(journal)
-    assert (spent.paid_in, spent.paid_out, spent.unknown) == (14, 6, 1)
+    assert (spent.tokens_in, spent.tokens_out, spent.unknown) == (14, 6, 1)
     assert (spent.guessed_in, spent.guessed_out) == (1, 2)
     assert (judges["judge"].answers, judges["judge"].tokens_paid) == (2, 24)
 
@@ -95,7 +92,7 @@ def test_models_are_listed_one_by_one_and_together() -> None:
     prices = Prices([("mine", PriceFile(date="2026", models={"a": Price(input=1, output=1)}))])
     rows = spent_by(
         [
-            ("judge", Usage(model="a", answers=1, tokens_in=1_000_000, paid_in=1_000_000)),
+            ("judge", Usage(model="a", answers=1, tokens_in=1_000_000)),
             ("proposer", Usage(model="b", answers=2, unknown=2)),
         ],
         prices,

@@ -14,6 +14,7 @@ from tests.servers.fake_openai import FakeServer, fake_openai
 
 import assay
 from assay.core.errors import UsageError
+from assay.reports.diff.build import diff
 from assay.runs.evaluate import EvaluationResult
 
 LOCAL = ["openai", "ollama", "vllm", "llamacpp", "sglang", "lmstudio", "litellm-proxy"]
@@ -204,3 +205,41 @@ def test_a_hosted_service_is_cached_when_asked() -> None:
     ]
     assert {spec: capabilities_of(make_model(spec)).cacheable for spec in hosted} == dict.fromkeys(hosted, True)
     assert {spec: capabilities_of(make_model(spec)).cacheable for spec in local} == dict.fromkeys(local, False)
+
+
+def test_a_difference_between_runs_that_share_their_answers_says_so_first() -> None:
+    count = itertools.count(1)
+
+    async def go() -> None:
+        async with fake_openai(lambda prompt: str(next(count))) as server:
+            options: dict[str, Any] = {"model_options": {"cache": True}, "temperature": 1.0}
+            for folder in ("a", "b"):
+                await evaluate(server, folder, **options)
+            await evaluate(server, "c", temperature=1.0)
+
+    asyncio.run(go())
+    shared = "from the cache: one measurement, not two"
+    assert diff("a", "b").verdict == f"B's answers are A's, {shared}"
+    assert diff("b", "a").verdict == f"A's answers are B's, {shared}"
+    assert diff("b", "b").verdict == f"A and B have the same answers, {shared}"
+    assert "cache" not in diff("a", "c").verdict
+    board = json.loads(Path("b/leaderboard.json").read_text())
+    assert board["notices"] == ["1 of 1 answers came from an earlier run, through the cache"]
+    assert (board["tasks"][0]["cached"], board["tasks"][0]["tokens_in"], board["tasks"][0]["tokens_out"]) == (1, 0, 0)
+
+
+def test_a_difference_says_how_many_answers_are_shared() -> None:
+    count = itertools.count(1)
+    line = json.loads(Path("cap.jsonl").read_text())
+
+    async def go() -> None:
+        async with fake_openai(lambda prompt: str(next(count))) as server:
+            Path("cap.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"id": "b"}) + "\n")
+            await evaluate(server, "a", model_options={"cache": True}, limit=1)
+            await evaluate(server, "b", model_options={"cache": True})
+            await evaluate(server, "c", model_options={"cache": True}, fresh=True)
+
+    asyncio.run(go())
+    assert diff("b", "c").verdict == "no difference: every sample that both have was scored the same"
+    found = diff("a", "b", allow_unequal=True)
+    assert (found.cached_a, found.cached_b, found.shared_answers) == (0, 1, 1)

@@ -186,13 +186,12 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    from_server_cache: int = 0
+    """The part of `tokens_in` that the server's own cache served."""
     cached: int = 0
-    """Answers from assay's own cache, which were paid for before. The paid tokens exclude theirs."""
-    paid_in: int = 0
-    paid_out: int = 0
-    paid_from_server_cache: int = 0
+    """Answers from assay's own cache, which were paid for before: their tokens do not count."""
     unknown: int = 0
-    """Paid answers for which the model reported no tokens."""
+    """Other answers for which the model reported no tokens."""
     guessed_in: int = 0
     """Their tokens, estimated."""
     guessed_out: int = 0

@@ -89,11 +89,10 @@ def _sum_up(model: str, judge: bool, entries: Iterable[AccountEntry]) -> Usage:
     sums = dict.fromkeys(Usage.__struct_fields__[2:], 0)
     for entry in entries:
         completion = entry.completion
-        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
-        amounts = {"answers": 1, "tokens_in": tokens_in, "tokens_out": tokens_out, "cached": int(completion.cached)}
+        amounts = {"answers": 1, "cached": int(completion.cached)}
         if not completion.cached and (completion.tokens_in is not None or completion.tokens_out is not None):
-            amounts |= {"paid_in": tokens_in, "paid_out": tokens_out}
-            amounts["paid_from_server_cache"] = completion.tokens_cached or 0
+            amounts |= {"tokens_in": completion.tokens_in or 0, "tokens_out": completion.tokens_out or 0}
+            amounts["from_server_cache"] = completion.tokens_cached or 0
         elif not completion.cached:
             amounts |= {"unknown": 1, "guessed_in": about_tokens(entry.request.text())}
             amounts["guessed_out"] = about_tokens(completion.text)

@@ -68,37 +68,30 @@ class Spending:
 
     answers: int = 0
     tokens_in: int = 0
-    tokens_out: int = 0
-    paid_in: int = 0
     """Without answers that came from assay's own cache: those were paid for before."""
-    paid_out: int = 0
-    paid_from_server_cache: int = 0
+    tokens_out: int = 0
+    from_server_cache: int = 0
     cached: int = 0
     unknown: int = 0
-    """Paid answers whose tokens the model did not count."""
+    """Other answers whose tokens the model did not count."""
     guessed_in: int = 0
     """The tokens of those, by the rough rule, where a budget asks for them."""
     guessed_out: int = 0
 
     @property
     def tokens_paid(self) -> int:
-        return self.paid_in + self.paid_out + self.guessed_in + self.guessed_out
+        return self.tokens_in + self.tokens_out + self.guessed_in + self.guessed_out
 
     def add(self, completions: Iterable[Counted]) -> None:
         for each in completions:
             self.answers += 1
-            if each.tokens_in is None and each.tokens_out is None:
-                self.cached += each.cached
-                self.unknown += not each.cached
-                continue
-            self.tokens_in += each.tokens_in or 0
-            self.tokens_out += each.tokens_out or 0
             if each.cached:
                 self.cached += 1
                 continue
-            self.paid_in += each.tokens_in or 0
-            self.paid_out += each.tokens_out or 0
-            self.paid_from_server_cache += each.tokens_cached or 0
+            self.unknown += each.tokens_in is None and each.tokens_out is None
+            self.tokens_in += each.tokens_in or 0
+            self.tokens_out += each.tokens_out or 0
+            self.from_server_cache += each.tokens_cached or 0
 
     def add_usage(self, usage: Usage) -> None:
         for name in self.__slots__:
@@ -229,12 +222,12 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
         return Cost(amount=None, reason=no_price([model]))
     price = quote.price
     uncounted = 0 if price.is_free else spent.unknown
-    if uncounted and not (spent.paid_in or spent.paid_out):
+    if uncounted and not (spent.tokens_in or spent.tokens_out):
         unsaid = "the model does not say how many tokens it used"
         return Cost(amount=None, currency=quote.currency, reason=unsaid, source=quote.source, date=quote.date)
     reason = f"a lower bound: {uncounted:,} answers came without a count" if uncounted else None
     return Cost(
-        amount=price.of(spent.paid_in, spent.paid_out, spent.paid_from_server_cache),
+        amount=price.of(spent.tokens_in, spent.tokens_out, spent.from_server_cache),
         currency=quote.currency,
         reason=reason,
         source=quote.source,
@@ -244,8 +237,8 @@ def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
 
 def money_of(spent: Spending, quote: Quote | None) -> float:
     """Money for what was spent, with uncounted tokens estimated; 0 where no price is known."""
-    tokens_in, tokens_out = spent.paid_in + spent.guessed_in, spent.paid_out + spent.guessed_out
-    return cost_at(quote, tokens_in, tokens_out, spent.paid_from_server_cache) or 0.0
+    tokens_in, tokens_out = spent.tokens_in + spent.guessed_in, spent.tokens_out + spent.guessed_out
+    return cost_at(quote, tokens_in, tokens_out, spent.from_server_cache) or 0.0
 
 
 def total_cost(costs: list[Cost]) -> Cost | None:

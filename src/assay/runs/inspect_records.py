@@ -168,8 +168,6 @@ def _other_usage(sample: LogSample, model: str, trace: Trace | None) -> tuple[Us
                     answers=1,
                     tokens_in=max(tokens_in, 0),
                     tokens_out=max(tokens_out, 0),
-                    paid_in=max(tokens_in, 0),
-                    paid_out=max(tokens_out, 0),
                 )
             )
     return tuple(usages)

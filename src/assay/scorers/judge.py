@@ -179,8 +179,8 @@ def usage(model: Model, *completions: Completion) -> dict[str, Any]:
     return {
         "model": model.name,
         "calls": len(completions),
-        "tokens_in": sum(completion.tokens_in or 0 for completion in completions),
-        "tokens_out": sum(completion.tokens_out or 0 for completion in completions),
+        "tokens_in": sum(completion.tokens_in or 0 for completion in completions if not completion.cached),
+        "tokens_out": sum(completion.tokens_out or 0 for completion in completions if not completion.cached),
         "cached": sum(completion.cached for completion in completions),
     }
 

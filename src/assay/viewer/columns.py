@@ -112,9 +112,9 @@ class IndexColumns:
         column = self._snapshot.column
         return costs_of(
             self._quote,
-            paid_in=column("paid_in"),
-            paid_out=column("paid_out"),
-            from_server_cache=column("paid_cached"),
+            tokens_in=column("tokens_in"),
+            tokens_out=column("tokens_out"),
+            from_server_cache=column("from_server_cache"),
             uncounted=column("uncounted"),
         )
 

@@ -16,7 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
 from assay.user.folder import user_secret
 
-SCHEMA = 10
+SCHEMA = 11
 """Raise it whenever the content of the files changes: older ones are then rebuilt."""
 BUSY_SECONDS = 30.0
 TAIL_BYTES = 256

@@ -23,7 +23,8 @@ class EverySecond:
 
     async def generate(self, request: Request) -> Completion:
         n = number(request.text())
-        return Completion(text=str(n + 1) if n < 5 or request.attempt % 2 else "no")
+        assert request.draw is not None
+        return Completion(text=str(n + 1) if n < 5 or request.draw.repetition % 2 else "no")
 
 
 def test_pass_worst_majority_and_consistency(tmp_path: Path) -> None:

@@ -160,6 +160,11 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     overall_change: float | None
     same_result: bool
     """Both carry the same fingerprint: same questions, settings, answers and scores."""
+    cached_a: int = 0
+    """Answers of A that came from an earlier run, through the cache."""
+    cached_b: int = 0
+    shared_answers: int = 0
+    """Attempts whose answers are equal because one side's came from the cache: one measurement, not two."""
     settings_changed: list[str]
     same_model: bool | None = None
     """Whether both were answered by the same weights; None where no strong identity is known of both."""

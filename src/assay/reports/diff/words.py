@@ -49,7 +49,20 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
 
 
 def board_verdict(board: BoardDiff) -> str:
-    """The whole comparison in a sentence."""
+    """The whole comparison in a sentence, and whether it is one of answers that both share."""
+    verdict = _verdict(board)
+    if not board.shared_answers:
+        return verdict
+    pairs = [task.changes for task in board.tasks if task.changes is not None]
+    total = sum(each.same + each.answer + each.prompt + each.targets + each.score_only for each in pairs)
+    if board.shared_answers < total:
+        return f"{verdict}; {board.shared_answers:,} of {total:,} answers are the same ones, from the cache"
+    whose = "B's answers are A's" if not board.cached_a else "A's answers are B's" if not board.cached_b else None
+    shared = f"{whose or 'A and B have the same answers'}, from the cache: one measurement, not two"
+    return shared if verdict.startswith("no difference:") else f"{verdict}; {shared}"
+
+
+def _verdict(board: BoardDiff) -> str:
     compared = [task for task in board.tasks if task.comparison is not None and task.comparison.n]
     if board.same_result and any(task.score_a is not None for task in board.tasks):
         return "no difference: the same questions, settings, answers and scores"
