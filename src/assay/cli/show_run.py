@@ -17,7 +17,6 @@ from assay.core.errors import UsageError
 from assay.printable import one_line
 
 if TYPE_CHECKING:
-    from assay.core.config import RunConfig
     from assay.core.run_file import RunFile
     from assay.core.types import Record
     from assay.reports.attempt_text import AttemptText
@@ -42,7 +41,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
     elif options.json:
         print_json(run, indent=2)
     elif options.sample is not None:
-        show_sample(folder, measures, run.config, options)
+        show_sample(folder, measures, run, options)
     else:
         show_state(folder, run, options)
         show_worst(folder, measures, options)
@@ -116,7 +115,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
         print(f"      assay export {folder} --where … writes a table")
 
 
-def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, options: argparse.Namespace) -> None:
+def show_sample(folder: Path, measures: dict[str, Measure], run: RunFile, options: argparse.Namespace) -> None:
     from assay.reports.attempt_text import attempt_text
     from assay.reports.worst_attempts import attempts_of
 
@@ -128,7 +127,7 @@ def show_sample(folder: Path, measures: dict[str, Measure], config: RunConfig, o
     for place, record in enumerate(attempts):
         if place:
             print()
-        show_attempt(attempt_text(record, measures, longest=None, config=config, beginnings=beginnings), options)
+        show_attempt(attempt_text(record, measures, longest=None, run=run, beginnings=beginnings), options)
 
 
 def shared_beginnings(journal: Path, records: Sequence[Record]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
 from assay.core.usage import Account, repeats, usage_of
+from assay.packed_text import with_packed_texts
 from assay.tracebacks import describe_exception
 
 
@@ -40,7 +41,7 @@ async def make_attempt(work: Work, model: Model) -> Record:
             scoring = Scoring(failures=(refused,))
         else:
             try:
-                trace = await (task.solve or task.solver)(sample, model)
+                trace = with_packed_texts(await (task.solve or task.solver)(sample, model))
             except BaseException as error:
                 failure = failure_of(raise_unless_part_error(error), "solver", task.definition.solver.use)
                 last_request = getattr(model, "last", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -29,6 +29,8 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     canary: bool = False
     """For the evaluated model: the system message, the start of the answer, whether thinking is scored, and whether ten
     fixed prompts come first."""
+    too_long: Literal["fail", "cut-left"] | None = None
+    """For prompts beyond the model's context; None: the task's own, which is `fail` except for tasks of lm_eval."""
     repeat: int = 1
     limit: int | None = None
     """Only the first N samples of each task."""
@@ -95,6 +97,6 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     def identity(self) -> dict[str, Any]:
         """The settings a result depends on. Concurrency, retries, timeouts and the like are not among them."""
         settings: dict[str, Any] = msgspec.to_builtins(self.settings())
-        names = ("prompt", "system", "prefill", "keep_thinking", "only")
+        names = ("prompt", "system", "prefill", "keep_thinking", "too_long", "only")
         others = {name: value for name in names if (value := getattr(self, name))}
         return {"generation": settings, "repeat": self.repeat, "limit": self.limit, **others}

@@ -148,6 +148,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """A model that answers a `Request.embed` with the embedding of its prompt."""
     only_text: bool = False
     """A model that takes one text and has no chat template."""
+    renders_prompts: bool = False
+    """A model whose prompts assay renders and counts in tokens: they can be plain text, and cut to its context."""
     needs_continuations: bool = False
     """A solver that needs likelihoods, which most models cannot give."""
     only_computes: bool = False

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from assay.packed_text import PackedText
+
 Stage = Literal["dataset", "prompt", "model", "solver", "sandbox", "scorer", "metric", "action"]
 """Where in the life of a sample something broke."""
 
@@ -86,6 +88,10 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When set, the model scores this text after the prompt instead of writing one."""
     rolling: tuple[int, int] | None = None
     """Score a long continuation in windows: their size and stride in tokens; 0 means the largest possible."""
+    plain: bool = False
+    """The prompt is sent as it is, without the model's chat template, by every model that takes text."""
+    too_long: Literal["fail", "cut-left"] | None = None
+    """What becomes of a prompt beyond the model's context; None: it fails."""
     embed: bool = False
     """The model returns the embedding of the prompt instead of generating; see `embedding.py`."""
     attempt: int = 1
@@ -127,6 +133,10 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether each token of the continuation is the likeliest."""
     embedding: tuple[float, ...] | None = None
     """For requests that ask to `embed`."""
+    cut: int = 0
+    """Tokens that were cut from the beginning of the prompt."""
+    sent: str | None = None
+    """The prompt as it was really sent, where assay renders it; a record has it in `Trace.sent` instead."""
     cached: bool = False
     retries: int = 0
     raw: dict[str, Any] | None = None
@@ -142,6 +152,8 @@ class Trace(Struct, frozen=True, kw_only=True, omit_defaults=True):
     completions: tuple[Completion, ...] = ()
     items: list[dict[str, Any]] | None = None
     """Tool calls and their outputs among the messages, where a solver recorded them."""
+    sent: tuple[PackedText | None, ...] | None = None
+    """The text really sent for each completion, one for all where it is the same; see `packed_text.py`."""
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):

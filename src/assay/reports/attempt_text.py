@@ -10,15 +10,27 @@ from types import MappingProxyType
 import msgspec
 
 from assay.core.config import RunConfig
+from assay.core.run_file import RunFile
 from assay.core.types import Failure, Record, Score
 from assay.printable import one_line, printable
 from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import Part, call_text, ends_kept, framed_turns, mention, question_in, without_examples
+from assay.reports.conversation import (
+    Part,
+    SentPrompt,
+    call_text,
+    ends_kept,
+    framed_turns,
+    mention,
+    question_in,
+    sent_prompt,
+    without_examples,
+)
 from assay.reports.document import Span, Style, text_of
 from assay.reports.documents.leaderboard import number
 from assay.reports.measure import Measure
 from assay.reports.per_example import PerExample, judge_prompt, judge_words, per_example
 from assay.reports.terminal import Row, sentence_lines
+from assay.wording import count_of
 
 INDENT = " " * 13
 
@@ -50,12 +62,12 @@ def attempt_text(
     *,
     longest: int | None,
     beginnings: Mapping[str, str] = MappingProxyType({}),
-    config: RunConfig | None = None,
+    run: RunFile | None = None,
 ) -> AttemptText:
     """One attempt, turn by turn; with `longest`, one line for the question and one for the answer.
 
     `beginnings` is the shared beginning of each task's prompts: left out of the line, and its few-shot examples out of
-    the turns. `config` is the run's, whose system message and prefill surround each request.
+    the turns. `run` is the attempt's: its system message and prefill surround each request, which its model got.
     """
     example = per_example(record, measures.get(record.task, Measure()))
     verdict = "failed" if example.failure is not None else f"score {number(example.score)}"
@@ -69,7 +81,7 @@ def attempt_text(
     )
     fields = [
         *(
-            _conversation(record, config or RunConfig(), beginnings)
+            _conversation(record, run, beginnings)
             if longest is None
             else _in_one_line(record, example.prediction, longest, beginnings)
         ),
@@ -102,11 +114,26 @@ def _in_one_line(
     yield "answer", prediction
 
 
-def _conversation(record: Record, config: RunConfig, beginnings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    turns = without_examples(msgspec.to_builtins(record), beginnings.get(record.task, ""))
+def _conversation(record: Record, run: RunFile | None, beginnings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    plain = msgspec.to_builtins(record)
+    config = run.config if run is not None else RunConfig()
+    turns = without_examples(plain, beginnings.get(record.task, ""))
     for turn in framed_turns(turns, config.system, config.prefill):
         for part in turn.parts or (Part(kind="text"),):
             yield from _part_lines(turn.role, part)
+    if run is not None:
+        yield from _sent_lines(sent_prompt(plain, run.model))
+    if cut := max((completion.cut for completion in record.trace.completions), default=0) if record.trace else 0:
+        yield "cut", f"the first {count_of(cut, 'token')} of the prompt, which is beyond the model's context"
+
+
+def _sent_lines(prompt: SentPrompt) -> Iterator[tuple[str, str]]:
+    """The first text as it was sent; of others, which differ in where they were cut or in a choice, the ends."""
+    if prompt.note is not None:
+        yield "sent", prompt.note
+        return
+    for place, text in enumerate(prompt.texts):
+        yield ("sent", text) if not place else (f"sent, {place + 1}", ends_kept(text, 300))
 
 
 def _part_lines(name: str, part: Part) -> Iterator[tuple[str, str]]:

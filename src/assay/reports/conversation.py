@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.packed_text import sent_texts
 from assay.scorers.expected import unseen_columns
 from assay.tasks.media_files import FILE
 from assay.wording import count_of, shortened
@@ -78,6 +79,30 @@ def framed_turns(turns: Sequence[Turn], system: str | None, prefill: str | None)
         task_parts = framed.pop(0).parts if framed[0].role == "system" else ()
         framed.insert(0, Turn(role="system", parts=(Part(kind="text", text=system), *task_parts)))
     return framed
+
+
+class SentPrompt(Struct, frozen=True, kw_only=True):
+    """What the model really got: the text where assay rendered it, else who did."""
+
+    texts: list[str]
+    """The different ones of the attempt's requests, in their order."""
+    note: str | None
+    """Where the conversation above is all that assay sent."""
+
+
+def sent_prompt(record: Mapping[str, Any], model: Mapping[str, Any]) -> SentPrompt:
+    """The prompts of an attempt as they were sent to the model of this identity (`RunFile.model`)."""
+    trace = _mapping(record.get("trace"))
+    texts = sent_texts(trace)
+    if texts:
+        whole = texts == [trace.get("prompt")]
+        return SentPrompt(texts=texts, note="as it is, without a chat template" if whole else None)
+    served = "base_url" in model or model.get("adapter") == "litellm" or "engine" in model
+    if not trace or not served or "templates" in model:
+        return SentPrompt(texts=[], note=None)
+    if model.get("mode") == "completions":
+        return SentPrompt(texts=[], note="as it is; the server adds its own begin token, if it has one")
+    return SentPrompt(texts=[], note="as messages; template applied by the server")
 
 
 def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:

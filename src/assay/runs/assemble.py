@@ -253,6 +253,7 @@ class Parts(BuiltTasks):
         self._unwrapped = measured
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
+        refuse_other_prompts(self.tasks, measured, config)
         self.run_file = describe(definitions, identity_of(measured), config, command)
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
@@ -336,11 +337,13 @@ class Parts(BuiltTasks):
 
 
 def with_frame(model: Model, config: RunConfig) -> Model:
-    """The evaluated model with the run's system message and prefill around each request, where it has any."""
-    if not config.system and not config.prefill:
+    """The evaluated model with what the run adds to each request: system message, prefill, what to do if it is long."""
+    if not config.system and not config.prefill and config.too_long is None:
         return model
-    from assay.models.layers.conversation import WithFrame  # which few runs need
+    from assay.models.layers.conversation import WithFrame, WithTooLong  # which few runs need
 
+    if config.too_long is not None:
+        model = WithTooLong(model, config.too_long)
     return WithFrame(model, system=config.system, prefill=config.prefill)
 
 
@@ -366,6 +369,27 @@ def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
             f"task `{definition.name}` ({definition.metric}) needs the likelihood of given texts, and {model.name} can "
             f"only generate. {offer(definition)}"
         )
+
+
+def refuse_other_prompts(tasks: Sequence[Task], model: Model, config: RunConfig) -> None:
+    """Settings that would have no effect on the prompts of these tasks, or another than the task's."""
+    settings, renders = identity_of(model), capabilities_of(model).renders_prompts
+    if config.too_long is not None and not renders:
+        raise UsageError(
+            f"--too-long {config.too_long}: {model.name} gets every prompt whole, and its server decides what becomes "
+            "of a long one. Leave it out; it is for `embedded` and `transformers:MODEL`"
+        )
+    of_lm_eval = [task for task in tasks if task.definition.format == "lm_eval"] if renders else []
+    for task in of_lm_eval:
+        is_chat = bool(task.definition.solver.options.get("turns"))
+        if is_chat and settings.get("mode") == "text":
+            raise UsageError(f"task `{task.name}` is sent as a conversation (--chat-template): leave out mode=text")
+        if not is_chat and (settings.get("mode") == "chat" or settings.get("system") is not None):
+            option = "mode=chat" if settings.get("mode") == "chat" else "system"
+            raise UsageError(
+                f"task `{task.name}` is sent as plain text, as lm_eval sends it, and the model's option {option} is "
+                "for conversations. Leave it out, or add --chat-template (and --system)"
+            )
 
 
 def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:

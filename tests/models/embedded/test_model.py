@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -82,6 +83,65 @@ def test_a_prompt_is_a_message_unless_text_is_asked_for(folder: Path) -> None:
     )
     assert chat.text == message.text
     assert (chat.tokens_in, text.tokens_in) == (1 + len("user\nhi") + 1 + 1 + 1 + len("assistant\n"), 2)
+
+
+def test_what_was_sent_is_known_and_plain_text_gets_no_template(folder: Path) -> None:
+    chat, plain, likely, alone = ask(
+        folder,
+        Request(prompt="hi"),
+        Request(prompt="hi", plain=True),
+        Request(prompt="hi", continuation=" you"),
+        Request(prompt="", continuation="the"),
+        workers=1,
+    )
+    assert chat.sent == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
+    assert (plain.sent, plain.tokens_in) == ("hi", 2)
+    assert (likely.sent, alone.sent) == ("hi", "<|endoftext|>")
+
+
+def test_an_answer_goes_on_after_its_beginning(folder: Path) -> None:
+    turns = (Message(role="user", content="hi"), Message(role="assistant", content="Well,"))
+    begun = ask(folder, Request(messages=turns), workers=1)[0]
+    assert begun.sent == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nWell,"
+
+
+def test_a_prompt_beyond_the_context_keeps_its_end_if_that_is_asked_for(folder: Path) -> None:
+    text = "".join(chr(97 + place % 26) for place in range(300))
+    long, short, likely, same = ask(
+        folder,
+        Request(prompt=text, plain=True, too_long="cut-left"),
+        Request(prompt=text[-88:], plain=True),
+        Request(prompt=text, continuation="XY", too_long="cut-left"),
+        Request(prompt=text[-95:], continuation="XY"),
+        workers=1,
+    )
+    assert (long.text, long.tokens_in, long.cut) == (short.text, 88, 212)
+    assert (long.sent, short.cut) == (text[-88:], 0)
+    assert likely.logprob == pytest.approx(same.logprob, abs=1e-5)
+    assert (likely.sent, likely.cut, likely.tokens_in) == (text[-95:], 205, 97)
+    with pytest.raises(FailureError, match="has 300 tokens and the text to score 2, and the model's context is 96"):
+        ask(folder, Request(prompt=text, continuation="XY"), workers=1)
+
+
+def test_a_begin_token_is_read_once(folder: Path, tmp_path: Path) -> None:
+    for name in ("weights.f32", "tokenizer.json"):
+        (tmp_path / name).symlink_to(folder / name)
+    about = json.loads((folder / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps({**about, "begin_token": 0}))
+    added, written = ask(
+        tmp_path, Request(prompt="hi", plain=True), Request(prompt="<|endoftext|>hi", plain=True), workers=1
+    )
+    assert (added.sent, added.tokens_in, added.text) == ("<|endoftext|>hi", 3, written.text)
+    assert (written.sent, written.tokens_in) == (added.sent, 3)
+    one, other = ask(
+        tmp_path,
+        Request(prompt="hi", continuation=" you"),
+        Request(prompt="<|endoftext|>hi", continuation=" you"),
+        workers=1,
+    )
+    assert (one.logprob, one.sent) == (other.logprob, other.sent)
+    bare = ask(folder, Request(prompt="<|endoftext|>hi", continuation=" you"), workers=1)[0]
+    assert bare.logprob == pytest.approx(one.logprob, abs=1e-6)
 
 
 def test_a_system_message_of_its_own_goes_first_but_not_twice(folder: Path) -> None:

@@ -41,7 +41,7 @@ CHAT = {"messages": [{"role": "user", "content": "hi"}]}
         ("/v1/completions", {"prompt": "a", "logprobs": 99}, 400, "between 0 and 20"),
         ("/v1/completions", {"prompt": "a", "logit_bias": {"3": 1}}, 400, "logit_bias"),
         ("/v1/completions", {"prompt": ["a"] * 300}, 400, "at most 256"),
-        ("/v1/completions", {"prompt": "x" * 500}, 400, "can read 96"),
+        ("/v1/completions", {"prompt": "x" * 500}, 400, "context is 96"),
         ("/v1/completions", {"prompt": "a", "model": "gpt-9"}, 404, "unknown model `gpt-9`; available: `tiny`"),
         ("/v1/chat/completions", {"messages": []}, 400, "at least one message"),
         ("/v1/chat/completions", {**CHAT, "tools": [{"type": "function"}]}, 400, "no tools"),

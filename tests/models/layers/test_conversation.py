@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from assay.core.types import Message, Request
-from assay.models.layers.conversation import framed
+from assay.core.types import Completion, Message, Request
+from assay.models.layers.conversation import WithTooLong, framed
 
 USER = Message(role="user", content="2 + 2?")
 
@@ -35,3 +37,19 @@ def test_turns_get_a_system_message_and_the_beginning_of_the_answer(
 def test_a_text_that_is_scored_gets_them_as_text() -> None:
     made = framed(Request(prompt="Q: 2 + 2?\nA:", continuation=" 4"), "Be brief.", " It is")
     assert (made.prompt, made.messages) == ("Be brief.\n\nQ: 2 + 2?\nA: It is", None)
+
+
+def test_a_text_that_is_sent_as_it_is_gets_them_as_text() -> None:
+    made = framed(Request(prompt="Q: 2 + 2?\nA:", plain=True), None, " It is")
+    assert (made.prompt, made.messages) == ("Q: 2 + 2?\nA: It is", None)
+
+
+def test_what_the_run_says_of_long_prompts_comes_before_what_the_task_says() -> None:
+    class Echo:
+        name = "echo"
+
+        async def generate(self, request: Request) -> Completion:
+            return Completion(text=str(request.too_long))
+
+    model = WithTooLong(Echo(), "fail")
+    assert asyncio.run(model.generate(Request(prompt="a", too_long="cut-left"))).text == "fail"

@@ -39,6 +39,8 @@ def test_each_type_of_request_is_sent_as_lm_eval_means_it() -> None:
     assert (likely.messages and likely.messages[0].content, likely.continuation) == ("Q", " a")
     assert (whole.prompt, whole.continuation, whole.rolling) == ("", "all of it", (0, 0))
     assert (written.prompt, written.max_tokens, written.stop) == ("Q:", 5, ("\n",))
+    assert [each.plain for each in (likely, written)] == [False, True]
+    assert [each.too_long for each in (likely, written)] == ["cut-left", "cut-left"]
 
 
 def test_repetitions_are_requests_of_their_own() -> None:

@@ -55,6 +55,8 @@ class ServedModel:
         }
         self._server: Child | None = None
         self._model: OpenAIModel | None = None
+        self._text_model: OpenAIModel | None = None
+        """The same server, for texts that no chat template is applied to."""
         self._starting = asyncio.Lock()
 
     async def served(self) -> Served:
@@ -65,11 +67,13 @@ class ServedModel:
         async with self._starting:
             if self._model is None or self._server is None or self._server.has_ended:
                 await self._stop()
-                self._model = await self._start()
+                address = await self._start()
+                self._model = OpenAIModel("local", base_url=address, api_key_env=NO_KEY)
+                self._text_model = OpenAIModel("local", base_url=address, api_key_env=NO_KEY, mode="completions")
         # the settings of a request override the server's options
         own = {"temperature": request.temperature, "max_tokens": request.max_tokens}
         settings = {name: value for name, value in own.items() if value is not None}
-        model = self._model
+        model = self._text_model if request.plain and self._text_model is not None else self._model
         try:
             return await model.generate(_with_extra(request, {**self._options, **settings}))
         except FailureError as error:
@@ -82,13 +86,15 @@ class ServedModel:
 
     async def _stop(self) -> None:
         server, self._server = self._server, None
-        model, self._model = self._model, None
-        if model is not None:
-            await model.aclose()
+        models, self._model, self._text_model = (self._model, self._text_model), None, None
+        for model in models:
+            if model is not None:
+                await model.aclose()
         if server is not None:
             await server.end()
 
-    async def _start(self) -> OpenAIModel:
+    async def _start(self) -> str:
+        """Start the server; return its base URL."""
         address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._server = Child(
             [sys.executable, "-P", "-m", __name__, str(self._gguf), "--slots", str(self._slots)],
@@ -101,7 +107,7 @@ class ServedModel:
         if not address.done() or not address.result().startswith("http://"):
             message = "the local server did not start"
             raise FailureError(Failure(stage="model", part=self.name, kind="connection", message=message))
-        return OpenAIModel("local", base_url=f"{address.result().strip()}/v1", api_key_env=NO_KEY)
+        return f"{address.result().strip()}/v1"
 
 
 def _with_extra(request: Request, extra: dict[str, Any]) -> Request:

@@ -39,26 +39,29 @@ _ONE_THREAD = dict.fromkeys(
 class EmbeddedModel:
     """Decodes greedily unless a temperature is set; has log-likelihoods of continuations, and embeddings."""
 
-    capabilities = Capabilities(cacheable=True, scores_continuations=True, embeds=True)
+    capabilities = Capabilities(cacheable=True, scores_continuations=True, embeds=True, renders_prompts=True)
 
     def __init__(
         self,
         *,
-        mode: Literal["chat", "text"] = "chat",
+        mode: Literal["chat", "text"] | None = None,
         system: str | None = None,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         workers: int | None = None,
         batch_size: int | None = None,
         folder: str | None = None,
     ) -> None:
-        """`mode=text` sends prompts without the chat template; `system` replaces the template's own system message;
-        `workers` and `batch_size` change the speed, not the answers."""
+        """`mode=text` sends prompts without the chat template; left out, only tasks that say so are sent that way.
+
+        `system` replaces the template's own system message; `workers` and `batch_size` change the speed, not the
+        answers.
+        """
         self._folder = embedded_weights.model_folder() if folder is None else Path(folder)
         embedded_weights.require(self._folder)
         embedded_weights.require_packages()
         about = embedded_weights.describe(self._folder)
         self.name = f"embedded:{about['name']}"
-        self._chat = one_of("mode", mode, ("chat", "text")) == "chat"
+        self._chat = mode is None or one_of("mode", mode, ("chat", "text")) == "chat"
         self._system = system
         self._max_tokens = _count("max_tokens", max_tokens)
         self._settings = {
@@ -93,7 +96,8 @@ class EmbeddedModel:
 
     async def generate(self, request: Request) -> Completion:
         request = self._with_system(request)
-        question = Question(id=0, request=request, chat=self._chat, max_tokens=self._max_tokens)
+        chat = self._chat and not request.plain
+        question = Question(id=0, request=request, chat=chat, max_tokens=self._max_tokens)
         if request.continuation is None:
             return await self._least_busy().complete(question)
         prompt = request.text()
@@ -126,7 +130,7 @@ class EmbeddedModel:
         if (
             self._system is None
             or request.embed
-            or (request.messages is None and (not self._chat or request.continuation is not None))
+            or (request.messages is None and (not self._chat or request.plain or request.continuation is not None))
         ):
             return request
         messages = request.messages or (Message(role="user", content=request.prompt or ""),)
@@ -203,7 +207,7 @@ _decode_reply = msgspec.json.Decoder(Reply).decode
 def make(
     argument: str | None = None,
     *,
-    mode: Literal["chat", "text"] = "chat",
+    mode: Literal["chat", "text"] | None = None,
     system: str | None = None,
     max_tokens: int = DEFAULT_MAX_TOKENS,
     workers: int | None = None,

@@ -30,6 +30,7 @@ from assay.models.embedded.model import DEFAULT_MAX_TOKENS, EmbeddedModel
 from assay.models.embedded.requests import ApiError, ChatRequest, EmbeddingRequest, ServedRequest, TextRequest
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question
 from assay.models.likelihood.token_texts import TokenTexts
+from assay.models.prompt_fit import HOW_TO_CUT, after_begin
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_PROMPTS = 256
@@ -107,7 +108,7 @@ class EmbeddedServer:
             raise ApiError("`prompt` must be a text", param="prompt")
         tokens = self._texts.encode(text)
         if body.get("add_special_tokens", True):
-            tokens = [*self._begin, *tokens]
+            tokens = after_begin(self._begin, tokens)
         return _json({"tokens": tokens, "count": len(tokens), "max_model_len": self._context})
 
     async def _detokenize(self, request: web.Request) -> web.Response:
@@ -263,13 +264,13 @@ class EmbeddedServer:
 
     def _prompts(self, prompt: str | list[Any], param: str = "prompt") -> list[list[int]]:
         if isinstance(prompt, str):
-            return [[*self._begin, *self._texts.encode(prompt)]]
+            return [after_begin(self._begin, self._texts.encode(prompt))]
         if not prompt:
             raise ApiError(f"`{param}` must not be an empty list", param=param)
         if all(isinstance(each, int) for each in prompt):
             return [self._numbers(prompt, param)]
         return [
-            [*self._begin, *self._texts.encode(each)] if isinstance(each, str) else self._numbers(each, param)
+            after_begin(self._begin, self._texts.encode(each)) if isinstance(each, str) else self._numbers(each, param)
             for each in prompt
         ]
 
@@ -370,7 +371,8 @@ async def _body(request: web.Request, kind: Any) -> Any:
 def _api_error(error: FailureError) -> ApiError:
     failure = error.failure
     if failure.kind == "too_long":
-        return ApiError(failure.message, code="context_length_exceeded")
+        message = failure.message.removesuffix(f"; {HOW_TO_CUT}")  # a flag of a run, which its clients need not be
+        return ApiError(message, code="context_length_exceeded")
     if failure.kind in ("bad_request", "unsupported"):
         return ApiError(failure.message)
     return ApiError(failure.message, status=500, code=failure.kind)

@@ -15,10 +15,10 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from tokenizers import Tokenizer
@@ -29,6 +29,7 @@ from assay.models.embedded.batch import Batch, BatchJob, Embedding, Reading, Wri
 from assay.models.embedded.engine import Engine, load_weights
 from assay.models.embedded.worker_lines import DOCUMENT_MARK, Question, Reply
 from assay.models.likelihood.rolling import window_size, windows
+from assay.models.prompt_fit import TooLongError, after_begin, fit_prompt, fit_scored, scored_with_whitespace, sent_text
 from assay.prompts.jinja_rules import chat_template_environment
 
 
@@ -38,6 +39,26 @@ class CannotAnswerError(Exception):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class Prompted(NamedTuple):
+    """The question behind a job, the text that was sent for it, and how many of its tokens were cut."""
+
+    question: Question
+    sent: str | None = None
+    cut: int = 0
+
+    @property
+    def request(self) -> Request:
+        return self.question.request
+
+
+class _Tokens(NamedTuple):
+    """A text's tokens, the part of the text that each of its own stands for, and how many come before those."""
+
+    ids: list[int]
+    offsets: Sequence[tuple[int, int]]
+    added: int
 
 
 class JobTranslator:
@@ -58,30 +79,24 @@ class JobTranslator:
         request = question.request
         if request.tools or request.response_format is not None:
             raise CannotAnswerError("unsupported", "the embedded model takes no tools and no response format")
-        jobs: list[BatchJob]
-        if request.continuation is not None:
-            jobs = list(self._in_windows(self._reading(question, self.text_of(request, chat=False))))
-        elif request.embed:
-            tokens = question.prompt_tokens or self._encode(self.text_of(request, chat=False))
-            jobs = [Embedding(key=question, prompt=tokens or [self._mark])]
-        else:
-            jobs = [self._writing(question)]
-        size, most = jobs[0].room, self.engine.shape.context
-        written = 0 if question.echo or request.embed else 1  # tokens that must fit after the prompt
-        if len(jobs[0].prompt) + written > most or size > most:
-            raise CannotAnswerError("too_long", f"the request has {size} tokens, and the model can read {most}")
-        return jobs
+        try:
+            if request.continuation is not None:
+                return list(self._reading(question, request.continuation))
+            return [self._embedding(question) if request.embed else self._writing(question)]
+        except TooLongError as error:
+            raise CannotAnswerError("too_long", str(error)) from error
 
-    def _in_windows(self, job: Reading) -> list[Reading]:
-        if job.key.request.rolling is None:
-            return [job]
-        size, stride = job.key.request.rolling
-        size = window_size(size, self.engine.shape.context)
-        if size < 2 or stride < 0:
-            message = f"a window must have at least 2 tokens and a stride of 0 or more, got {size} and {stride}"
-            raise CannotAnswerError("bad_request", message)
-        cut = windows(job.prompt, job.continuation, size=size, stride=stride)
-        return [Reading(key=job.key, prompt=before, continuation=scored) for before, scored in cut]
+    def _embedding(self, question: Question) -> Embedding:
+        text = self.text_of(question.request, chat=False)
+        tokens = question.prompt_tokens or self._encode(text).ids or [self._mark]
+        self._refuse_unreadable(tokens)
+        return Embedding(key=Prompted(question), prompt=tokens)
+
+    def _refuse_unreadable(self, tokens: Sequence[int]) -> None:
+        if len(tokens) > self.engine.shape.context:
+            raise TooLongError(
+                f"the text has {len(tokens):,} tokens, and the model's context is {self.engine.shape.context:,}"
+            )
 
     def text_of(self, request: Request, *, chat: bool) -> str:
         """The text of a request: messages through the model's chat template, a bare prompt unchanged."""
@@ -93,18 +108,23 @@ class JobTranslator:
         if any(not isinstance(message.content, str) for message in messages):
             raise CannotAnswerError("unsupported", "the embedded model reads text; the request has other content")
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        return self._template.render(messages=turns, add_generation_prompt=True)
+        if turns[-1]["role"] != "assistant":
+            return self._template.render(messages=turns, add_generation_prompt=True)
+        # the answer goes on after its beginning: without what the template puts after a turn
+        begun = turns[-1]["content"].strip()
+        whole = self._template.render(messages=turns, add_generation_prompt=False)
+        return whole[: whole.rindex(begun) + len(begun)]
 
     def _writing(self, question: Question) -> Writing:
         request = question.request
-        prompt = question.prompt_tokens or self._encode(self.text_of(request, chat=question.chat)) or [self._mark]
         most = question.max_tokens if request.max_tokens is None else request.max_tokens
         if most < 1 - question.echo:
             raise CannotAnswerError("bad_request", f"max_tokens must be at least 1, got {most}")
+        key, prompt = self._prompt(question, most)
         room = self.engine.shape.context - len(prompt)
         stops = request.stop or ()
         return Writing(
-            key=question,
+            key=key,
             prompt=prompt,
             most_tokens=max(min(most, 1), min(most, room)),
             temperature=request.temperature or 0.0,
@@ -116,15 +136,46 @@ class JobTranslator:
             enough=lambda tokens: bool(stops) and _cut(self._decode(tokens), stops) is not None,
         )
 
-    def _reading(self, question: Question, text: str) -> Reading:
-        """A token belongs to the continuation if it reaches into its text, as with servers that echo a prompt."""
-        continuation = question.request.continuation or ""
+    def _prompt(self, question: Question, most: int) -> tuple[Prompted, list[int]]:
+        """The prompt of a text that is written, as far as it fits."""
+        request, context = question.request, self.engine.shape.context
+        if question.prompt_tokens:
+            if question.echo and not most:
+                self._refuse_unreadable(question.prompt_tokens)
+                return Prompted(question), question.prompt_tokens
+            fitted = fit_prompt(question.prompt_tokens, context=context, max_tokens=most, too_long=request.too_long)
+            return Prompted(question), fitted.tokens
+        text = self.text_of(request, chat=question.chat)
+        tokens = self._encode(text)
+        fitted = fit_prompt(tokens.ids, context=context, max_tokens=most, too_long=request.too_long)
+        return Prompted(question, self._sent(text, tokens, fitted.cut), fitted.cut), fitted.tokens
+
+    def _reading(self, question: Question, continuation: str) -> Iterator[Reading]:
+        """The tokens that reach into the continuation, as with servers that echo a prompt; all, or window by window."""
         if not continuation:
             raise CannotAnswerError("bad_request", "an empty continuation has no likelihood")
-        encoding = self._tokenizer.encode(text + continuation, add_special_tokens=False)
-        before = sum(1 for _, end in encoding.offsets if end <= len(text))
-        prompt = [*self._begin, *encoding.ids[:before]] or [self._mark]
-        return Reading(key=question, prompt=prompt, continuation=encoding.ids[before:])
+        request, context = question.request, self.engine.shape.context
+        text = self.text_of(request, chat=False)
+        if request.messages is not None:  # what a template ends with
+            text, continuation = scored_with_whitespace(text, continuation)
+        tokens = self._encode(text + continuation)
+        begin = tokens.added + sum(1 for _, end in tokens.offsets if end <= len(text))
+        if not begin:  # the first token has nothing before it
+            begin = 1
+            tokens = tokens if tokens.ids[0] == self._mark else self._after_mark(tokens)
+        if request.rolling is None:
+            row, cut = fit_scored(tokens.ids, begin, context=context, too_long=request.too_long)
+            key = Prompted(question, self._sent(text, tokens, cut), cut)
+            yield Reading(key=key, prompt=row[: begin - cut], continuation=row[begin - cut :])
+            return
+        size, stride = request.rolling
+        size = window_size(size, context + 1)  # the last token of a window is predicted, not read
+        if size < 2 or stride < 0:
+            message = f"a window must have at least 2 tokens and a stride of 0 or more, got {size} and {stride}"
+            raise CannotAnswerError("bad_request", message)
+        key = Prompted(question, self._sent(text, tokens, 0))
+        for before, scored in windows(tokens.ids[:begin], tokens.ids[begin:], size=size, stride=stride):
+            yield Reading(key=key, prompt=before, continuation=scored)
 
     def completion(self, jobs: Sequence[BatchJob], seconds: float) -> Completion:
         job = jobs[0]
@@ -139,6 +190,8 @@ class JobTranslator:
                 is_greedy=all(reading.is_greedy for reading in readings),
                 tokens_in=sum(reading.room for reading in readings),
                 seconds=seconds,
+                sent=job.key.sent,
+                cut=job.key.cut,
                 raw=raw,
             )
         if isinstance(job, Embedding):
@@ -153,7 +206,9 @@ class JobTranslator:
             tokens_out=len(job.tokens) + (job.finish_reason == "stop" and cut is None),
             seconds=seconds,
             logprobs=self._logprobs(job) if job.alternatives is not None else None,
-            raw=_by_number(job) if job.key.prompt_tokens is not None else None,
+            sent=job.key.sent,
+            cut=job.key.cut,
+            raw=_by_number(job) if job.key.question.prompt_tokens is not None else None,
         )
 
     def settled(self, job: Writing) -> str:
@@ -173,8 +228,20 @@ class JobTranslator:
             for token, (logprob, best) in zip(job.tokens, job.logprobs, strict=True)
         ]
 
-    def _encode(self, text: str) -> list[int]:
-        return [*self._begin, *self._tokenizer.encode(text, add_special_tokens=False).ids]
+    def _encode(self, text: str) -> _Tokens:
+        """The text's tokens after the begin token, where the model has one and the text does not begin with it."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ids = after_begin(self._begin, encoding.ids)
+        tokens = _Tokens(ids, encoding.offsets, len(ids) - len(encoding.ids))
+        return tokens if tokens.ids else self._after_mark(tokens)
+
+    def _after_mark(self, tokens: _Tokens) -> _Tokens:
+        """After the token between documents, for what has nothing else before it."""
+        return _Tokens([self._mark, *tokens.ids], tokens.offsets, 1)
+
+    def _sent(self, text: str, tokens: _Tokens, cut: int) -> str:
+        added = str(self._tokenizer.decode(tokens.ids[: tokens.added], skip_special_tokens=False))
+        return sent_text(text, tokens.offsets, added=added, added_tokens=tokens.added, cut=cut)
 
     def _decode(self, tokens: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
@@ -219,7 +286,7 @@ def main() -> None:
             except Exception as error:
                 _send(Reply(id=question.id, failure=f"{type(error).__name__}: {error}"[:500]))
         for job in batch.step():
-            number = job.key.id
+            number = job.key.question.id
             remaining[number] -= 1
             if not remaining[number]:
                 (started, jobs), _ = begun.pop(number), remaining.pop(number)

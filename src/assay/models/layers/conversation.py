@@ -1,8 +1,9 @@
-"""Adds a system message before each request, and the beginning of the answer after it."""
+"""What a run adds to each request: a system message, the beginning of the answer, and what to do if it is too long."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -29,10 +30,22 @@ class WithFrame(Wrapper):
         return await self.model.generate(framed(request, self._system, self._prefill))
 
 
+class WithTooLong(Wrapper):
+    """The run's `--too-long`, in place of what the task says."""
+
+    def __init__(self, model: Model, too_long: Literal["fail", "cut-left"]) -> None:
+        super().__init__(model)
+        self._too_long: Literal["fail", "cut-left"] = too_long
+
+    @override
+    async def generate(self, request: Request) -> Completion:
+        return await self.model.generate(msgspec.structs.replace(request, too_long=self._too_long))
+
+
 def framed(request: Request, system: str | None, prefill: str | None) -> Request:
     if system is None and prefill is None:
         return request
-    if request.continuation is not None and request.prompt is not None:
+    if request.prompt is not None and (request.plain or request.continuation is not None):
         before = f"{system}\n\n" if system else ""
         return msgspec.structs.replace(request, prompt=f"{before}{request.prompt}{prefill or ''}")
     messages: tuple[Message, ...] = request.messages or (Message(role="user", content=request.prompt or ""),)

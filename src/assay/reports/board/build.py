@@ -258,6 +258,7 @@ def _counts(
         "coverage": headline.scored / planned if planned else 0.0,
         "refused": _refused(table),
         "truncated": table.truncated,
+        "prompts_cut": table.prompts_cut,
         "nothing_extracted": table.nothing_extracted,
         "skipped_records": definition.skipped_records,
         "missing_scores": dict(sorted(table.missing_scores.items())) if len(definition.scorers) > 1 else {},

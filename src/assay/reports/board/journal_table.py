@@ -42,6 +42,7 @@ class _Completion(LikelihoodFields, gc=False):
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
+    cut: int = 0
     cached: bool = False
     tool_calls: Any = None
 
@@ -105,6 +106,8 @@ class TaskTable:
     """By scorer, how often its judge was asked again because its verdict was unusable."""
     excluded: int = 0
     truncated: int = 0
+    prompts_cut: int = 0
+    """Attempts with a prompt that was cut to fit the model's context."""
     nothing_extracted: int = 0
     measure: Measure = field(default_factory=Measure)
     spent: Spending = field(default_factory=Spending)
@@ -132,13 +135,15 @@ class TaskTable:
         self.latencies.add(line.seconds)
         has_logprobs = False
         if line.trace is not None:
-            truncated = False
+            truncated = cut = False
             for completion in line.trace.completions:
                 truncated |= completion.finish_reason == "length"
+                cut |= completion.cut > 0
                 has_logprobs |= completion.logprob is not None or bool(completion.logprobs)
                 if completion.raw is not None:
                     self._count_signs(completion.raw)
             self.truncated += truncated
+            self.prompts_cut += cut
         self.digest = (self.digest + _digest(line)) & DIGEST_MASK
         if line.asked_again:
             self.asked_again.update(line.asked_again)

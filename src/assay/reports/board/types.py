@@ -150,6 +150,9 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     refused: str | None = None
     """Why no attempt of this task could be made here; such a task is excluded from the overall score."""
     truncated: int = 0
+    """Attempts whose answer reached the most tokens that it may have."""
+    prompts_cut: int = 0
+    """Attempts whose prompt was cut from the left, because it was beyond the model's context."""
     nothing_extracted: int = 0
     skipped_records: int = 0
     """Bad records of the task file, skipped with `--allow-bad-tasks`."""

@@ -17,7 +17,7 @@ from assay.wording import few
 _RETRIED = re.compile(r" \(after \d+ retr(?:y|ies)\)$")
 DROPS = (
     *("ms", "left out", "nothing extracted", "truncated", "judges' cost", "correct", "metric", "coverage", "total"),
-    *("cost", "bounds", "unscored", "weak passes", "excluded", "remaining"),
+    *("cost", "bounds", "unscored", "weak passes", "excluded", "prompts cut", "remaining"),
 )
 """Columns that a leaderboard drops where it is too wide: score, interval, failures and timeouts stay."""
 
@@ -85,6 +85,7 @@ OPTIONAL = (
     "excluded",
     "remaining",
     "truncated",
+    "prompts_cut",
     "nothing_extracted",
     "skipped_records",
 )

@@ -35,7 +35,7 @@ _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
     *fields("float", "coverage"),
     *fields("int", "correct", nullable=True),
     *fields("int", "total", "scored", "unscored", "failed", "timeouts", "excluded", "remaining"),
-    *fields("int", "truncated", "nothing_extracted", "skipped_records"),
+    *fields("int", "truncated", "prompts_cut", "nothing_extracted", "skipped_records"),
     *fields("int", "weak_passes", nullable=True),
     *fields("int", "tokens_in", "tokens_out", "tokens_unknown", "cached", "judge_tokens_in", "judge_tokens_out"),
     (Column("cost", "float", nullable=True), lambda run, board, row: amount(row.cost)),

@@ -78,6 +78,8 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     failed: int
     timeouts: int
     remaining: int
+    prompts_cut: int
+    """Attempts whose prompt was cut to the model's context: models with different ones were asked different things."""
     coverage: float
     """Scored attempts out of those that the run planned to score, over all its tasks."""
     scored: int
@@ -234,6 +236,7 @@ def _model_row(
         failed=board.failed,
         timeouts=board.timeouts,
         remaining=sum(row.remaining for row in board.tasks),
+        prompts_cut=sum(row.prompts_cut for row in board.tasks),
         coverage=sum(row.scored for row in board.tasks) / planned if planned else 0.0,
         scored=sum(row.scored for row in board.tasks),
         compared=sum(cell.compared or 0 for cell in cells.values()),
@@ -338,6 +341,7 @@ def _notes(
     if missing:
         notes.append(f"overall numbers leave out what not every model has a score on: {', '.join(missing)}")
     notes += _attempts_note("failed", {row.label: row.failed + row.timeouts for row in models})
+    notes += _attempts_note("with a prompt cut to the context", {row.label: row.prompts_cut for row in models})
     notes += _attempts_note("not yet run", {row.label: row.remaining for row in models})
     for row in models:
         weak = [f"{cell.weak_passes:,} of {name}" for name, cell in row.tasks.items() if cell.weak_passes]

@@ -8,6 +8,7 @@ from typing import Any
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.models.prompt_fit import scored_with_whitespace
 
 ROLLING = "loglikelihood_rolling"
 LIKELIHOODS = ("loglikelihood", ROLLING)
@@ -57,13 +58,18 @@ def _request(description: dict[str, Any], contexts: list[Any], repetition: int) 
     if description["type"] == ROLLING:
         return Request(prompt="", continuation=description["text"], rolling=(0, 0), attempt=repetition)
     context = contexts[description["context"]]
-    prompt: dict[str, Any] = {"prompt": context}
+    # as lm_eval sends it: text unless it is a conversation, and from the left no more than the model can read
+    how: dict[str, Any] = {"prompt": context, "plain": True, "too_long": "cut-left", "attempt": repetition}
     if not isinstance(context, str):
-        prompt = {"messages": tuple(Message(role=turn["role"], content=turn["content"]) for turn in context)}
+        turns = tuple(Message(role=turn["role"], content=turn["content"]) for turn in context)
+        how |= {"prompt": None, "plain": False, "messages": turns}
     if description["type"] in LIKELIHOODS:
-        return Request(**prompt, continuation=description["continuation"], attempt=repetition)
+        continuation = description["continuation"]
+        if isinstance(context, str):
+            how["prompt"], continuation = scored_with_whitespace(context, continuation)
+        return Request(**how, continuation=continuation)
     settings = description["settings"]
-    return Request(**prompt, attempt=repetition, **{**settings, "stop": tuple(settings["stop"])})
+    return Request(**how, **{**settings, "stop": tuple(settings["stop"])})
 
 
 def _prediction(requests: list[Request], completions: list[Completion]) -> str:

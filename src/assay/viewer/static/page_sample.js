@@ -64,6 +64,13 @@ export async function pageSample(root, route) {
       ),
       el(
         "div.column.all",
+        sample.sent && (sample.sent.texts.length || sample.sent.note)
+          ? fold(
+              "The prompt as it was sent",
+              sample.sent.note ? el("p.note", sample.sent.note) : null,
+              sample.sent.note ? null : sample.sent.texts.map((text) => prose(text)),
+            )
+          : null,
         fold("The exact request", sample.request ? json(sample.request) : null),
         sample.earlier.length
           ? fold(`Earlier lines of this attempt (${sample.earlier.length})`, sample.earlier.map(json))
@@ -165,7 +172,7 @@ export async function pageSample(root, route) {
   async function showAll() {
     whole = true;
     const all = await get("sample", { run: route.run, key: route.key, whole: 1 });
-    sample = { ...all, request: sample.request };
+    sample = { ...all, request: sample.request, sent: sample.sent };
     const before = marking.bar;
     marking = markingBar(route.run, sample, () => draw());
     before.replaceWith(marking.bar);
@@ -173,9 +180,14 @@ export async function pageSample(root, route) {
   }
 
   function completionNotes(trace) {
-    return (trace.completions || []).map((each) =>
-      each.finish_reason === "length" ? el("p.note", "the answer was cut off at the token limit") : null,
-    );
+    const answers = trace.completions || [];
+    const cut = Math.max(0, ...answers.map((each) => each.cut || 0));
+    return [
+      cut ? el("p.note", `the first ${count(cut)} tokens of the prompt were cut: it was beyond the context`) : null,
+      ...answers.map((each) =>
+        each.finish_reason === "length" ? el("p.note", "the answer was cut off at the token limit") : null,
+      ),
+    ];
   }
 
   async function drawPlaces() {
