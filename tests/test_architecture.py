@@ -119,7 +119,7 @@ FOREIGN = {
     "completion_tokens_details reasoning_tokens thinking_blocks logprobs content": "litellm's answer, too",
     "GLOBAL_LOGGING_WORKER _worker_task": "litellm's own logging, which not every release has",
     "response headers": "an error of somebody's HTTP client",
-    "max_position_embeddings": "a configuration of transformers",
+    "text_config model_max_length": "a configuration and a tokenizer of transformers",
     "to_json item completion trace": "a value that a template or an author's Python handed over",
     "_process alive pid": "an object that is taken apart before it was whole",
     "include_per_example": "flags that not every command has",

@@ -14,8 +14,8 @@ import pytest
 from tests.journals import journal_lines
 from tests.reports.every_kind import KINDS, SAMPLES, write_run
 
+from assay.checksum import with_checksums
 from assay.cli.main import main
-from assay.core.checksum import with_checksums
 from assay.core.types import Record, Score, Trace
 
 

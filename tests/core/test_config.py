@@ -33,6 +33,7 @@ CHANGES_A_RESULT = {
     "system": "Be brief.",
     "prefill": "It is",
     "keep_thinking": True,
+    "too_long": "cut-left",
     "repeat": 2,
     "limit": 3,
     "prompt": "polite",

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.forked import forked
 from tests.journals import journal_lines
 
-from assay.core.checksum import number_of, record_of
+from assay.checksum import number_of, record_of
 from assay.core.errors import UsageError
 from assay.core.journal import DamagedError, Journal, finished_keys, lock_journal, read_records
 from assay.core.types import Failure, Record, Score, Trace

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.checksum import with_checksums
+from assay.checksum import with_checksums
 from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, finished_keys, read_records

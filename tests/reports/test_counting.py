@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reports.runs import Adder, run_into, write_sums
 
-from assay.core.checksum import with_checksums
+from assay.checksum import with_checksums
 from assay.core.journal import Journal, finished_keys, key_number, read_records
 from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Failure, Record, Score, Trace

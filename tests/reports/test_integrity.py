@@ -10,7 +10,7 @@ import pytest
 from tests.end_to_end.commands import assay
 from tests.reports.runs import Adder, Broken, run_into, write_sums
 
-from assay.core.checksum import record_of, with_checksums
+from assay.checksum import record_of, with_checksums
 from assay.core.types import PartSpec
 from assay.reports.integrity import MOST, check_run, in_unit_range
 

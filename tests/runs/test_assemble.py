@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.seams import Capabilities
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
-from assay.runs.assemble import assemble, preview, refuse_unscorable
+from assay.runs.assemble import assemble, preview, refuse_other_prompts, refuse_unscorable
 from assay.runs.progress import Progress
 from assay.tasks.load import load_tasks
 
@@ -152,3 +154,44 @@ def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
     with pytest.raises(UsageError, match=r"task `t` is sent as a conversation.*mode=chat"):
         refuse_unscorable([asks], continues)  # type: ignore[list-item]
     refuse_unscorable([asks], OpenAIModel("m", base_url="http://127.0.0.1:9/v1"))  # type: ignore[list-item]
+
+
+class Renders:
+    """A model that assay renders prompts for."""
+
+    name = "local"
+    capabilities = Capabilities(renders_prompts=True)
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = settings
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text="")
+
+
+@pytest.mark.parametrize(
+    ("options", "turns", "says"),
+    [
+        ({"mode": "chat"}, False, r"task `t` is sent as plain text.*option mode=chat.*add --chat-template"),
+        ({"system": "Be brief."}, False, r"task `t` is sent as plain text.*option system.*--system"),
+        ({"mode": "text"}, True, r"task `t` is sent as a conversation.*leave out mode=text"),
+        ({"mode": None}, False, None),
+        ({"mode": "text"}, False, None),
+        ({"mode": "chat", "system": "Be brief."}, True, None),
+    ],
+)
+def test_an_option_that_contradicts_how_a_task_of_lm_eval_is_sent_is_refused(
+    options: dict[str, object], turns: bool, says: str | None
+) -> None:
+    solver = PartSpec(
+        key="requests", use="lm_eval", options={"likelihoods": False, **({"turns": True} if turns else {})}
+    )
+    asks: Any = SimpleNamespace(name="t", definition=SimpleNamespace(solver=solver, format="lm_eval"))
+    with pytest.raises(UsageError, match=says) if says else nullcontext():
+        refuse_other_prompts([asks], Renders(**options), RunConfig())
+
+
+def test_what_becomes_of_long_prompts_is_for_models_whose_prompts_are_counted_here() -> None:
+    with pytest.raises(UsageError, match="--too-long fail: remembers gets every prompt whole, and its server decides"):
+        refuse_other_prompts([], Remembers(), RunConfig(too_long="fail"))
+    refuse_other_prompts([], Renders(), RunConfig(too_long="cut-left"))

@@ -14,7 +14,7 @@ from tests.reports.runs import Adder, Broken, run_into, write_sums
 from tests.runs.shard_runs import run_shard
 
 import assay
-from assay.core.checksum import with_checksums
+from assay.checksum import with_checksums
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal

@@ -26,8 +26,8 @@ from zlib import crc32
 
 import msgspec
 
+from assay.checksum import TAIL_BYTES, is_intact, number_of, record_of, with_checksums
 from assay.core.attempt import writable
-from assay.core.checksum import TAIL_BYTES, is_intact, number_of, record_of, with_checksums
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import open_regular, open_to_append

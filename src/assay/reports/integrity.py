@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.catalog import CATALOG
-from assay.core.checksum import number_of
+from assay.checksum import number_of
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
 from assay.core.journal import AttemptOutcome, Counting, Damaged, Failed, read_lines

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.core.checksum import record_of
+from assay.checksum import record_of
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import AttemptOutcome, Counting, Failed, Journal, Scored, read_journal

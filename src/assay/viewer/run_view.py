@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.checksum import is_intact
+from assay.checksum import is_intact
 from assay.core.errors import UsageError
 from assay.core.journal import Damaged, key_number, refuse_damaged
 from assay.core.run_file import RunFile, read_run_file

@@ -10,7 +10,7 @@ from tests.reports.browser import browser, needs_chromium
 from tests.reports.every_kind import write_run
 
 import assay
-from assay.core.checksum import with_checksums
+from assay.checksum import with_checksums
 from assay.core.types import Failure, Record, Score, Trace
 
 EVIL = "</style></pre><script>window.taken = 1</script><img src=x onerror='window.taken = 1'>"

@@ -14,8 +14,8 @@ from tests.reports.every_kind import KINDS, write_run
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import ANSWER, SHOTS
 
+from assay.checksum import record_of
 from assay.cli.main import main
-from assay.core.checksum import record_of
 from assay.reports.html.page import listed, titled_answer, titled_text
 
 

@@ -8,7 +8,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.checksum import is_intact, number_of, record_of, with_checksums
+from assay.checksum import is_intact, number_of, record_of, with_checksums
 
 RECORDS = st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text(), max_size=3), min_size=1).map(
     lambda record: json.dumps(record).encode()
