@@ -51,7 +51,7 @@ $(PEERS)/.installed: requirements-dev.lock requirements-peers.lock pyproject.tom
 	$(PEERS)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(PEERS)/.installed
 
-test-peers: $(PEERS)/.installed  ## beside lm_eval and transformers, in .venv-peers (TORCH=… is the build of PyTorch, CPU is enough)
+test-peers: $(PEERS)/.installed  ## against lm_eval and transformers, in .venv-peers (TORCH=… is the build of PyTorch, CPU is enough)
 	$(PEERS)/bin/python -m pytest -m peers
 
 prove: $(TOOLS)  ## the long proofs: whole simulations, matrices and sweeps, of which the suite runs excerpts

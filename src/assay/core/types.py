@@ -89,7 +89,7 @@ class Request(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rolling: tuple[int, int] | None = None
     """Score a long continuation in windows: their size and stride in tokens; 0 means the largest possible."""
     plain: bool = False
-    """The prompt is sent as it is, without the model's chat template, by every model that takes text."""
+    """Every model that takes text gets the prompt unchanged, without its chat template."""
     too_long: Literal["fail", "cut-left"] | None = None
     """What becomes of a prompt beyond the model's context; None: it fails."""
     embed: bool = False

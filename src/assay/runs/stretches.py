@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.checksum import with_checksums
+from assay.checksum import with_checksums
 from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file, write_whole

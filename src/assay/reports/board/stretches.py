@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assay.core.checksum import is_intact
+from assay.checksum import is_intact
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.seams import Served

@@ -151,10 +151,7 @@ export async function pageCompare(root, route) {
                   ? h("span", { class: side.worth > each.worth ? "good" : "bad" }, signed(side.score - each.score, 2))
                   : null,
               ),
-              el(
-                "div.clamp",
-                isBroken(side) ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n),
-              ),
+              el("div.clamp", isBroken(side) ? oneLineOf(`${side.kind}: ${side.failure}`) : sideAnswer(each, side, n)),
             ),
       ),
     );

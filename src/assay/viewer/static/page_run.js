@@ -224,7 +224,16 @@ function legend(outcomes, pick) {
   );
 }
 
-const OPTIONAL = ["weak_passes", "failed", "timeouts", "excluded", "remaining", "truncated", "prompts_cut", "nothing_extracted"];
+const OPTIONAL = [
+  "weak_passes",
+  "failed",
+  "timeouts",
+  "excluded",
+  "remaining",
+  "truncated",
+  "prompts_cut",
+  "nothing_extracted",
+];
 
 function leaderboard(run) {
   const rows = run.board.tasks;
