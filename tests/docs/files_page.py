@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.core.config import RunConfig
-from assay.core.run_file import RUN_SCHEMA, RunFile
+from assay.core.run_file import RUN_SCHEMA, Repair, RunFile
 from assay.core.types import (
     Bounds,
     Completion,
@@ -29,6 +29,7 @@ write them; `make docs` regenerates it. A field that holds its default may be ab
 | --- | --- | --- |
 | `run.json` | what the run is: schema `{RUN_SCHEMA}` | once, when the run begins |
 | `journal.jsonl` | one line per attempt, append-only | as attempts finish |
+| `journal.damaged.jsonl` | damaged lines that a [repair](../how-to/repair-a-run.md) set aside | by `assay repair` |
 | `shards/` | a journal for each part of a [run on several machines](../scale.md) | as attempts finish |
 | `leaderboard.json` | the [numbers](../leaderboard.md): schema `leaderboard.v1` | when the run ends, from the journal |
 | `report.md` | the leaderboard as Markdown | when the run ends |
@@ -42,7 +43,7 @@ lines, because failed attempts are retried: of the lines with the same `key`, th
 the last. The JSON Schema of the leaderboard ships in the package.
 """
 SECTIONS = {
-    "run.json": (RunFile, RunConfig, TaskDefinition),
+    "run.json": (RunFile, Repair, RunConfig, TaskDefinition),
     "journal.jsonl": (Record, Trace, Message, Completion, Score, Failure, Usage),
     "leaderboard.json": (Leaderboard, TaskRow, ScoreInterval, Summary, Bounds),
 }

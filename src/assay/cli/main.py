@@ -37,6 +37,7 @@ SUBCOMMANDS = {
     "export": "export attempts or tasks of runs as a table: CSV, JSON lines or Parquet",
     "view": "browse runs and samples in a local web page, or export it as a static site",
     "verify": "check that a run is intact and used these task files",
+    "repair": "set damaged lines of a run's journal aside, so that the run can be completed",
     "score": "score one text with an evaluator: a command, a service or judge models",
     "schema": "print a JSON Schema of YAML files, for your editor",
     "doctor": "show which sandbox layers this machine supports",

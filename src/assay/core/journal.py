@@ -165,6 +165,9 @@ def lock_journal(path: Path) -> int:
     file = open_to_append(path)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(file), os.stat(path)):
+            # replaced by a repair, or moved aside, while it was opened: what is written to it would be lost
+            raise FileNotFoundError(path)
     except OSError as error:
         os.close(file)
         raise UsageError(

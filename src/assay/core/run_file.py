@@ -22,6 +22,16 @@ SEARCH_SCHEMA = "assay.optimize.run.v1"
 """The `schema` of the `run.json` of a search, which is not a run."""
 
 
+class Repair(Struct, frozen=True, kw_only=True):
+    """Damaged lines of a journal that were set aside, so that their attempts are run again."""
+
+    file: str
+    lines: int
+    missing: tuple[tuple[int, int], ...] = ()
+    """The line numbers that the journal lacks since, as first and last of each gap."""
+    time: str
+
+
 class RunFile(Struct, frozen=True, kw_only=True):
     """Everything that the numbers of a run depend on, and its settings."""
 
@@ -41,6 +51,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """The commit of the git checkout that the run was started in; empty outside a checkout."""
     answers_of: str = ""
     """The run whose answers were rescored, as `sealed_as` names it; empty for a run that called a model."""
+    repairs: tuple[Repair, ...] = ()
+    """Each time that `assay repair` set damaged lines aside."""
 
     def __post_init__(self) -> None:
         """Check what readers rely on, whichever program wrote the file."""

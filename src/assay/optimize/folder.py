@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import read_regular
-from assay.core.run_file import SEARCH_SCHEMA, sealed_as, write_whole
+from assay.core.run_file import SEARCH_SCHEMA, Repair, sealed_as, write_whole
 from assay.core.seams import Model
 from assay.evaluators.payload import Evaluator
 from assay.optimize.journal import FILE
@@ -47,6 +47,8 @@ class SearchFile(Struct, frozen=True, kw_only=True):
     holdout: float
     """The part of the data that was held out."""
     last: dict[str, str] = {}
+    repairs: tuple[Repair, ...] = ()
+    """Each time that `assay repair` set damaged lines aside."""
 
 
 def prepare_folder(
@@ -72,6 +74,7 @@ def prepare_folder(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()) if earlier is None else earlier.created,
         holdout=share if earlier is None else earlier.holdout,
         last=settings.changeable(proposer, sets),
+        repairs=() if earlier is None else earlier.repairs,
     )
     parts = identity if earlier is None else earlier.parts
     changed = [f"{name} changed" for name in {**parts, **identity} if parts.get(name) != identity.get(name)]

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.catalog import CATALOG
 from assay.checksum import number_of
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
-from assay.core.journal import AttemptOutcome, Counting, Damaged, Failed, read_lines
+from assay.core.journal import Counting, Damaged, Failed, read_lines
 from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
-from assay.core.types import PartSpec, ScoreValue
+from assay.core.types import PartSpec, Record
 from assay.key_set import KeySet
 from assay.overriding import override
 from assay.reports.board.build import build_leaderboard
+from assay.reports.board.journal_table import Place
+from assay.reports.board.repairs import repair_notices
 from assay.reports.board.stretches import read_stretches
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.reports.documents.report import report_page
@@ -83,7 +85,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     ]
     walk = _Walk(run, known_keys)
     journal = folder / "journal.jsonl"
-    notes: list[str] = []
+    notes = repair_notices(run)
     if journal.exists():
         walk.read(journal)
     else:
@@ -122,19 +124,12 @@ def _run_problems(run: RunFile) -> Iterator[IntegrityProblem]:
         yield changed("tasks, model or settings are not those that were run: their fingerprint differs")
 
 
-class _Score(Struct):
-    name: str
-    values: dict[str, ScoreValue] = {}
+class WholeLine(Record, frozen=True, kw_only=True):
+    """A line that every reader accepts: the whole record, within the limits that some of them set."""
 
-
-class _Line(AttemptOutcome, kw_only=True):
-    """A journal line as far as it can be checked."""
-
-    task: str
-    sample_id: str
-    index: int
-    attempt: int = 1
-    scores: tuple[_Score, ...] = ()
+    key: Annotated[str, Meta(pattern="^[0-9a-f]{1,16}$")]
+    index: Place
+    attempt: Place = 1
 
 
 class _Walk:
@@ -145,6 +140,7 @@ class _Walk:
         self._scorers = {each.name: {part.key: part for part in each.scorers} for each in run.definitions}
         self._repeat = run.config.repeat
         self._known_keys = known_keys
+        self._set_aside = [gap for each in run.repairs if each.file == "journal.jsonl" for gap in each.missing]
         self._next_number: int | None = 1
         """The number of the next line; None where it is unknown."""
         self._places = KeySet()
@@ -155,7 +151,7 @@ class _Walk:
 
     def read(self, journal: Path) -> None:
         size, end = journal.stat().st_size, 0
-        for line in read_lines(journal, _Line):
+        for line in read_lines(journal, WholeLine):
             self.lines += 1
             if isinstance(line, Damaged):
                 self.damaged += 1
@@ -173,14 +169,14 @@ class _Walk:
     def _check_number(self, number: int) -> None:
         expected = number if self._next_number is None else self._next_number
         self._next_number = number + 1
-        if number > expected:
+        if number > expected and not any(a <= expected and number <= b + 1 for a, b in self._set_aside):
             missing = number - expected
             cut = "1 line was cut out" if missing == 1 else f"{missing:,} lines were cut out"
             self._report("cut", f"{cut} before it: it was written as line {number}")
         elif number < expected:
             self._report("doubled", f"it was written as line {number}, so it was copied or moved here")
 
-    def _check_record(self, record: _Line, *, failed: bool) -> None:
+    def _check_record(self, record: WholeLine, *, failed: bool) -> None:
         attempt = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
         key = int(record.key, 16)
         had_finished = key in self.finished
@@ -200,7 +196,7 @@ class _Walk:
             self._report("foreign", f"{attempt}: its key matches no sample of these task files")
         self._check_scores(record)
 
-    def _check_scores(self, record: _Line) -> None:
+    def _check_scores(self, record: WholeLine) -> None:
         parts = self._scorers[record.task]
         for score in record.scores:
             part = parts.get(score.name)
@@ -225,7 +221,7 @@ def in_unit_range(part: PartSpec) -> bool:
     return part.use in CATALOG["scorer"] and part.use not in OWN_SCALE
 
 
-def _place(record: _Line) -> int:
+def _place(record: WholeLine) -> int:
     return hash((record.task, record.index, record.attempt)) & 0xFFFF_FFFF_FFFF_FFFF
 
 

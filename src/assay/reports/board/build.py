@@ -27,6 +27,7 @@ from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_tabl
 from assay.reports.board.likelihood import calibration_of, likelihood_of
 from assay.reports.board.overall import overall_bounds, overall_interval, overall_score
 from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
+from assay.reports.board.repairs import repair_notices
 from assay.reports.board.sandboxes import sandbox_notices, sandbox_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
 from assay.reports.board.stretches import Stretch, read_stretches, stretch_notices, versions_of
@@ -133,6 +134,7 @@ def _board(
             *stretch_notices(stretches, damaged, answered),
             *_notices(tables, view),
             *sandbox_notices(sandbox),
+            *repair_notices(run),
         ],
     )
 

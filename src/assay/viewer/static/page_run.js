@@ -186,6 +186,7 @@ function headline(run) {
         ? el("span.quiet", `indexing: ${percent(progress.indexed)} of the journal can be seen`)
         : null,
       copyNote(run) ? el("p.note", copyNote(run)) : null,
+      (board?.notices || []).map((notice) => el("p.note", notice)),
       run.board_is_older ? el("span.quiet", "the leaderboard is a moment behind the journal") : null,
       el("span.room"),
       run.provenance.config.repeat > 1

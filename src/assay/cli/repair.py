@@ -1,0 +1,55 @@
+"""`assay repair`: the damaged lines of a run's journal set aside, so that the run can be completed."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.runs.exit_status import DONE, WITH_FAILURES
+
+if TYPE_CHECKING:
+    from assay.runs.repair import Repaired
+
+EPILOG = """\
+Damaged lines are those that `assay verify` lists as edited, unchecked or unreadable: nothing is computed from a journal
+that has one. They are moved to journal.damaged.jsonl in the run folder, byte for byte, and run.json records how many;
+leaderboards show it. The other lines are not changed. Works on searches of `assay optimize` too.
+
+exit code 0 if no attempt remains, 3 if some do: the command that runs them is printed
+
+examples:
+  assay verify runs/my-run                           which lines are damaged?
+  assay repair runs/my-run                           set them aside
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("run", metavar="RUN", help="a run folder, or the folder of a search")
+
+
+def run(options: argparse.Namespace) -> int:
+    from assay.optimize.journal import SearchEntry
+    from assay.runs.repair import repair
+
+    done = repair(Path(options.run), SearchEntry)
+    if not done.lines:
+        print("no damaged lines: nothing was changed")
+        return DONE
+    print(f"{done.lines:,} damaged {'line' if done.lines == 1 else 'lines'} set aside in {done.aside}")
+    print(_what_remains(done), file=sys.stderr)
+    return WITH_FAILURES if done.remaining or done.run is None else DONE
+
+
+def _what_remains(done: Repaired) -> str:
+    if done.run is None:
+        return "rerun the same `assay optimize` command to request again what they held"
+    if not done.remaining:
+        return "no attempt is missing: each of them has an intact line too"
+    remain = f"{done.remaining:,} of {done.planned:,} attempts {'remains' if done.remaining == 1 else 'remain'}"
+    if done.run.answers_of:
+        return f"{remain}; rerun the same `assay rescore` command to score them"
+    return f"{remain}; run them with: {shlex.join(done.run.command)}"
