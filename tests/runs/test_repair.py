@@ -16,8 +16,8 @@ from tests.forked import forked
 from tests.journals import journal_lines
 from tests.reports.runs import Adder, Broken, run_into, write_sums
 
+from assay.checksum import record_of
 from assay.core import journal as journal_module
-from assay.core.checksum import record_of
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, lock_journal, read_records
 from assay.core.run_file import read_run_file
@@ -227,5 +227,5 @@ def test_the_lines_of_a_search_are_set_aside(tmp_path: Path) -> None:
     assert "`assay optimize` command" in done.stderr
     assert json.loads((tmp_path / "run.json").read_text())["repairs"][0]["lines"] == 1
     journal = SearchJournal(tmp_path / "journal.jsonl")
-    assert sorted(journal.scored) == ["1", "2"]
+    assert sorted(entry.key for entry in journal.evaluations()) == ["1", "2"]
     journal.close()

@@ -11,7 +11,7 @@ Read in this order, in which nothing is used before it is defined. About how lon
     usage         1 min  the tokens an attempt used, including those that no trace shows
     draws         1 min  which of a model's possible answers a request asks for
     attempt       1 min  one sample once through its task; the one place where an exception becomes a failure
-    journal       4 min  a line per attempt: what is finished, what remains, and which line counts
+    journal       4 min  a line per attempt: scored, failed or damaged; what remains, and which line counts
     model_stack   2 min  limits and settings, each a model around a model
     run           1 min  every remaining attempt, through an executor, into the journal
     config        1 min  the settings of a run

@@ -3,7 +3,7 @@
 A record is handed to the kernel with `os.write` before the next batch is taken, so a killed process loses nothing
 that had finished; `fdatasync` runs in a thread every 250 ms, so a power cut loses no more than that. A torn last
 line is an attempt that remains: readers skip it, and opening the journal for writing cuts it off. Every line ends
-with its number and a checksum (`checksum.py`). A line is `Scored`, `Failed` or `Damaged`, and it is decided here only:
+with its number and a checksum. A line is `Scored`, `Failed` or `Damaged`, and it is decided here only:
 `read_lines` yields all three, and `read_journal`, which everything that computes a number goes through, refuses the
 third by name. `assay repair` sets damaged lines aside.
 
@@ -193,7 +193,7 @@ def _short_enough(record: Record) -> Record:
 
 
 class Scored(msgspec.Struct, Generic[_T], frozen=True, gc=False):
-    """A line whose attempt succeeded: where it begins, its bytes, and the record as far as it was asked for."""
+    """A line whose attempt succeeded: where it begins, its bytes, and the fields of the record that are needed."""
 
     place: int
     line: bytes
@@ -236,7 +236,7 @@ class DamagedError(UsageError):
 
 
 class MayFail(Protocol):
-    """The field that tells `Failed` from `Scored`."""
+    """The field that makes a line `Failed` rather than `Scored`."""
 
     @property
     def failures(self) -> Sequence[Any]: ...

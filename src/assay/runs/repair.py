@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from assay.core.checksum import number_of
+from assay.checksum import number_of
 from assay.core.errors import SearchFolderError
 from assay.core.journal import COPY_BYTES, Damaged, MayFail, Scored, lock_journal, read_journal, read_lines
 from assay.core.regular_file import open_regular, open_to_append, read_regular

@@ -6,7 +6,7 @@ from assay.core.run_file import RunFile
 
 
 def repair_notices(run: RunFile) -> list[str]:
-    """A notice per day of repairs: who spoils answers to have them made again cannot do it silently."""
+    """A notice per day of repairs: spoiling wrong answers to have the model try again is visible."""
     days: dict[str, int] = {}
     for repair in run.repairs:
         days[repair.time[:10]] = days.get(repair.time[:10], 0) + repair.lines
