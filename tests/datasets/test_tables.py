@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,43 @@ def test_parquet(tmp_path: Path) -> None:
     assert rows(dataset) == [{"n": 1}, {"n": 2}, {"n": 3}]
     with pytest.raises(UsageError, match="not a Parquet file"):
         len(table(path=written(tmp_path, "bad.parquet", "no")))
+
+
+def half_readable(path: Path, **columns: Any) -> str:
+    """A Parquet file of two row groups, of which the second cannot be decoded."""
+    pyarrow = pytest.importorskip("pyarrow", reason="the parquet extra is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = pyarrow.table(columns)
+    parquet.write_table(rows, path, row_group_size=len(rows) // 2, compression="none", use_dictionary=False)
+    second = parquet.ParquetFile(path).metadata.row_group(1)
+    content = bytearray(path.read_bytes())
+    for at in range(second.num_columns):
+        start = second.column(at).data_page_offset
+        content[start : start + 16] = b"\xff" * 16
+    path.write_bytes(content)
+    return str(path)
+
+
+def test_the_first_rows_of_a_parquet_file_are_read_without_the_rest(tmp_path: Path) -> None:
+    dataset = table(path=half_readable(tmp_path / "d.parquet", n=list(range(20_000))))
+    assert len(dataset) == 20_000
+    assert [sample.row for sample in islice(dataset, 3)] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert len(table(path=str(tmp_path / "d.parquet"), num_samples=7)) == 7
+    with pytest.raises((UsageError, OSError)):
+        list(dataset)
+
+
+def test_a_parquet_file_is_counted_by_reading_it_where_its_metadata_does_not_say_enough(tmp_path: Path) -> None:
+    numbers = list(range(20_000))
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("ids", {"n": numbers, "sample_id": numbers}, {}),
+        ("filters", {"n": numbers}, {"filters": [{"op": "equals", "expression": "{{ sample.n }}", "value": 3}]}),
+    ]
+    for name, columns, options in cases:
+        with pytest.raises((UsageError, OSError)):
+            len(table(path=half_readable(tmp_path / f"{name}.parquet", **columns), **options))
+    with pytest.raises(UsageError, match="column `m`"):
+        len(table(path=half_readable(tmp_path / "columns.parquet", n=numbers), columns=["m"]))
 
 
 @pytest.mark.parametrize(("name", "says"), [("pyarrow", r"assay-eval\[parquet\]"), ("datasets", r"assay-eval\[hub\]")])

@@ -1,7 +1,7 @@
 """What every row dataset shares: filters, columns, sample ids, and the walk that turns rows into samples.
 
 A dataset is read twice: once to count what its filters keep and to hash its content, then again, streaming, each time
-it is iterated. Only the current row is kept in memory.
+it is iterated. A source that knows its size is not read to be counted. Only the current row is kept in memory.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class RowDataset(ABC):
     def rows(self) -> Iterator[Row]:
         """Every row of the source, before filters."""
 
+    def known_size(self) -> int | None:
+        """How many rows there are, where the source says so without being read and every row has an id of its own."""
+        return None
+
     @property
     @abstractmethod
     def sha256(self) -> str:
@@ -101,6 +105,8 @@ class RowDataset(ABC):
     @cached_property
     def _kept(self) -> int:
         """How many rows the filters keep; names that are given twice are refused here, before any model call."""
+        if not self._filters and (known := self.known_size()) is not None:
+            return known
         seen, count = KeySet(), 0
         repeated: list[_RepeatedIdError] = []
         limit = self._num_samples if self._subsampling != "random" else None

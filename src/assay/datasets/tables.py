@@ -23,7 +23,11 @@ from assay.overriding import override
 if TYPE_CHECKING:
     from _csv import Reader
 
+    from pyarrow.parquet import ParquetFile
+
 _MAX_CELL = 16 * 1024 * 1024
+_BATCH = 4096
+"""Rows of a Parquet file that are decoded at a time: a run of the first few should not decode many more."""
 
 
 class Csv(FileDataset):
@@ -105,6 +109,21 @@ class Parquet(FileDataset):
 
     @override
     def rows(self) -> Iterator[Row]:
+        with self._opened() as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                yield from batch.to_pylist()
+
+    @override
+    def known_size(self) -> int | None:
+        """The file says how many rows it has; names of samples in it have to be compared row by row."""
+        with self._opened() as file:
+            there = file.schema_arrow.names
+            if "sample_id" in there or not set(self._columns or ()) <= {*there, "sample_id"}:
+                return None
+            return int(file.metadata.num_rows)
+
+    @contextmanager
+    def _opened(self) -> Iterator[ParquetFile]:
         try:
             from pyarrow import ArrowInvalid, parquet
         except ImportError as error:
@@ -113,8 +132,7 @@ class Parquet(FileDataset):
             ) from error
         try:
             with parquet.ParquetFile(self.path) as file:
-                for batch in file.iter_batches():
-                    yield from batch.to_pylist()
+                yield file
         except ArrowInvalid as error:
             raise UsageError(f"{self.path}: not a Parquet file: {error}") from error
 
