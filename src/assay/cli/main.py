@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from assay import processes
-from assay.cli import garbage, interrupts, streams
+from assay.cli import garbage, interrupts, memory, streams
 from assay.cli.flags import switch
 from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
@@ -81,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         processes.is_command = True
         garbage.look_seldom()
         interrupts.end_at_once()
+        memory.look_for_room()
         streams.make_usable()
         return _main(sys.argv[1:])
     with streams.only_printable():
@@ -149,10 +150,10 @@ def _exit_code_and_message(error: Exception) -> tuple[int, str]:
 
     if isinstance(error, AssayError):
         return BAD_INPUT, str(error)
+    if memory.ran_out(error):
+        return BAD_INPUT, f"{memory.SENTENCE}; {DEBUG}=1 shows where"
     if isinstance(error, OSError):
         return BAD_INPUT, os_errors.sentence(error)
-    if isinstance(error, MemoryError):
-        return BAD_INPUT, f"out of memory; {DEBUG}=1 shows where"
     if isinstance(error, RecursionError):
         return BAD_INPUT, f"something in the input is nested too deeply to be read; {DEBUG}=1 shows where"
     return INTERNAL_ERROR, (
