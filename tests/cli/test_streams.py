@@ -72,3 +72,34 @@ def test_a_run_on_a_terminal_closes_with_where_it_is_and_what_to_do_next(tmp_pat
     assert said.endswith(b"next      \x1b[0m\x1b[1massay view run\x1b[0m\r\n")
     assert b"u001b" not in said
     assert b"\x1b[?25l" not in said, "the cursor is never hidden"
+
+
+def without_reader(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose output goes to a pipe that is closed already, as `| head -1` closes it sooner or later."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "assay", *arguments]
+        return subprocess.run(command, cwd=folder, env=environment(), stdout=writing, stderr=subprocess.PIPE)
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["score", "t.txt", "--evaluator-command", "false", "--no-preflight"], 3),
+        (["score", "t.txt", "--evaluator-command", 'echo {\\"score\\":1}'], 0),
+        (
+            ["optimize", "t.txt", "--evaluator-command", 'echo {\\"score\\":0}', "--model", "stub:no", "--budget", "9"],
+            3,
+        ),
+        (["list", "metrics"], 0),
+        (["diff", "nowhere", "nowhere"], 2),
+        (["--help"], 0),
+    ],
+)
+def test_a_closed_pipe_does_not_change_the_exit_code(tmp_path: Path, arguments: list[str], code: int) -> None:
+    (tmp_path / "t.txt").write_text("text")
+    done = without_reader(tmp_path, *arguments)
+    assert (done.returncode, b"Traceback" in done.stderr, b"BrokenPipe" in done.stderr) == (code, False, False)

@@ -15,7 +15,7 @@ from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
 from assay.overriding import override
-from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED
+from assay.runs.exit_status import CLOSED_PIPE, BAD_INPUT, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: neither a gate nor bad input."""
@@ -63,6 +63,7 @@ exit codes:
   3    finished with failures, or a task has no score
   70   a bug in assay; ASSAY_DEBUG=1 shows where an error came from
   130  interrupted
+  141  the reader of an export closed the pipe
 """
 
 
@@ -130,9 +131,9 @@ def _run_subcommand(options: argparse.Namespace) -> int:
         print(f"assay {options.subcommand}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader closed our output (`assay … | head`): not an error of ours
+        # the reader closed our output while bytes were written to it, as an export does: nothing says it is done
         streams.give_up_stdout()
-        return DONE
+        return CLOSED_PIPE
     except Exception as error:
         if os.environ.get(DEBUG):
             import traceback

@@ -130,7 +130,8 @@ def _write_errors_as_usage_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise
+        # the reader closed our output (`assay … | head`): the command ends as it would have, with its exit code
+        give_up_stdout()
     except OSError as error:
         give_up_stdout()
         raise UsageError(f"standard output could not be written: {error.strerror}") from error

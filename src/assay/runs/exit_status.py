@@ -9,7 +9,7 @@ from assay.wording import few
 if TYPE_CHECKING:
     from assay.reports.board.types import Leaderboard, TaskRow
 
-DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 3, 130, 141
 
 
 def exit_status_of(board: Leaderboard) -> int:
