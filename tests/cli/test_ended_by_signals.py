@@ -47,3 +47,16 @@ def test_a_signal_ends_the_evaluators_and_what_they_put_into_sessions_of_their_o
     held.assert_no_process_holds_it()
     assert process.returncode == 130, errors
     assert b"interrupted" in errors
+
+
+@pytest.mark.parametrize("flags", [[], ["--evaluator-persistent"]])
+def test_evaluators_end_when_their_parent_is_killed(held: Held, tmp_path: Path, flags: list[str]) -> None:
+    (tmp_path / "text.txt").write_text("some text")
+    (tmp_path / "score.py").write_text(f"import sys\nsys.stdin.readline()\n{HOLDS}")
+    command = [sys.executable, "-m", "assay", "score", "text.txt", "--no-preflight", *flags]
+    command += ["--evaluator-command", f"{sys.executable} -S score.py {held.path}"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    held.wait_until_it_runs()
+    process.kill()
+    process.wait()
+    held.assert_no_process_holds_it()

@@ -15,7 +15,7 @@ from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
 from assay.overriding import override
-from assay.runs.exit_status import CLOSED_PIPE, BAD_INPUT, DONE, INTERRUPTED
+from assay.runs.exit_status import BAD_INPUT, CLOSED_PIPE, DONE, INTERRUPTED
 
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: neither a gate nor bad input."""

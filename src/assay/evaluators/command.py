@@ -214,6 +214,7 @@ class CommandEvaluator:
             max_bytes=self._max_stdout_bytes,
             cwd=self.cwd,
             max_stderr_bytes=MAX_STDERR_BYTES,
+            ends_with_us=True,
         )
 
     def _environment(self, task_model: str | None) -> dict[str, str]:

@@ -37,9 +37,16 @@ async def run_capped(
     """Run an argument list without a shell. `OSError` when it cannot be started.
 
     Its process group is killed at the deadline, when the output runs over, when the caller is cancelled, and also after
-    the program has ended, so that no child of it lives on.
+    the program has ended, so that no child of it lives on. On Linux the program also ends when this process is killed.
     """
-    child = Child(command, env=env, cwd=cwd, max_bytes=max_stdout_bytes, max_stderr_bytes=max_stderr_bytes)
+    child = Child(
+        command,
+        env=env,
+        cwd=cwd,
+        max_bytes=max_stdout_bytes,
+        max_stderr_bytes=max_stderr_bytes,
+        ends_with_us=True,
+    )
     try:
         child.write(stdin)
         child.end_input()

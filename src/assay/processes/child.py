@@ -40,11 +40,12 @@ class Child:
         cwd: Path | None = None,
         stderr: Stderr = "read",
         max_stderr_bytes: int = STDERR_TAIL_BYTES,
+        ends_with_us: bool = False,
     ) -> None:
         """Its output goes to `on_line` line by line, or is kept; a line, or all that is kept, may have `max_bytes`."""
         self._loop = asyncio.get_running_loop()
         env, self._mark = marked(env)
-        self._process = start(command, env=env, cwd=cwd, stderr=stderr)
+        self._process = start(command, env=env, cwd=cwd, stderr=stderr, ends_with_us=ends_with_us)
         _alive[self._process.pid] = self._mark
         self._starter = os.getpid()
         self._pidfd: int | None = None

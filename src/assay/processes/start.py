@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from assay.processes.prctl import end_with_parent
 from assay.processes.privacy import keep_environment_private
 
 Process = subprocess.Popen[bytes]
@@ -19,11 +20,18 @@ _STDERR = {"read": subprocess.PIPE, "shared": None, "dropped": subprocess.DEVNUL
 
 
 def start(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None, stderr: Stderr = "dropped"
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    stderr: Stderr = "dropped",
+    ends_with_us: bool = False,
 ) -> Process:
     """A program that is spoken to: its input and output are pipes. `OSError` when it cannot be started.
 
-    It leads a process group, so that it can be ended with all it has started, and Ctrl-C is not for it.
+    It leads a process group, so that it can be ended with all it has started, and Ctrl-C is not for it. With
+    `ends_with_us` it does not outlive this thread, even when this process is killed: for programs that do not notice
+    that their input has ended.
     """
     keep_environment_private()
     return subprocess.Popen(
@@ -34,6 +42,7 @@ def start(
         cwd=cwd,
         env=dict(env),
         start_new_session=True,
+        preexec_fn=end_with_parent() if ends_with_us else None,  # noqa: PLW1509 - one system call that is loaded already
     )
 
 
