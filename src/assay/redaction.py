@@ -25,6 +25,8 @@ import msgspec
 MARK = "[key]"
 SHORTEST = 16
 """No provider's key is shorter; cutting out a shorter one would spoil honest answers."""
+SHORTEST_GIVEN = 6
+"""Of a key that the user gave by hand, which is known to be one."""
 _SHORTEST_FORM = 12
 """Letters and digits that a key must have to be looked for in disguise."""
 
@@ -73,7 +75,9 @@ def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
     parts = urlsplit(url)
     named = [*parse_qsl(parts.query), *headers.items(), ("password", parts.password or "")]
     values = [value for name, value in named if _is_credential(name)]
-    return [value.removeprefix("Bearer ").removeprefix("Basic ").strip() for value in values]
+    return [
+        re.sub(r"^[A-Za-z]+ +(?=\S+$)", "", value.strip()) for value in values
+    ]  # without `Bearer`, `Basic`, `Token`
 
 
 def cut_keys(text: str) -> str:
@@ -165,7 +169,7 @@ class Redactor:
         spelt = [_BETWEEN.join(form.decode()) for form in reversed(self._forms)]
         self._pattern = re.compile("|".join((*plain, *spelt)), re.IGNORECASE | re.ASCII)
         # without letters and digits enough a key is looked for as it is
-        self._plain = [key.lower().encode() for key in self._keys if not _forms(key)]
+        self._plain = [key.lower().encode() for key in self._keys if len(_squeezed(key.encode())) < _SHORTEST_FORM]
         length = min(map(len, (*self._keys, *self._forms)))
         breaks = bytes(number for number in _BREAKS if chr(number) not in "".join(self._keys))
         self._runs = bytes(32 if number in breaks else 97 for number in range(256))
@@ -267,7 +271,7 @@ class Redactor:
             if b"\\u00" in piece:
                 return True
             piece = piece.replace(b"\\n", b"").replace(b"\\r", b"").replace(b"\\t", b"")
-        squeezed = piece.translate(_LOWER, _DROPPED)
+        squeezed = _squeezed(piece)
         for form in self._forms:
             if len(form) > len(squeezed):
                 break
@@ -349,8 +353,11 @@ def _forms(key: str) -> set[bytes]:
         *("".join(escape % byte for byte in data).encode() for escape in escapes),
         *("".join(c if c.isalnum() else escape % ord(c) for c in key).encode() for escape in escapes),
     ]
-    squeezed = {each.translate(_LOWER, _DROPPED) for each in written}
-    return {form for form in squeezed if len(form) >= _SHORTEST_FORM}
+    return {form for each in written if len(form := _squeezed(each)) >= _SHORTEST_FORM}
+
+
+def _squeezed(data: bytes) -> bytes:
+    return data.translate(_LOWER, _DROPPED)
 
 
 def _inner_base64(data: bytes, before: int) -> bytes:

@@ -179,6 +179,16 @@ def test_a_service_that_repeats_what_it_was_sent_does_not_bring_it_into_the_jour
     assert found.side_info == {"reasoning": "I was sent [key]", "seen": ["[key]"]}
     broken = failure_of(Answer(status=403, body=f"no such key: {key}".encode()), headers={name: value})
     assert "no such key: [key]" in broken.failure.message
+
+
+@pytest.mark.parametrize("header", ["Bearer tok:SECRET99", "Token S3CR3T", "S3CR3T-9"])
+def test_a_short_key_that_was_given_by_hand_is_removed_too(header: str) -> None:
+    key = header.rpartition(" ")[2]
+    answer = Answer(f"401: {header} is not known".encode(), status=401)
+    broken = failure_of(answer, headers={"Authorization": header})
+    assert key not in broken.failure.message
+    assert key not in str(broken.side_info)
+    assert "[key]" in broken.failure.message
     assert key not in repr(broken.side_info)
 
 

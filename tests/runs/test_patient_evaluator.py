@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -49,3 +50,49 @@ def test_other_evaluators_are_called_directly() -> None:
 def test_one_text_is_sent_unchanged_and_several_as_one() -> None:
     assert candidate_of({"text": "Be"}) == "Be"
     assert candidate_of({"a": "Be", "b": "so"}) == "## a\n\nBe\n\n## b\n\nso"
+
+
+def test_one_record_that_times_out_while_others_are_answered_is_retried_once() -> None:
+    never = threading.Event()
+
+    def answers(payload: Any) -> Answer:
+        return Answer(hold=never) if payload["example"]["n"] == 3 else Answer()
+
+    async def ask(url: str) -> list[Any]:
+        evaluator = http_evaluator(url, timeout_seconds=0.3)
+        patient = PatientEvaluator(evaluator, Stop(), lambda sentence: None)
+        try:
+            return await asyncio.gather(*(patient("t", {"n": n}) for n in range(5)), return_exceptions=True)
+        finally:
+            await evaluator.close()
+            never.set()
+
+    with serving(answers) as server:
+        results = asyncio.run(ask(server.url))
+    assert [isinstance(result, EvaluatorError) for result in results] == [False, False, False, True, False]
+    assert "timed out after 0.3 s" in str(results[3])
+    assert [received.payload["example"]["n"] for received in server.received].count(3) == 2
+
+
+def test_a_service_that_speaks_no_http_is_not_asked_again() -> None:
+    async def ask() -> tuple[int, Exception]:
+        asked = 0
+
+        async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal asked
+            asked += 1
+            writer.write(b"SSH-2.0-hello\r\n\r\n")
+            writer.close()
+
+        server = await asyncio.start_server(garbage, "127.0.0.1", 0)
+        evaluator = http_evaluator(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        try:
+            with pytest.raises(EvaluatorError) as caught:
+                await PatientEvaluator(evaluator, Stop(), lambda sentence: None)("text")
+            return asked, caught.value
+        finally:
+            await evaluator.close()
+            server.close()
+
+    asked, error = asyncio.run(ask())
+    assert (asked, "is not HTTP" in str(error)) == (1, True)

@@ -74,7 +74,7 @@ def test_redirects_are_not_followed() -> None:
     [
         ("behave: cut", "connection", True),
         ("behave: hang_up", "connection", True),
-        ("behave: not_http", "connection", True),
+        ("behave: not_http", "connection", False),
         ("behave: huge 3000000", "bad_output", False),
         ("behave: huge 3000000 chunked", "bad_output", False),
     ],

@@ -24,7 +24,7 @@ from assay.evaluators.payload import (
     read_batch,
     shortened,
 )
-from assay.redaction import Redactor, secrets_sent
+from assay.redaction import SHORTEST_GIVEN, Redactor, secrets_sent
 from assay.transport.client import HttpClient
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -56,7 +56,7 @@ class HttpEvaluator:
         self.score_range = check_score_range(score_range)
         self._task_model = check_task_model(task_model)
         self._max_body_bytes = max_body_bytes
-        self._redactor = Redactor(secrets_sent(self._url, self._headers))
+        self._redactor = Redactor(secrets_sent(self._url, self._headers), shortest=SHORTEST_GIVEN)
         self._batches = None if batch is None else Batches(batch, self.send_batch)
         self._client = HttpClient(part=self.name, max_body_bytes=max_body_bytes)
 

@@ -20,6 +20,8 @@ def worth_another_try(evaluator: Evaluator, failure: Failure) -> bool:
     """
     if isinstance(evaluator, JudgeEvaluator) and failure.kind == "bad_output":
         return False
+    if isinstance(evaluator, HttpEvaluator) and failure.kind in ("timeout", "connection"):
+        return False
     if failure.retryable:
         return not isinstance(evaluator, HttpEvaluator | AsksModels)
     return failure.kind not in ("bad_candidate", "interrupted")

@@ -5,8 +5,11 @@ Judges and tasks have these layers around their models already; this is for serv
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
+
+import msgspec
 
 from assay.core.errors import FailureError
 from assay.core.run import Stop
@@ -89,14 +92,26 @@ class _ServiceAsModel:
     def __init__(self, evaluator: PatientEvaluator) -> None:
         self.name = evaluator.name
         self._evaluator = evaluator
+        self._recent: deque[tuple[int, bool]] = deque(maxlen=64)
+        """The last requests, and whether each was answered."""
 
     async def generate(self, request: Request) -> Completion:
         payload = cast(_Asked, request)
         try:
             evaluation = await self._evaluator.ask(payload.candidate, payload.example, payload.task_model)
         except EvaluatorError as error:
+            if error.failure.kind == "timeout" and self._is_slow_alone(id(request)):
+                error.failure = msgspec.structs.replace(error.failure, retryable=False)
+            self._recent.append((id(request), False))
             if error.status is not None:
                 error.away = away(error.status, error.failure.kind, retryable=error.failure.retryable)
                 error.retry_after_seconds = retry_after_seconds(error.headers)
             raise
+        self._recent.append((id(request), True))
         return _Answered(text="", evaluation=evaluation)
+
+    def _is_slow_alone(self, request: int) -> bool:
+        """Whether a request that has timed out before does so again while others are answered: no outage, then."""
+        has_failed = (request, False) in self._recent
+        others = [answered for other, answered in self._recent if other != request]
+        return has_failed and bool(others) and others[-1]

@@ -17,8 +17,16 @@ from collections.abc import Mapping
 from assay import os_errors
 from assay.core.errors import FailureError
 from assay.core.types import Failure
-from assay.transport.connection import BrokenError, Connection, HttpAnswer, KeepBytes
-from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError
+from assay.transport.connection import (
+    MAX_HEADER_BYTES,
+    BrokenError,
+    Connection,
+    HeaderTooLargeError,
+    HttpAnswer,
+    KeepBytes,
+    NotHttpError,
+)
+from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError, UnaskedEncodingError
 from assay.transport.route import Hop, ProxyError, Route, place_of, route_to
 from assay.transport.tunnel import open_tunnel
 
@@ -180,7 +188,9 @@ class HttpClient:
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None, *, reached: bool) -> FailureError:
         place = place_of(url)
         if isinstance(error, BodyTooLargeError):
-            message = f"{place} sent more than {self._max_body_bytes:,} bytes in one answer"
+            in_headers = isinstance(error, HeaderTooLargeError)
+            what = f"headers of more than {MAX_HEADER_BYTES:,}" if in_headers else f"more than {self._max_body_bytes:,}"
+            message = f"{place} sent {what} bytes{'' if in_headers else ' in one answer'}"
             return self._failed("bad_output", message, retryable=False)
         if isinstance(error, ssl.SSLCertVerificationError):
             reason = error.verify_message or type(error).__name__
@@ -196,7 +206,11 @@ class HttpClient:
         if isinstance(error, ProxyError):
             message = f"the proxy in front of {place} {error}"
             return self._failed("connection", message, retryable=error.retryable)
-        return self._failed("connection", f"{place}: {_in_words(error)}", retryable=True, unreachable=not reached)
+        for_good = isinstance(error, NotHttpError | UnaskedEncodingError)
+        unreachable = not reached and not for_good
+        return self._failed(
+            "connection", f"{place}: {_in_words(error)}", retryable=not for_good, unreachable=unreachable
+        )
 
     def _failed(self, kind: str, message: str, *, retryable: bool, unreachable: bool = False) -> FailureError:
         failure = Failure(stage="model", part=self._part, kind=kind, message=message, retryable=retryable)

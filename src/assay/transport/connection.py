@@ -30,6 +30,14 @@ class BrokenError(Exception):
     """What a server did to the connection, in words."""
 
 
+class NotHttpError(BrokenError):
+    """The server speaks another protocol, or HTTP with a contradiction, and will do so the next time."""
+
+
+class HeaderTooLargeError(BodyTooLargeError):
+    """More than any honest header."""
+
+
 class Connection(asyncio.Protocol):
     """One connection: one request at a time, kept for the next one when the answer allows it."""
 
@@ -133,7 +141,7 @@ class Connection(asyncio.Protocol):
             self.abort()  # there was no request
             return
         if self._head_bytes > MAX_HEADER_BYTES and not self._in_body:
-            self.fail(BodyTooLargeError())  # the parser itself would collect an endless header
+            self.fail(HeaderTooLargeError())  # the parser itself would collect an endless header
             return
         self._some = True
         self._put_off_deadline()
@@ -143,7 +151,7 @@ class Connection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._surplus = True
             if not self._whole:
-                self.fail(BrokenError("the response is not HTTP"))
+                self.fail(NotHttpError("the response is not HTTP"))
         if self._whole:
             self._end_answer()
 
@@ -172,7 +180,7 @@ class Connection(asyncio.Protocol):
             return
         self._size += len(name) + len(value)
         if self._size > (self._max_body_bytes if self._in_body else MAX_HEADER_BYTES):
-            self.fail(BodyTooLargeError())
+            self.fail(BodyTooLargeError() if self._in_body else HeaderTooLargeError())
             return
         if self._in_body:
             return  # a trailer: what it says of the body comes too late to count (RFC 9110, 6.5.1)

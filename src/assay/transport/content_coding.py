@@ -16,6 +16,10 @@ class CannotUnpackError(Exception):
     """Why, in words."""
 
 
+class UnaskedEncodingError(CannotUnpackError):
+    """The server packs its answers in a way that was not requested, and will do so the next time."""
+
+
 class BodyTooLargeError(Exception):
     """More than any honest answer."""
 
@@ -27,7 +31,7 @@ def unpacked(body: bytes, header: str, most: int) -> bytes:
     if not codings or not body:
         return body
     if codings[0] not in ("gzip", "x-gzip", "deflate") or len(codings) > 1:
-        raise CannotUnpackError("the answer has an encoding that was not requested")
+        raise UnaskedEncodingError("the answer has an encoding that was not requested")
     try:
         return _inflated(body, most) if codings == ["deflate"] else _gunzipped(body, most)
     except zlib.error as error:
