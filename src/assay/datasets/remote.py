@@ -21,6 +21,7 @@ from assay.overriding import override
 from assay.redaction import credential_in
 from assay.transport.download import download
 from assay.transport.route import place_of
+from assay.user.project_folder import make_project_folder
 
 DOWNLOADS = Path(".assay") / "downloads"
 """In the folder that the command runs in, like the cache of answers."""
@@ -88,6 +89,7 @@ class Remote(RowDataset):
             return kept, self._wanted
         arrived = DOWNLOADS / f"{short_fingerprint([self.url, os.getpid()])}.arrived"
         try:
+            make_project_folder(DOWNLOADS)
             sha256 = download(self.url, arrived)
             if self._wanted not in (None, sha256):
                 raise UsageError(f"{self.url} is not the expected file: its sha256 is {sha256}, not {self._wanted}")
@@ -95,6 +97,8 @@ class Remote(RowDataset):
             arrived.replace(path)
         except UsageError as error:
             raise UsageError(f"dataset `{self.name}`: {error}") from error
+        except OSError as error:
+            raise UsageError(f"dataset `{self.name}`: {DOWNLOADS} cannot be written: {error.strerror}") from error
         finally:
             arrived.unlink(missing_ok=True)
         return path, sha256

@@ -21,6 +21,7 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json
 from assay.core.regular_file import irregular
 from assay.core.types import Completion, Request
+from assay.user.project_folder import make_project_folder
 
 COMMIT_SECONDS = 0.5
 COMMIT_ENTRIES = 500
@@ -46,7 +47,7 @@ class CompletionCache:
         self._last_commit = time.monotonic()
         self._broken = False
         try:
-            _make_folder(path.parent)
+            make_project_folder(path.parent)
             _refuse_irregular(path)
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
             self._database.execute("PRAGMA trusted_schema=OFF")
@@ -116,15 +117,6 @@ class CompletionCache:
     def _give_up(self, error: Exception) -> None:
         self._broken = True
         logging.getLogger("assay").warning("%s: the completion cache is no longer used: %s", self.path, error)
-
-
-def _make_folder(folder: Path) -> None:
-    """The folder; one that is new, or assay's own, is ignored by git: it holds prompts and answers."""
-    own = folder.name == ".assay" or not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if own and not ignore.exists() and not ignore.is_symlink():
-        ignore.write_text("*\n")
 
 
 def _refuse_irregular(path: Path) -> None:

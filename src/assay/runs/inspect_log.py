@@ -29,6 +29,7 @@ from assay.datasets.json_lines import file_sha256
 from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.runs.inspect_records import record_of
+from assay.user.project_folder import make_project_folder
 
 FORMAT = "inspect_log"
 """The format of a definition that was read from a log."""
@@ -62,7 +63,7 @@ def run_of_log(path: Path) -> Path:
         return folder
     made = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     try:
-        made.mkdir(parents=True)
+        make_project_folder(made)
         _convert(path, sha256, made)
         os.replace(made, folder)
     except OSError as error:

@@ -46,6 +46,7 @@ from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
 from assay.snippets.process import Snippet
 from assay.tasks.declarative.records import GeneratorStep, ModelStep, OtherModel, PythonStep, RowRecipe, TemplateStep
+from assay.user.project_folder import make_project_folder
 
 GENERATED = Path(".assay") / "generated"
 """In the folder that the command runs in, like the cache of answers."""
@@ -204,7 +205,7 @@ def generate(name: str, recipe: RowRecipe, path: Path, limits: SpendingLimits) -
     """
     partial = path.with_suffix(".partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_project_folder(path.parent)
         rows = _Rows(partial, recipe.num_samples)
         run_anywhere(_generate(name, recipe, rows, limits))
     except OSError as error:

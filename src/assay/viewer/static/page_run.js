@@ -234,6 +234,7 @@ const OPTIONAL = [
   "truncated",
   "prompts_cut",
   "nothing_extracted",
+  "cached",
 ];
 
 function leaderboard(run) {
