@@ -66,3 +66,8 @@ def test_what_is_finished_is_not_counted_again(tmp_path: Path) -> None:
     run_into(tmp_path / "run", tasks, broken)
     task = estimate(load_tasks([str(tasks)]), RunConfig(), folder=tmp_path / "run").tasks[0]
     assert (task.attempts, task.remaining, task.requests, task.most_tokens_out) == (10, 1, 1, None)
+
+
+def test_the_canary_is_mentioned(tmp_path: Path) -> None:
+    tasks = load_tasks([str(write_sums(tmp_path, "sums", 2))])
+    assert "the canary adds 10 short requests" in estimate(tasks, RunConfig(canary=True), folder=tmp_path / "run").notes

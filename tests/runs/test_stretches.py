@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.servers.fake_openai import FakeServer
 from assay.cli.main import main
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.run_file import read_run_file
 from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Request
 from assay.reports.board.build import build_leaderboard
@@ -23,6 +25,7 @@ from assay.reports.board.stretches import Stretch, read_stretches
 from assay.reports.diff.build import diff
 from assay.reports.integrity import check_run
 from assay.runs.evaluate import evaluate_tasks
+from assay.runs.folder import record_change
 from assay.runs.rescore import rescore
 from assay.runs.shards import merge_run
 from assay.runs.stretches import record_stretch
@@ -133,6 +136,9 @@ def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Pat
 
 def as_if_scored_with(folder: Path, assay: str) -> None:
     """The run as another version of assay would have left it."""
+    run_file = read_run_file(folder)
+    newer = msgspec.structs.replace(run_file, versions={**run_file.versions, "assay-eval": assay})
+    record_change(folder, newer)
     for path in (folder / "stretches").iterdir():
         stretch = msgspec.json.decode(path.read_bytes(), type=Stretch)
         versions = {**stretch.versions, "assay-eval": assay}
@@ -176,16 +182,20 @@ def test_versions_that_were_accepted_once_need_no_second_word(task: Path, tmp_pa
     assert evaluate_tasks(task, model, folder=folder).leaderboard.complete
 
 
-def test_a_run_file_edited_to_other_versions_is_noticed_without_any_stretch(task: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    evaluate_tasks(task, Flaky(), folder=folder)
-    for path in (folder / "stretches").iterdir():
-        path.unlink()
+@pytest.mark.parametrize("kept", [True, False], ids=["with its stretches", "without"])
+def test_a_run_file_with_other_versions_is_noticed(task: Path, tmp_path: Path, kept: bool) -> None:
+    folder, model = tmp_path / "run", Flaky()
+    evaluate_tasks(task, model, folder=folder)
+    if not kept:
+        shutil.rmtree(folder / "stretches")
     text = (folder / "run.json").read_text()
     version = msgspec.json.decode(text)["versions"]["rapidfuzz"]
     (folder / "run.json").write_text(text.replace(f'"rapidfuzz": "{version}"', '"rapidfuzz": "0.1"'))
-    with pytest.raises(UsageError, match=r"rapidfuzz 0\.1; installed here: rapidfuzz"):
-        evaluate_tasks(task, Flaky(), folder=folder)
+    if not kept:
+        with pytest.raises(UsageError, match=r"rapidfuzz 0\.1; installed here: rapidfuzz"):
+            evaluate_tasks(task, model, folder=folder)
+    board = evaluate_tasks(task, model, folder=folder, accept_versions=True).leaderboard
+    assert board.notices[0].startswith("scored under several versions: rapidfuzz 0.1 and ")
 
 
 def test_the_command_line_has_both_flags(task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

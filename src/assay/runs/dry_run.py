@@ -26,6 +26,7 @@ from assay.key_set import KeySet
 from assay.models.pool import ModelPool
 from assay.overriding import override
 from assay.runs.assemble import Parts, assemble, with_frame
+from assay.runs.canary import PROMPTS
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
 from assay.wording import few
@@ -214,6 +215,8 @@ def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
             "judges are counted with the target as the answer and are at least asked this often; what they will say is "
             "not known, so their cost is that of their prompts alone"
         )
+    if parts.config.canary:
+        notes.append(f"the canary adds {len(PROMPTS)} short requests")
     unheard = [judge.name for judge in parts.models.judges if judge.name not in judges]
     if unheard:
         notes.append(f"also called, number of calls unknown: {', '.join(dict.fromkeys(unheard))}")

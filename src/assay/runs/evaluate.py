@@ -248,13 +248,14 @@ def run_evaluation(
     folder: Path | None = None,
     fresh: bool = False,
     resume_foreign: bool = False,
+    accepted: AcceptedChanges = NOTHING_ACCEPTED,
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResult:
     """One run with exactly this config, or the rest of the run that the folder holds.
 
     `model` overrides `config.model` with an object: a model, an adapter with `generate(prompts)`, or a function.
-    `resume_foreign` accepts attempts that another user or machine made.
+    `resume_foreign` accepts attempts that another user or machine made, `accepted` a change of model or versions.
     """
     check_settings(config)
     definitions, config = keep_picked(definitions, config)
@@ -262,6 +263,7 @@ def run_evaluation(
         folder=folder,
         fresh=fresh,
         resume_foreign=resume_foreign,
+        accepted=accepted,
         progress=progress or Progress(),
         command=command,
     )

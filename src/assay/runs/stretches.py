@@ -21,7 +21,15 @@ from assay.core.run_file import read_run_file, write_whole
 from assay.core.seams import Served
 from assay.core.types import Usage
 from assay.models.served import served_by
-from assay.reports.board.stretches import FOLDER, Stretch, last_canary, read_stretches, shown, weak_signs
+from assay.reports.board.stretches import (
+    FOLDER,
+    Stretch,
+    first_versions,
+    last_canary,
+    read_stretches,
+    shown,
+    weak_signs,
+)
 from assay.runs.assemble import Parts
 from assay.runs.folder import versions
 from assay.runs.progress import Progress
@@ -87,8 +95,7 @@ def earlier_stretches(folder: Path) -> list[Stretch]:
             f"{folder / damaged[0]}: was changed or damaged after it was written, so whether the same model answers as "
             "before cannot be checked. Delete the file to resume without the check, or use --fresh to start over."
         )
-    run = read_run_file(folder)
-    return stretches or [Stretch(started=run.created, versions=run.versions)]
+    return [first_versions(read_run_file(folder)), *stretches]
 
 
 def refuse_other_versions(folder: Path, earlier: Sequence[Stretch], now: Stretch, accepted: AcceptedChanges) -> None:

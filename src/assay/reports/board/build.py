@@ -30,7 +30,7 @@ from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, outp
 from assay.reports.board.repairs import repair_notices
 from assay.reports.board.sandboxes import sandbox_notices, sandbox_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
-from assay.reports.board.stretches import Stretch, read_stretches, stretch_notices, versions_of
+from assay.reports.board.stretches import Stretch, first_versions, read_stretches, stretch_notices, versions_of
 from assay.reports.board.types import (
     SCHEMA,
     Leaderboard,
@@ -118,7 +118,7 @@ def _board(
         run_fingerprint=run.fingerprint,
         model=run.model,
         settings=run.settings,
-        versions=versions_of(stretches) or run.versions,
+        versions=versions_of([first_versions(run), *stretches]),
         sandbox=sandbox,
         level=view.level,
         cost=total_cost([*(row.cost for row in rows if row.cost is not None), *_canary_cost(stretches, prices, name)]),
@@ -131,7 +131,7 @@ def _board(
         notices=[
             *_cached_answers(tables),
             *_partial_imports(run.definitions),
-            *stretch_notices(stretches, damaged, answered),
+            *stretch_notices([first_versions(run), *stretches], damaged, answered),
             *_notices(tables, view),
             *sandbox_notices(sandbox),
             *repair_notices(run),

@@ -17,6 +17,7 @@ from msgspec import Struct
 from assay.checksum import is_intact
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.core.run_file import RunFile
 from assay.core.seams import Served
 from assay.core.types import Usage
 from assay.printable import one_line
@@ -62,6 +63,11 @@ def read_stretches(folder: Path) -> tuple[list[Stretch], list[str]]:
         except (OSError, UsageError, ValueError, msgspec.MsgspecError, RecursionError):
             damaged.append(f"{FOLDER}/{path.name}")
     return stretches, damaged
+
+
+def first_versions(run: RunFile) -> Stretch:
+    """What a run was to be scored with when it was created."""
+    return Stretch(started=run.created, versions=run.versions)
 
 
 Signs = dict[str, tuple[str, ...]]

@@ -43,7 +43,7 @@ export async function pageProvenance(root, route) {
     el(
       "div.cards",
       pairs("Model", from.model),
-      pairs("Versions", from.versions),
+      pairs("Versions", board ? board.versions : from.versions),
       pairs("Run", {
         created: from.created,
         schema: from.schema,
@@ -54,6 +54,7 @@ export async function pageProvenance(root, route) {
     ),
     fold("Tasks as data", json(from.definitions)),
     from.sandbox ? fold("Sandbox", json(from.sandbox)) : null,
+    board ? fold("What answered and what scored, for each start and resume", json(board.stretches)) : null,
   );
   return {};
 }
