@@ -74,6 +74,7 @@ def test_its_cost_counts(task: Path, tmp_path: Path) -> None:
         board = await evaluate(task, server, tmp_path / "run", canary=True, prices=str(prices))
         assert board.cost is not None
         assert board.cost.amount == 7 * (len(PROMPTS) + 1)
+        assert "| canary  |        70 |" in (tmp_path / "run" / "report.md").read_text()
         stopped = await evaluate(task, server, tmp_path / "poor", canary=True, prices=str(prices), budget_cost=30.0)
         assert stopped.tasks[0].remaining == 1
 

@@ -20,7 +20,7 @@ from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
-from assay.costs.spending import Cost, Spending, cost_of, judge_rows, total_cost, with_generation
+from assay.costs.spending import Cost, cost_of, judge_rows, total_cost, with_generation
 from assay.reports.board.amounts import Latencies
 from assay.reports.board.groups import group_rows
 from assay.reports.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
@@ -30,7 +30,14 @@ from assay.reports.board.python_metrics import KeptMetrics, broken_metrics, outp
 from assay.reports.board.repairs import repair_notices
 from assay.reports.board.sandboxes import sandbox_notices, sandbox_of
 from assay.reports.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
-from assay.reports.board.stretches import Stretch, first_versions, read_stretches, stretch_notices, versions_of
+from assay.reports.board.stretches import (
+    Stretch,
+    canary_spending,
+    first_versions,
+    read_stretches,
+    stretch_notices,
+    versions_of,
+)
 from assay.reports.board.types import (
     SCHEMA,
     Leaderboard,
@@ -101,6 +108,7 @@ def _board(
     sandbox = sandbox_of(folder, run)
     stretches, damaged = read_stretches(folder)
     answered = _answered(tables)
+    canary_cost = _canary_cost(stretches, prices, name)
     return Leaderboard(
         schema=SCHEMA,
         timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -121,7 +129,8 @@ def _board(
         versions=versions_of([first_versions(run), *stretches]),
         sandbox=sandbox,
         level=view.level,
-        cost=total_cost([*(row.cost for row in rows if row.cost is not None), *_canary_cost(stretches, prices, name)]),
+        cost=total_cost([cost for cost in (*(row.cost for row in rows), canary_cost) if cost is not None]),
+        canary_cost=canary_cost,
         judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
@@ -148,11 +157,9 @@ def _answered(tables: dict[str, TaskTable]) -> dict[str, dict[str, int]]:
     return named
 
 
-def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> list[Cost]:
-    spent = Spending()
-    for usage in (usage for stretch in stretches for usage in stretch.usage):
-        spent.add_usage(usage)
-    return [cost_of(spent, prices.quote(model), model)] if spent.answers else []
+def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> Cost | None:
+    spent = canary_spending(stretches)
+    return cost_of(spent, prices.quote(model), model) if spent.answers else None
 
 
 def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:

@@ -20,6 +20,7 @@ from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile
 from assay.core.seams import Served
 from assay.core.types import Usage
+from assay.costs.spending import Spending
 from assay.printable import one_line
 
 FOLDER = "stretches"
@@ -155,6 +156,14 @@ def _listed(signs: Signs, name: str) -> str:
 def last_canary(stretches: Sequence[Stretch]) -> list[CanaryAnswer]:
     """The answers of the last stretch that asked for them."""
     return next((each.canary for each in reversed(stretches) if each.canary), [])
+
+
+def canary_spending(stretches: Sequence[Stretch]) -> Spending:
+    """What the canaries of all stretches used."""
+    spent = Spending()
+    for usage in (usage for stretch in stretches for usage in stretch.usage):
+        spent.add_usage(usage)
+    return spent
 
 
 def canary_agreement(a: Sequence[CanaryAnswer], b: Sequence[CanaryAnswer]) -> tuple[int, int]:

@@ -244,7 +244,8 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     sandbox: dict[str, Any] | None = None
     level: float = 0.95
     cost: Cost | None = None
-    """Of the evaluated model."""
+    """Of the evaluated model, the canary included."""
+    canary_cost: Cost | None = None
     judge_cost: Cost | None = None
     """Of all judges together; None when no judge was called."""
     latency: Latency | None = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from assay.core.types import Summary
 from assay.costs.spending import money
 from assay.reports.board.slices import shown_slices
+from assay.reports.board.stretches import canary_spending
 from assay.reports.board.types import Leaderboard, SliceRow, TaskRow
 from assay.reports.document import Cell, Span, TextTable
 from assay.reports.documents.leaderboard import (
@@ -153,6 +154,11 @@ def token_table(board: Leaderboard) -> TextTable | None:
         for row in board.tasks
     ]
     sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
+    canary = canary_spending(board.stretches)
+    if canary.answers:
+        used = [canary.tokens_in, canary.tokens_out, canary.cached, 0, 0]
+        rows.append(["canary", *(f"{value:,}" for value in used), money(board.canary_cost), money(None)])
+        sums = [total + value for total, value in zip(sums, used, strict=True)]
     total = Span("run", "strong")
     rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
     judged = any(row.judges for row in board.tasks)
