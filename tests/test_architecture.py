@@ -320,7 +320,7 @@ def test_a_run_is_put_together_in_one_place() -> None:
     here = {"runs/assemble.py"}
     assert users_of("build_task", "build_solver", "start_scorers", "attempts_in_flight", "in_processes") == {
         "build_task": here,
-        "build_solver": here,
+        "build_solver": {"runs/preview.py"},  # which shows requests, and answers none
         "start_scorers": here | {"tasks/check.py"},  # which says what cannot be started
         "attempts_in_flight": here,
         "in_processes": here,

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from assay import env_file
+from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.models.build import make_model
+from assay.models.pool import ModelPool
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +116,15 @@ def test_names_to_pass_on_are_checked_alike(folder: Path) -> None:
     with pytest.raises(UsageError, match="pass_env must be the name") as caught:
         env_file.refuse_unset("pass_env", ["sk-live-Zq83hVtt-0192837465"])
     assert "Zq83" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
+def test_a_base_url_beside_the_key_that_is_sent_elsewhere_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (folder / ".env").write_text(f"{name.upper()}_API_KEY=k\n{name.upper()}_BASE_URL=http://127.0.0.1:9/v1\n")
+    for variable in (f"{name.upper()}_API_KEY", f"{name.upper()}_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(UsageError, match=rf"{name.upper()}_BASE_URL is not read .* `{name}:m@URL`"):
+        ModelPool(RunConfig()).wrap(make_model(f"{name}:m"))
+    ModelPool(RunConfig()).wrap(make_model(f"{name}:m@http://127.0.0.1:9/v1"))

@@ -80,6 +80,19 @@ def ignored_here() -> list[str]:
     return [f"{path}: {name} has no effect there; set it in the environment" for name in words]
 
 
+def refuse_unused_address(key: str, instead: str) -> None:
+    """`UsageError` when the file has the base URL of the server that a key belongs to: it is not read there, so the
+    key would be sent to another server than the one next to it. `instead` is how the address is given.
+    """
+    service = key.removesuffix("_API_KEY")
+    for name in (f"{service}_BASE_URL", f"{service}_API_BASE"):
+        if name in _readable_part() and name not in os.environ:
+            raise UsageError(
+                f"{_path()}: {name} is not read from this file, so {key} would be sent to the public server instead; "
+                f"write the address after the model's name, {instead}, or remove it from the file"
+            )
+
+
 def refuse_unset(option: str, names: Iterable[str]) -> None:
     """`UsageError` when a name that is to be passed to a program is none, or is not set."""
     for name in names:

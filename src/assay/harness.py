@@ -20,7 +20,7 @@ import msgspec
 from assay.catalog import resolve
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.seams import Metric, ModelAdapter, close_part
+from assay.core.seams import Metric, ModelAdapter, TakesBatches, close_part
 from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
 from assay.event_loop import run_anywhere
 from assay.models.adapters.python_callable import as_model
@@ -51,7 +51,9 @@ def run_leaderboard(
         raise UsageError(f"an adapter is a function or has a `name` and `generate(prompts)`, which {adapter!r} has not")
     model = as_model(adapter)
     definitions = [inline_task(name, examples) for name, examples in tasks.items()]
-    config = RunConfig(model=model.name, batch_size=batch_size, concurrency=batch_size, include_per_example=True)
+    config = RunConfig(model=model.name, concurrency=batch_size, include_per_example=True)
+    if isinstance(model, TakesBatches):
+        config = msgspec.structs.replace(config, batch_size=batch_size)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         return run_evaluation(definitions, config, model=model, folder=Path(folder) / "run").leaderboard
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.end_to_end.commands import assay, leaderboard, write_task
+
+from assay.cli.main import main
 
 SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
 
@@ -17,3 +20,9 @@ def test_files_may_stand_on_both_sides_of_a_flag(tmp_path: Path) -> None:
     one, two = write_task(tmp_path / "one.jsonl", SUMS), write_task(tmp_path / "two.jsonl", SUMS)
     assay("run", one, "--limit", "1", two, "--run-dir", "run", cwd=tmp_path)
     assert [row["task"] for row in leaderboard(tmp_path / "run")["tasks"]] == ["one", "two"]  # type: ignore[attr-defined]
+
+
+def test_a_judge_is_chosen_with_model_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--judge", "openai:x"])
+    assert "unknown flag --judge. Write --model-for judge=MODEL" in capsys.readouterr().err

@@ -18,7 +18,6 @@ from assay.core.seams import (
     NO_CONTEXT,
     BuildContext,
     Capabilities,
-    RateLimits,
     capabilities_of,
     close_part,
     identity_of,
@@ -27,6 +26,7 @@ from assay.core.seams import (
 from assay.core.types import Completion, Request, Sample
 from assay.models.adapters.native_model import NativeModel
 from assay.models.layers.retrying import Retrying
+from assay.models.rate_limits import RateLimits
 
 
 class Declared:

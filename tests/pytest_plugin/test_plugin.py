@@ -39,7 +39,7 @@ def flaky(prompt):
 def dead(prompt):
     raise ConnectionError("nobody listens")
 
-AT_ONCE = {"retries": 0, "patience_seconds": 0}
+AT_ONCE = {"retries": 0}
 """
 
 

@@ -72,7 +72,8 @@ def number(prompt: str) -> int:
 
 def run_into(folder: Path, tasks: Path, model: object, **changes: Any) -> Path:
     """The run folder of a finished run."""
-    config = RunConfig(**{"concurrency": 8, "batch_size": 1 if isinstance(model, Broken) else 64, **changes})
+    batches = {"batch_size": 1} if isinstance(model, Broken) else {}
+    config = RunConfig(**{"concurrency": 8, **batches, **changes})
     run_evaluation(load_tasks([str(tasks)]), config, model=model, folder=folder)
     return folder
 

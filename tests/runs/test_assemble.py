@@ -10,12 +10,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.reports.yaml_runs import write_task
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
-from assay.runs.assemble import assemble, preview, refuse_other_prompts, refuse_unscorable
+from assay.runs.assemble import assemble, refuse_other_prompts, refuse_unscorable
+from assay.runs.evaluate import evaluate_tasks
+from assay.runs.preview import preview
 from assay.runs.progress import Progress
 from assay.tasks.load import load_tasks
 
@@ -195,3 +198,25 @@ def test_what_becomes_of_long_prompts_is_for_models_whose_prompts_are_counted_he
     with pytest.raises(UsageError, match="--too-long fail: remembers gets every prompt whole, and its server decides"):
         refuse_other_prompts([], Remembers(), RunConfig(too_long="fail"))
     refuse_other_prompts([], Renders(), RunConfig(too_long="cut-left"))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import no_such_module\ndef compute_scores(sample, output): return {}", "No module named 'no_such_module'"),
+        ("def compute_scores(sample, output, more): return {}", "is called with 2 arguments"),
+        ("def compute_scores(*, sample): return {}", "is called with 2 arguments"),
+        ("def other(sample): return {}", "compute_scores"),
+    ],
+)
+def test_code_that_cannot_be_called_is_refused_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scorer = {"key": "own", "type": "python", "compute_scores_snippet": code}
+    path = write_task(tmp_path, [{"q": "x", "a": "y"}], [scorer])
+    asked: list[str] = []
+    with pytest.raises(UsageError, match=says):
+        evaluate_tasks(str(path), lambda prompt: asked.append(prompt) or "y")
+    assert asked == []
+    assert not Path("runs").exists()

@@ -17,8 +17,8 @@ from assay.tasks.load import load_tasks
 def test_requests_tokens_and_money_are_estimated(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 700)
     prices = tmp_path / "prices.yaml"
-    prices.write_text("date: 2026-01-01\nmodels: {toy: {input: 1000, output: 4000}}\n")
-    config = RunConfig(repeat=2, max_tokens=50, prices=str(prices))
+    prices.write_text('date: 2026-01-01\nmodels: {"openai:m": {input: 1000, output: 4000}}\n')
+    config = RunConfig(model="openai:m", repeat=2, max_tokens=50, prices=str(prices))
     found = estimate(load_tasks([str(tasks)]), config, folder=tmp_path / "run")
     task = found.tasks[0]
     assert (task.attempts, task.remaining, task.requests, task.exact) == (1400, 1400, 1400, False)
@@ -50,7 +50,7 @@ def test_the_system_message_and_the_prefill_are_read_with_every_request(tmp_path
     definitions = load_tasks([str(write_sums(tmp_path, "sums", 10))])
     plain, framed = (
         estimate(definitions, config, folder=tmp_path / "run").tasks[0].tokens_in
-        for config in (RunConfig(), RunConfig(system="word " * 400, prefill="So: "))
+        for config in (RunConfig(model="echo"), RunConfig(model="echo", system="word " * 400, prefill="So: "))
     )
     assert framed - plain >= 10 * 400
 

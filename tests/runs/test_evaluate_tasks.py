@@ -105,7 +105,7 @@ def test_an_interrupted_run_says_so_and_loses_nothing(task: str) -> None:
         signal.raise_signal(signal.SIGINT) if prompt.startswith("compute: 3") else None
         return right(prompt)
 
-    found = assay.evaluate_tasks(task, [interrupting, wrong], concurrency=1, batch_size=1)
+    found = assay.evaluate_tasks(task, [interrupting, wrong], concurrency=1)
     assert [run.interrupted for run in found] == [True]
     assert found.exit_status == 130
 
@@ -136,3 +136,48 @@ def test_what_own_parts_return_wrongly_fails_their_attempts_and_the_run_can_be_r
     assert result.leaderboard.tasks[0].failed == 8
     [failure] = {each for record in read_records(result.runs[0].folder / "journal.jsonl") for each in record.failures}
     assert failure.message.startswith("returned no Score that can be written to the journal")
+
+
+@pytest.mark.parametrize("second", ["nope:zzz", "openai:needs-a-key", "stub:x@y"])
+def test_every_model_is_checked_before_the_first_one_is_asked(
+    task: str, monkeypatch: pytest.MonkeyPatch, second: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    asked: list[str] = []
+
+    def first(prompt: str) -> str:
+        asked.append(prompt)
+        return right(prompt)
+
+    options: dict[str, Any] = {"temperature": 0.5} if second.startswith("stub") else {}
+    with pytest.raises(UsageError):
+        assay.evaluate_tasks(task, [first, second], **options)
+    assert asked == []
+    assert not Path("runs").exists()
+
+
+def test_a_model_that_was_checked_can_still_be_asked(task: str) -> None:
+    class Closing:
+        name = "closing"
+        closed = False
+
+        async def generate(self, request: Request) -> Completion:
+            assert not self.closed
+            return Completion(text=right(request.text()))
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    model = Closing()
+    found = assay.evaluate_tasks(task, [model, "toy"])
+    assert [run.leaderboard.tasks[0].score for run in found] == [1.0, 1.0]
+    assert model.closed
+
+
+def test_a_baseline_without_a_gate_is_refused(task: str) -> None:
+    assay.evaluate_tasks(task, "toy", folder="first")
+    with pytest.raises(UsageError, match="--baseline is for gates, and there is none"):
+        assay.evaluate_tasks(task, "toy", baseline="first")
+    with pytest.raises(UsageError, match="--gate-cannot-tell is for gates"):
+        assay.evaluate_tasks(task, "toy", cannot_tell_passes=True)

@@ -18,7 +18,7 @@ from assay.runs.folder import versions
 from assay.tasks.load import load_tasks
 
 CHANGES: list[tuple[dict[str, Any], str]] = [
-    ({"temperature": 0.5}, "generation was"),
+    ({"keep_thinking": True}, "keep_thinking was not set, now on"),
     ({"limit": 3}, "limit was not set, now 3"),
     ({"repeat": 2}, "repeat was 1, now 2"),
 ]

@@ -17,7 +17,9 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec
 from assay.costs.spending import GENERATION
+from assay.models.pool import ModelPool
 from assay.runs.plan import RunKeywords, keep_picked, pick_samples, plan_runs, read_tasks
+from assay.setting import PLANNING, settings_of
 from assay.tasks.load import load_tasks
 
 
@@ -64,8 +66,8 @@ def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path
     assert (ours.model, ours.requests_per_minute, ours.temperature) == ("stub:y", 90, 0.5)
     assert (provided.model, provided.model_options["api_key_env"]) == ("openai:gpt-4.1-nano", "OPENAI_API_KEY")
     assert (toy.model, toy.temperature) == ("toy", None)
-    [result] = assay.evaluate_tasks("task.yaml", "ours")
-    assert result.leaderboard.tasks[0].score == 1.0
+    with pytest.raises(UsageError, match="--temperature has no effect here: `stub:y` applies no such setting"):
+        assay.evaluate_tasks("task.yaml", "ours")
 
 
 def test_several_models_are_several_runs(task: str) -> None:
@@ -121,8 +123,8 @@ def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
 
 
 def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
-    fields = get_type_hints(RunConfig)
-    del fields["model"]
+    planning = [name for name, mark in settings_of(RunConfig).items() if mark == PLANNING]
+    fields = {name: hint for name, hint in get_type_hints(RunConfig).items() if name not in ("model", *planning)}
     assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}
 
 
@@ -198,3 +200,58 @@ def test_the_environment_may_make_the_cache_the_default(
     monkeypatch.setenv("ASSAY_CACHE_ANSWERS", value)
     ((_, config, *_),) = plan_runs(load_tasks([task]), RunConfig())
     assert (config.cache, config.cache_by_default) == (None, default)
+
+
+RUN_FILE = json.dumps({"models": ["openai:ckpt-a", "openai:ckpt-b"], "tasks": [{"$ref": "task.yaml"}]})
+FOO = json.dumps({
+    "prompts": ["{{q}}"],
+    "providers": ["openai:gpt-4o", {"id": "openai:gpt-4o-mini", "label": "small"}],
+    "tests": [{"vars": {"q": "1"}, "assert": [{"type": "contains", "value": "1"}]}],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["run.yaml", "promptfooconfig.yaml"])
+def test_options_of_models_reach_every_model_that_a_file_names(tmp_path: Path, task: str, source: str) -> None:
+    write_task(tmp_path, [{"q": "x", "a": "y"}], [EQUALS])
+    Path("run.yaml").write_text(RUN_FILE)
+    Path("promptfooconfig.yaml").write_text(FOO)
+    given = RunConfig(model_options={"base_url": "http://127.0.0.1:9/v1"})
+    runs = plan_runs(load_tasks([source]), given)
+    assert [run.config.model_options["base_url"] for run in runs] == ["http://127.0.0.1:9/v1"] * 2
+    with pytest.raises(UsageError, match=r"(?s)unknown option .*`nonsense`.*as `options` of its model file"):
+        plan_runs(load_tasks([source]), RunConfig(model_options={"nonsense": 1}))
+    with pytest.raises(UsageError, match=r"unknown option .*`nonsense`"):
+        assay.evaluate_tasks(source, model_options={"nonsense": 1})
+
+
+def test_options_of_a_model_that_is_made_already_are_refused(task: str) -> None:
+    with pytest.raises(UsageError, match=r"--model-arg: .* is an object that has been made already"):
+        assay.evaluate_tasks(task, right, model_options={"base_url": "http://127.0.0.1:9"})
+
+
+def test_a_judge_at_the_public_address_beside_a_model_that_was_moved_is_refused() -> None:
+    pool = ModelPool(RunConfig(model="openai:m", model_options={"base_url": "http://127.0.0.1:9/v1"}))
+    with pytest.raises(UsageError, match=r"the evaluated model, and `openai:j`.* `--model-for 'KEY=openai:j@URL'`"):
+        pool.model_for("openai:j")
+    assert pool.model_for("openai:j@http://127.0.0.1:9/v1").name == "openai:j"
+    assert pool.model_for("stub:yes").name == "stub:yes"
+
+
+@pytest.mark.parametrize("source", ["sums.jsonl", "task.yaml", "promptfooconfig.yaml", "starter"])
+def test_a_model_file_is_found_by_its_key_for_tasks_of_every_format(tmp_path: Path, task: str, source: str) -> None:
+    write_task(tmp_path, [{"q": "x", "a": "y"}], [EQUALS])
+    Path("promptfooconfig.yaml").write_text(FOO)
+    Path("models").mkdir()
+    Path("models/bot.yaml").write_text(
+        "key: bot\ndisplay_name: Our bot\nconfig: {connection_type: assay, model: 'stub:y'}\n"
+    )
+    definitions, _ = read_tasks([source], RunConfig(), evaluated="bot")
+    (run,) = plan_runs(definitions, RunConfig(), "bot")
+    assert (run.config.model, run.config.label) == ("stub:y", "Our bot")
+
+
+def test_a_number_of_attempts_that_is_asked_for_is_made_also_if_it_is_one(task: str) -> None:
+    [definition] = load_tasks([task])
+    three = replace(definition, metadata={**definition.metadata, "trials": 3})
+    assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy")] == [3]
+    assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy", given={"repeat"})] == [1]

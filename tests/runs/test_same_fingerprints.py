@@ -59,8 +59,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="the extra `ray` is not installed")
 SOURCES = ["sums.jsonl", "more.jsonl"]
-SETTINGS: dict[str, Any] = {"repeat": 2, "limit": 15, "temperature": 0.5}
-FLAGS = ["--repeat", "2", "--limit", "15", "--temperature", "0.5", "--quiet"]
+SETTINGS: dict[str, Any] = {"repeat": 2, "limit": 15, "keep_thinking": True}
+FLAGS = ["--repeat", "2", "--limit", "15", "--keep-thinking", "--quiet"]
 
 
 def by_command(folder: Path) -> None:

@@ -47,7 +47,7 @@ class LiveRun:
         (folder / "slow_model.py").write_text(MODEL)
         write_task(folder / "numbers.jsonl", {f"say {n}": str(n) for n in range(1, samples + 1)})
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "assay", "run", "numbers.jsonl", "--model", "slow_model:answer", "--batch-size", "1",
+            [sys.executable, "-m", "assay", "run", "numbers.jsonl", "--model", "slow_model:answer",
              "--concurrency", "1", "--no-cache", "--quiet", "--run-dir", str(self.folder)],
             cwd=folder,
             env=environment(),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from assay import processes
 from assay.cli import garbage, interrupts, memory, streams
-from assay.cli.flags import switch
+from assay.cli.flags import refuse_unmet_needs, switch
 from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
 from assay.core.errors import AssayError
@@ -123,6 +123,7 @@ def _main(arguments: list[str]) -> int:
 def _run_subcommand(options: argparse.Namespace) -> int:
     module = importlib.import_module(f"assay.cli.{module_of(options.subcommand)}")
     try:
+        refuse_unmet_needs(options)
         if options.subcommand != "run":  # which catches signals itself once it has begun
             interrupts.raise_from_now_on()
         code: int = module.run(options)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from assay.cli.flags import register_noting
 from assay.overriding import override
 from assay.wording import nearest
 
@@ -17,9 +18,16 @@ _WRONG_TYPE = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'$", 
 _REQUIRED = re.compile(r"(the following arguments are required: )(.*)$", re.DOTALL)
 _NUMBERS = {"int": "a whole number", "float": "a number"}
 
+_KNOWN_ELSEWHERE = {"--judge": "--model-for judge=MODEL", "--grader": "--model-for grader=MODEL"}
+"""Flags that people try, and what does it here."""
+
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are for the person who mistyped."""
+    """An `ArgumentParser` whose errors are for the person who mistyped, and whose flags note that they were given."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})  # a new flag must not change what an old one means
+        register_noting(self)
 
     @override
     def error(self, message: str) -> NoReturn:
@@ -27,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
     def _sentence(self, message: str) -> str:
         if match := _UNKNOWN_FLAG.match(message):
-            return f"unknown flag {match[1]}.{_hint(match[1], self._option_string_actions)}"
+            return f"unknown flag {match[1]}.{self._flag_hint(match[1])}"
         if (match := _TOO_MANY_WORDS.match(message)) and "--evaluator-command" in self._option_string_actions:
             quoted = "a command of several words is one quoted text, such as --evaluator-command 'bash score.sh'"
             return f"unexpected argument `{match[1]}`; {quoted}"
@@ -42,6 +50,11 @@ class Parser(argparse.ArgumentParser):
             needed = [action.metavar for action in self._get_positional_actions() if action.nargs not in ("*", "?")]
             return f"{match[1]}{', '.join(name for name in match[2].split(', ') if name in needed)}"
         return message.removeprefix("argument ")
+
+    def _flag_hint(self, flag: str) -> str:
+        instead = _KNOWN_ELSEWHERE.get(flag, "")
+        is_here = instead.partition(" ")[0] in self._option_string_actions
+        return f" Write {instead}" if is_here else _hint(flag, self._option_string_actions)
 
 
 def _hint(word: str, known: Iterable[str]) -> str:

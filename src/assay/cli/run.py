@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.cli.flags import given_flags
 from assay.cli.gate_flags import tell_gates, write_for_ci
 from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_result
 from assay.cli.run_flags import (
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     definitions = definitions_of(options, config)
     if options.only:
         definitions, config = pick_samples(definitions, config, options.only)
-    planned = plan_runs(definitions, config, options.model)
+    planned = plan_runs(definitions, config, options.model, given=given_flags(options))
     if len(planned) > 1 and (options.run_dir or options.output):
         raise UsageError("several models are one run each: leave out --run-dir and --output")
     if options.dry_run:

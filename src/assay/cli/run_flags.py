@@ -64,12 +64,12 @@ def add_asking_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--model",
         action="append",
-        metavar="NAME",
+        metavar="[LABEL=]NAME",
         help="toy (the default), embedded, openai:MODEL, anthropic:MODEL, gemini:MODEL, ollama:MODEL, vllm:MODEL@URL, "
         "transformers:FOLDER, command:…, module:name, the key of a model file, …: see `assay list models`; repeatable, "
-        "for a common leaderboard",
+        "for a common leaderboard; tables show the LABEL",
     )
-    repeated(what, "--model-arg KEY=VALUE", "an option of the model (repeatable)")
+    repeated(what, "--model-arg KEY=VALUE", "an option of every evaluated model (repeatable)")
     option(what, "--temperature T", "sampling temperature (default: the model's own)", float)
     option(what, "--top-p P", "nucleus sampling (default: the model's own)", float)
     option(what, "--max-tokens N", "longest answer, in tokens", int)
@@ -151,15 +151,20 @@ def add_cost_arguments(parser: argparse.ArgumentParser) -> None:
     switch(cost, "--dry-run", "estimate requests, tokens and cost without calling any model")
 
 
+RAY = "--executor ray"
+
+
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("execution (no effect on scores; see docs/scale.md)")
     choice(where, "--executor", ("local", "ray"), "this machine, or a Ray cluster")
-    option(where, "--ray-address HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)")
-    option(where, "--workers N", "worker processes (default: one per CPU of the cluster)", int)
-    option(where, "--worker-cpus C", "CPUs of each worker (default 1)", float, 1.0)
-    option(where, "--worker-gpus G", "GPUs of each worker (default 0)", float, 0.0)
-    repeated(where, "--worker-resource NAME=N", "a custom Ray resource that each worker needs (repeatable)")
-    option(where, "--shard-size N", "samples that a worker gets at once, at most", int)
+    option(
+        where, "--ray-address HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)", needs=RAY
+    )
+    option(where, "--workers N", "worker processes (default: one per CPU of the cluster)", int, needs=RAY)
+    option(where, "--worker-cpus C", "CPUs of each worker (default 1)", float, 1.0, needs=RAY)
+    option(where, "--worker-gpus G", "GPUs of each worker (default 0)", float, 0.0, needs=RAY)
+    repeated(where, "--worker-resource NAME=N", "a custom Ray resource that each worker needs (repeatable)", needs=RAY)
+    option(where, "--shard-size N", "samples that a worker gets at once, at most", int, needs=RAY)
     option(where, "--shard K/N", "run only the K-th of N parts; `assay merge` combines them")
 
 
@@ -200,17 +205,12 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
         raise UsageError("a shard has no leaderboard to check: drop --gate and --junit until the shards are merged")
 
 
-_FLAGS = {
-    "timeout_seconds": "--timeout",
-    "patience_seconds": "--patience",
-    "requests_per_minute": "--rpm",
-    "tokens_per_minute": "--tpm",
-}
-"""Settings whose flags have other names."""
-
-
 def flag_of(setting: str) -> str:
-    return _FLAGS.get(setting) or f"--{setting.replace('_', '-')}"
+    """What the command line calls a setting of a run."""
+    from assay.core.config import RunConfig
+    from assay.setting import flag_of as flag_of_field
+
+    return flag_of_field(RunConfig, setting)
 
 
 def config_of(options: argparse.Namespace) -> RunConfig:

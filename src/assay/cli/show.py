@@ -151,7 +151,7 @@ def show_own(options: argparse.Namespace) -> None:
 
 
 def show_tasks(options: argparse.Namespace) -> None:
-    from assay.runs.assemble import preview
+    from assay.runs.preview import preview
     from assay.tasks.load import load_tasks
 
     parameters = task_parameters(options)
@@ -173,7 +173,7 @@ def show_tasks(options: argparse.Namespace) -> None:
 def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namespace) -> None:
     """One sample of a task, and the exact request that a model would get; nothing runs."""
     from assay.datasets.content import is_elsewhere
-    from assay.runs.assemble import preview_sample
+    from assay.runs.preview import preview_sample
 
     previews = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
     if not previews:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -90,6 +90,8 @@ class BuildContext:
     """The rate limits of each other model, by its key in the task."""
     dataset: Dataset | None = None
     """The task's samples, for scorers that need all of them."""
+    loading: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """Loads the task's own code, and raises a `FailureError` for code that cannot run; called before any request."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None
     """The cost of answers of the evaluated model, if it is known."""
 
@@ -150,6 +152,10 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """A model that takes one text and has no chat template."""
     renders_prompts: bool = False
     """A model whose prompts assay renders and counts in tokens: they can be plain text, and cut to its context."""
+    applies: tuple[str, ...] | None = None
+    """Of a run's settings for requests (`temperature`, `system`, …) those that a model applies; None: all of them."""
+    calls_no_model: bool = False
+    """A solver that has the answer already, or needs none."""
     needs_continuations: bool = False
     """A solver that needs likelihoods, which most models cannot give."""
     only_computes: bool = False
@@ -230,22 +236,6 @@ class NeedsKey(Protocol):
     """A model that can be described without its key but not called: `require_key` raises a `UsageError` then."""
 
     def require_key(self) -> None: ...
-
-
-class RateLimits(NamedTuple):
-    """How many more requests a server accepts, as last reported."""
-
-    remaining: int
-    """Requests it accepts until the reset."""
-    reset_seconds: float
-
-
-@runtime_checkable
-class HasRateLimits(Protocol):
-    """A model whose server reports its rate limits."""
-
-    @property
-    def limits(self) -> RateLimits | None: ...
 
 
 @runtime_checkable

@@ -72,8 +72,16 @@ def _naming_hint(name: str) -> str:
     if name.isidentifier() and Path(f"{name}.py").is_file():
         return f"\nthere is a file {name}.py: to use a model in it, write `{name}:NAME`"
     return (
-        f"\nfor a model on a server write `SERVER:{name}`, such as `openai:{name}`; for your own Python `module:name`"
+        f"\nfor a model on a server write `SERVER:{name}`, such as `openai:{name}`; for your own Python `module:name`; "
+        f"for a model file with this key put it into models/, such as models/{name}.yaml"
     )
+
+
+def check_options(spec: str, options: Mapping[str, Any]) -> None:
+    """`UsageError` for options that the model of a spec does not take; the user's own Python checks its own."""
+    prefix = spec.partition(":")[0]
+    if is_name("model", prefix):
+        _check_options(prefix, resolve("model", prefix), options)
 
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from assay.core.config import RunConfig
+from assay.core.errors import UsageError
 from assay.core.model_stack import Limited, Timed, innermost
 from assay.core.run import Stop
 from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, capabilities_of, close_part, identity_of
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
+from assay.models.adapters.providers import chosen_address
 from assay.models.build import make_model
 from assay.models.layers.batched import Batched
 from assay.models.layers.cached import Cached, is_wanted, refusal_of
@@ -82,6 +84,7 @@ class ModelPool:
         """
         key = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
         if key not in self._judges:
+            self._refuse_usual_address(spec, options or {})
             wrapped = self.wrap(
                 make_model(spec, options),
                 requests_per_minute=requests_per_minute,
@@ -90,6 +93,23 @@ class ModelPool:
             )
             self._judges[key] = CountedAsJudge(WithSettings(wrapped, generation) if generation else wrapped)
         return self._judges[key]
+
+    def _refuse_usual_address(self, spec: str, options: Mapping[str, Any]) -> None:
+        """`--model-arg base_url=…` is for evaluated models. A judge of the same kind without an address of its own
+        would be asked elsewhere, with the same key: the user says where."""
+        adapter, _, argument = spec.partition(":")
+        address = self._config.model_options.get("base_url")
+        if address and adapter == self._config.model.partition(":")[0] and not chosen_address(argument, options):
+            raise UsageError(
+                f"--model-arg base_url={address} is for the evaluated model, and `{spec}`, which a task calls too, has "
+                f"no address: write each after its model, `--model {self._config.model}@{address}` and "
+                f"`--model-for 'KEY={spec}@URL'`, or `base_url` into its model file"
+            )
+
+    @property
+    def built(self) -> list[Model]:
+        """Every model of the run, without wrappers."""
+        return list(self._models)
 
     @property
     def judges(self) -> list[CountedAsJudge]:

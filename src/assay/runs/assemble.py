@@ -1,37 +1,33 @@
 """Where a run is put together, the only place: task definitions and a config in, everything a run needs out.
 
 `assemble` is for commands that call a model (run, shard, cluster, dry run; a search keeps `Parts` until it ends),
-`assemble_tasks` for those that only score (rescore, check), `preview` for display only. What they opened they close
-again, whatever fails. Building writes and starts nothing, so bad input leaves no trace; `make_ready` starts what
-has to be ready before the first request.
+`assemble_tasks` for those that only score (rescore, check). What they opened they close again, whatever fails. Building
+writes and starts nothing, so bad input leaves no trace; `make_ready` starts what has to be ready before the first
+request.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.catalog import CATALOG
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.run_file import RUN_SCHEMA, RunFile
-from assay.core.seams import BuildContext, Model, Previewable, Solver, capabilities_of, close_part, identity_of
+from assay.core.seams import BuildContext, Model, capabilities_of, close_part, identity_of
 from assay.core.task import Task, task_fingerprint
-from assay.core.types import Completion, Request, Sample, TaskDefinition, Usage
+from assay.core.types import Completion, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
 from assay.costs.spending import generation_usage
-from assay.datasets.content import is_elsewhere
 from assay.models.adapters.python_callable import as_model
 from assay.models.build import make_model
 from assay.models.likelihood.check import likelihood_problem
@@ -42,13 +38,13 @@ from assay.runs.checkout import commit_here
 from assay.runs.folder import versions
 from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
-from assay.tasks.build import Unavailable, build_dataset, build_solver, build_task, has_own_parts, start_scorers
+from assay.tasks.build import Unavailable, build_task, has_own_parts, start_scorers
 from assay.tasks.likelihood import offer
 from assay.tasks.rehearse_tests import refusal, rehearse_tests
 from assay.tasks.trust import require_trust
 
 if TYPE_CHECKING:
-    from assay.tasks.script import Script
+    pass
 
 
 @asynccontextmanager
@@ -83,61 +79,6 @@ async def assemble_tasks(
         yield parts
     finally:
         await parts.aclose()
-
-
-Preview = tuple[Sample, list[Request] | FailureError]
-"""A sample and its request: none where only the author's Python decides."""
-
-
-def preview(definition: TaskDefinition, samples: int) -> list[Preview]:
-    """The first samples of a task, each with its request.
-
-    No Python but ours runs, and samples that lie on a server are not fetched.
-    """
-    return _preview(definition, list(islice(_samples_here(definition), samples)))
-
-
-def preview_sample(definition: TaskDefinition, wanted: str) -> Preview | None:
-    """The sample with this id, or else with this number from 1, and its request."""
-    by_number = None
-    for number, sample in enumerate(_samples_here(definition), 1):
-        if sample.id == wanted:
-            return _preview(definition, [sample])[0]
-        if str(number) == wanted:
-            by_number = sample
-    return None if by_number is None else _preview(definition, [by_number])[0]
-
-
-def _samples_here(definition: TaskDefinition) -> Iterable[Sample]:
-    return () if is_elsewhere(definition.dataset) else build_dataset(definition)
-
-
-def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Preview]:
-    runs_own_code = definition.solver.use not in CATALOG["solver"] or definition.solver.use == "python"
-    if runs_own_code or not any(sample.row is not None for sample in samples):
-        return [(sample, []) for sample in samples]
-    from assay.tasks.script import Script  # imports the template engine, which few runs need
-
-    script = Script()
-    return asyncio.run(_asked_by(build_solver(definition, script.model_for), samples, script))
-
-
-async def _asked_by(solver: Solver, samples: Sequence[Sample], script: Script) -> list[Preview]:
-    script.answer = Completion(text="‹the model's answer›")
-    previews: list[Preview] = []
-    for sample in samples:
-        script.requests = []
-        try:
-            if isinstance(solver, Previewable):
-                previews.append((sample, [solver.request(sample)]))
-                continue
-            await solver(sample, script.evaluated)
-        except FailureError as error:
-            if not script.requests:
-                previews.append((sample, error))
-                continue
-        previews.append((sample, script.requests))
-    return previews
 
 
 class BuiltTasks:
@@ -212,6 +153,14 @@ class BuiltTasks:
                 alone = {each.sample: each.failure() for each in refused if each.alone}
                 self.tasks[number] = replace(task, without_score=alone)
 
+    async def load_code(self) -> None:
+        """Refuse the tasks' own Python if it cannot be loaded or called: else every answer is paid for first."""
+        for load in self._context.loading:
+            try:
+                await load()
+            except FailureError as error:
+                raise UsageError(f"{error.failure.stage} `{error.failure.part}`: {error.failure.message}") from error
+
     async def try_metrics(self) -> None:
         """Refuse Python metrics that break whatever the scores will be."""
         definitions = [task.definition for task in self.tasks]
@@ -229,6 +178,8 @@ class Parts(BuiltTasks):
     """Everything a run needs, built: what it is, its tasks, its models, and the one that is measured."""
 
     run_file: RunFile
+    measured: Model
+    """The evaluated model by itself."""
     model: Model
     """The measured one, with everything around it that the config asks for."""
     in_flight: int
@@ -250,7 +201,7 @@ class Parts(BuiltTasks):
     ) -> None:
         config = self.config
         measured = make_model(config.model, config.model_options) if model is None else as_model(model)
-        self._unwrapped = measured
+        self._unwrapped = self.measured = measured
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
         refuse_other_prompts(self.tasks, measured, config)
@@ -271,13 +222,31 @@ class Parts(BuiltTasks):
         return cost_of_answers(self.quotes.get(self.model.name), completions)
 
     async def make_ready(self, progress: Progress) -> None:
-        """What has to be ready before the first request: sandboxes, metrics that can work, likelihoods that are what
-        they seem."""
+        """What has to be ready before the first request: sandboxes, code and metrics that can work, likelihoods that
+        are what they seem."""
         self.start_sandboxes(progress)
+        await self.check()
         await self.try_tests(progress)
-        await self.try_metrics()
         await self.check_cached_models(progress)
         await self.refuse_wrong_likelihoods()
+
+    async def check(self) -> None:
+        """Refuse what can be known to be wrong without a request: settings without an effect, code, metrics."""
+        await self.refuse_without_effect()
+        await self.load_code()
+        await self.try_metrics()
+
+    async def refuse_without_effect(self) -> None:
+        from assay.runs.effects import PlannedParts, refuse_without_effect
+
+        await refuse_without_effect(
+            PlannedParts(
+                config=self.config,
+                tasks=self.tasks,
+                model=self.measured,
+                judges=[model for model in self.models.built if model is not self.measured],
+            )
+        )
 
     @override
     def start_sandboxes(self, progress: Progress) -> None:

@@ -44,6 +44,7 @@ def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder
 
 async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None) -> RunEstimate:
     async with assemble(definitions, config, models=RecordingPool(config)) as parts:
+        await parts.refuse_without_effect()
         finished = finished_keys((folder or default_folder(parts.run_file)) / "journal.jsonl")
         estimates = [await _measure(task, parts, finished) for task in parts.tasks]
         return RunEstimate(model=parts.model.name, tasks=estimates, notes=_notes(estimates, parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
@@ -21,10 +21,13 @@ from assay.core.run import Stop
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.seams import Metric, Model
 from assay.core.types import Record, TaskDefinition
+from assay.models.adapters.python_callable import as_model
+from assay.models.layers.left_open import LeftOpen
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import view_of
 from assay.runs.assemble import assemble
+from assay.runs.chosen_models import chosen_models
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
@@ -116,7 +119,7 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
 async def aevaluate(
     tasks: str | Path | TaskDefinition | Iterable[str | Path | TaskDefinition],
-    model: object | Sequence[object] | None = None,
+    model: object | Sequence[object] | Mapping[str, object] | None = None,
     *,
     metric: str | Metric | None = None,
     folder: Path | str | None = None,
@@ -144,16 +147,16 @@ async def aevaluate(
     """Run tasks against one model or several: all that `assay run` does, from a notebook or an async service.
 
     `tasks`: files, folders, built-in names, or what `load_tasks` returned. `model`: a name, a model, an adapter with
-    `generate(prompts)`, a function, or a list of those, one run each; None asks the models that run files name, else
-    the toy model. `metric`, a function or a name, takes the place of those that the tasks name. `folder` is
-    `--run-dir`; without it the run has a folder in `runs_folder`, the same for the same call. `gates` are those of
-    `--gate`. `progress` is called with a `ProgressUpdate` now and then. `models` and `dataset` are `--model-for` and
-    `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and OpenAI evals, as `load_tasks` takes them.
-    `settings` are the fields of `RunConfig`: `temperature`, `repeat`, `limit`, `budget_cost`, … A run that is cancelled
-    has lost nothing: the same call resumes it, unless other weights or versions would finish it: `accept_model_change`
-    and `accept_versions` allow that.
+    `generate(prompts)`, a function, or several of those, one run each: a list, or a mapping with a label each, which
+    tables show; None asks the models that run files name, else the toy model. `metric`, a function or a name, takes the
+    place of those that the tasks name. `folder` is `--run-dir`; without it the run has a folder in `runs_folder`, the
+    same for the same call. `gates` are those of `--gate`. `progress` is called with a `ProgressUpdate` now and then.
+    `models` and `dataset` are `--model-for` and `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and
+    OpenAI evals, as `load_tasks` takes them. `settings` are fields of `RunConfig`: `temperature`, `repeat`, `limit`,
+    `budget_cost`, …; one that would have no effect is refused. A run that is cancelled has lost nothing: the same call
+    resumes it, unless other weights or versions would end it: `accept_model_change` and `accept_versions` allow that.
     """
-    chosen = model if model is None or isinstance(model, list | tuple) else (model,)
+    chosen = chosen_models(model)
     with env_file.looking_in(None if env is None else Path(env)):
         config = make_config(**settings)
         sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
@@ -162,7 +165,7 @@ async def aevaluate(
         definitions, warnings = _tasks_of(sources, config, metric, **how)
         definitions, config = keep_picked(definitions, config)
         runs = await run_all(
-            plan_runs(definitions, config, chosen),
+            plan_runs(definitions, config, chosen, given=settings),
             RunOptions(
                 folder=None if folder is None else Path(folder),
                 runs_folder=Path(runs_folder),
@@ -201,6 +204,10 @@ class RunOptions:
     cluster: Cluster | None = None
     shard_size: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.shard_size is not None and self.cluster is None:
+            raise UsageError("--shard-size: only a cluster is given shards; without one it has no effect")
+
     def folder_of(self, run_file: RunFile) -> Path:
         return self.folder or default_folder(run_file, self.runs_folder)
 
@@ -218,6 +225,9 @@ async def run_all(
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = [_gates_of(run, gates, baseline) for run in planned]
+    _refuse_without_gates(keepers, baseline, cannot_tell_passes=cannot_tell_passes)
+    if len(planned) > 1:
+        await check_all(planned, options)
     results: list[RunResult] = []
     for run, keeper in zip(planned, keepers, strict=True):
         result = await run_planned(run, options)
@@ -229,6 +239,25 @@ async def run_all(
         if result.interrupted:
             break
     return results
+
+
+def _refuse_without_gates(
+    keepers: Sequence[Gates | None], baseline: Path | str | None, *, cannot_tell_passes: bool
+) -> None:
+    if any(keeper is not None and keeper.gates for keeper in keepers):
+        return
+    for flag, is_given in (("--baseline", baseline is not None), ("--gate-cannot-tell", cannot_tell_passes)):
+        if is_given:
+            raise UsageError(f"{flag} is for gates, and there is none: give one with --gate, or leave it out")
+
+
+async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
+    """Build every run before the first request: a model, judge, key, option, snippet or sandbox of the last one that
+    cannot be used is refused before the first one is paid. Each run builds its own again."""
+    for run in planned:
+        model = None if run.model is None else LeftOpen(as_model(run.model))
+        async with assemble(run.definitions, run.config, model=model, command=options.command) as parts:
+            await parts.check()
 
 
 def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:

@@ -6,8 +6,8 @@ The command line and Python both come through here, so that they do the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
@@ -20,9 +20,10 @@ from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.costs.spending import GENERATION
 from assay.datasets.content import is_elsewhere
-from assay.models.adapters.python_callable import as_model
+from assay.models.build import check_options
 from assay.reports.query.syntax import is_like
-from assay.runs.twins import refuse_twins
+from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
+from assay.setting import PLANNING, settings_of
 from assay.tasks.build import build_dataset
 from assay.tasks.library.names import LM_EVAL
 from assay.tasks.load import load_tasks
@@ -95,8 +96,8 @@ class RunKeywords(TypedDict, total=False):
     limit: int | None
     only: dict[str, tuple[str, ...]] | None
     task_config: dict[str, Any]
-    prompt: str | None
     canary: bool
+    too_long: Literal["fail", "cut-left"] | None
     concurrency: int | None
     adaptive: bool
     batch_size: int
@@ -136,9 +137,10 @@ def make_config(
     Without a `concurrency` servers get as many requests at once as they turn out to take; without `score_workers`
     scorers move to processes of their own where it pays. `called` is what messages call a setting.
     """
+    known = [name for name, mark in settings_of(RunConfig).items() if mark != PLANNING]
     for name in settings:
-        if name not in RunConfig.__struct_fields__:
-            raise UsageError(unknown_name("setting of a run", name, RunConfig.__struct_fields__))
+        if name not in known:
+            raise UsageError(unknown_name("setting of a run", name, known))
     given = {"adaptive": concurrency is None, "score_workers": score_workers, **settings}
     if concurrency is not None:
         given["concurrency"] = concurrency
@@ -170,7 +172,7 @@ def read_tasks(
     config: RunConfig,
     *,
     models: Mapping[str, str] | None = None,
-    evaluated: Sequence[object] | None = None,
+    evaluated: object = None,
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
@@ -187,13 +189,14 @@ def read_tasks(
     """
     if config.system and any(source.startswith(LM_EVAL) for source in sources):
         lm_eval = _with_system(lm_eval, config.system)
+    names = [model.name for model in chosen_models(evaluated) or () if model.name is not None]
     definitions = load_tasks(
         sources,
         allow_bad=config.allow_bad_tasks,
         config=config.task_config,
         trust=config.trust,
         models=dict(models or {}),
-        evaluated=[name for name in evaluated or () if isinstance(name, str)],
+        evaluated=names,
         dataset=dataset,
         allow_outside=allow_outside,
         may_call_models=may_call_models,
@@ -208,7 +211,10 @@ def read_tasks(
     if generative:
         from assay.tasks.likelihood import generative_variant
 
-        definitions = [generative_variant(definition) for definition in definitions]
+        written = [generative_variant(definition) for definition in definitions]
+        if all(new is old for new, old in zip(written, definitions, strict=True)):
+            raise UsageError("--generative: no task here asks for the likelihood of choices; leave it out")
+        definitions = written
     return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)])
 
 
@@ -284,35 +290,47 @@ def _ids_like(definition: TaskDefinition, patterns: Sequence[str]) -> tuple[tupl
 
 
 def plan_runs(
-    definitions: Sequence[TaskDefinition], config: RunConfig, models: Sequence[object] | None = None
+    definitions: Sequence[TaskDefinition], config: RunConfig, models: object = None, *, given: Collection[str] = ()
 ) -> list[PlannedRun]:
     """One run for each model, by name (twice the same is one) or as an object; without any, for each of the run files.
 
-    Where a file names no model, the config's model is used.
+    Where a file names no model, the config's model is used. `given` are the settings that the user gave: those take
+    precedence over a file's even where they are the default.
     """
     if not definitions:
         raise UsageError("there is no task to run")
     config = _with_project_default(_without_system_of_tasks(definitions, config))
-    if models is None:
-        return _by_model(definitions, _without_a_model_to_ask(definitions, config))
-    if not models:
-        raise UsageError("there is no model to ask: the list of models is empty")
-    first, *others = _once(models)
-    paid = [_without_generation(each) for each in definitions]
-    return [
-        *_of_model(definitions, config, *first),
-        *(run for model in others for run in _of_model(paid, config, *model)),
-    ]
+    chosen = chosen_models(models)
+    if chosen is None:
+        runs = _by_model(definitions, _without_a_model_to_ask(definitions, config), given=given)
+    else:
+        paid = [_without_generation(each) for each in definitions]
+        runs = [
+            run
+            for number, (model, made) in enumerate(zip(chosen, as_models(chosen), strict=True))
+            for run in _of_model(definitions if number == 0 else paid, config, model, made, given)
+        ]
+    if config.model_options:
+        _refuse_unknown_options(runs)
+    return runs
 
 
-def _once(models: Sequence[object]) -> list[tuple[object, str | Model]]:
-    """Each model once, as it was passed and as a name or a model; no two may be one run."""
-    once: list[tuple[object, str | Model]] = []
-    for given in models:
-        if not any(given is other or (isinstance(given, str) and given == other) for other, _ in once):
-            once.append((given, given if isinstance(given, str) else as_model(given)))
-    refuse_twins([model for _, model in once if not isinstance(model, str)])
-    return once
+def _refuse_unknown_options(runs: Sequence[PlannedRun]) -> None:
+    """`--model-arg` is for every model: what one of them does not know is refused before any is called."""
+    for run in runs:
+        if run.model is not None:
+            raise UsageError(
+                f"--model-arg: `{run.config.model}` is an object that has been made already; give it its options there"
+            )
+        try:
+            check_options(run.config.model, run.config.model_options)
+        except UsageError as error:
+            if len(runs) == 1:
+                raise
+            place = "as `options` of its model file, or of its entry under `models` of a run file"
+            raise UsageError(
+                f"{error}\n--model-arg is for each of the {len(runs)} models; write an option of one model {place}"
+            ) from error
 
 
 def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
@@ -353,15 +371,21 @@ def _recorded_models(definition: TaskDefinition) -> set[str]:
 
 
 def _of_model(
-    definitions: Sequence[TaskDefinition], config: RunConfig, given: object, model: str | Model
+    definitions: Sequence[TaskDefinition],
+    config: RunConfig,
+    chosen: ChosenModel,
+    made: Model | None,
+    given: Collection[str],
 ) -> list[PlannedRun]:
-    if isinstance(model, str):
-        return _by_model(definitions, msgspec.structs.replace(config, model=model), chosen=True)
-    runs = _by_model(definitions, msgspec.structs.replace(config, model=model.name), chosen=True)
-    return [run._replace(model=model, given=given) for run in runs]
+    name = str(chosen.name) if made is None else made.name
+    own = msgspec.structs.replace(config, model=name, label=chosen.label)
+    runs = _by_model(definitions, own, chosen=True, given=given)
+    return runs if made is None else [run._replace(model=made, given=chosen.given) for run in runs]
 
 
-def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chosen: bool = False) -> list[PlannedRun]:
+def _by_model(
+    definitions: Sequence[TaskDefinition], config: RunConfig, *, chosen: bool = False, given: Collection[str] = ()
+) -> list[PlannedRun]:
     """The tasks of each model: a run file may name several; one that was chosen is meant for all of them."""
     runs: dict[str, PlannedRun] = {}
     for definition in definitions:
@@ -374,13 +398,14 @@ def _by_model(definitions: Sequence[TaskDefinition], config: RunConfig, *, chose
             own = msgspec.structs.replace(
                 config,
                 model=named["model"],
-                model_options={**named["options"], **(config.model_options if chosen else {})},
+                label=config.label or named.get("label"),
+                model_options={**named["options"], **config.model_options},
                 requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
                 concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
                 adaptive=config.adaptive and named.get("concurrency") is None,
             )
             own = _settled(own, named.get("generation") or {})
-        if config.repeat == 1 and (trials := definition.metadata.get("trials")):
+        if "repeat" not in given and config.repeat == 1 and (trials := definition.metadata.get("trials")):
             own = msgspec.structs.replace(own, repeat=trials)
         own = _cached_as_written(own, definition)
         if variant := definition.metadata.get("variant"):

@@ -56,8 +56,8 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
     stop = Stop()
     # built to refuse bad input before anything starts; workers build their own
     async with assemble(run.definitions, config, command=options.command) as parts:
+        await parts.check()
         await parts.try_tests(progress)
-        await parts.try_metrics()
         await parts.check_cached_models(progress)
         await parts.refuse_wrong_likelihoods()
         run_file = parts.run_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
@@ -27,7 +27,10 @@ class PythonScorer:
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         self.name = key
-        self._snippet = _snippet(key, "compute_scores", compute_scores_snippet, time_limit_seconds, context)
+        takes = 2 if has_solver else 1
+        self._snippet = _snippet(
+            key, "compute_scores", compute_scores_snippet, time_limit_seconds, context, takes=takes, fits=True
+        )
         self._has_solver = has_solver
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -58,7 +61,7 @@ class AllSamplesScorer:
         if context.dataset is None:
             raise UsageError(f"scorer `{key}`: python_all_samples needs the task's dataset")
         self.name = key
-        self._snippet = _snippet(key, "compute_scores", compute_scores_snippet, time_limit_seconds, context)
+        self._snippet = _snippet(key, "compute_scores", compute_scores_snippet, time_limit_seconds, context, takes=1)
         self._dataset = context.dataset
         self._all: asyncio.Task[dict[str, Any]] | None = None
 
@@ -94,7 +97,9 @@ class SystemEvidence:
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         self.name = key
-        self._snippet = _snippet(key, "compute_evidence", compute_evidence_snippet, time_limit_seconds, context)
+        self._snippet = _snippet(
+            key, "compute_evidence", compute_evidence_snippet, time_limit_seconds, context, takes=0
+        )
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         result = await self._snippet.call()
@@ -141,8 +146,17 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _snippet(key: str, function: str, source: str, seconds: float, context: BuildContext) -> Snippet:
-    return Snippet(source, function=function, stage="scorer", part=key, time_limit_seconds=seconds, context=context)
+def _snippet(
+    key: str, function: str, source: str, seconds: float, context: BuildContext, **called: Unpack[_Called]
+) -> Snippet:
+    return Snippet(
+        source, function=function, stage="scorer", part=key, time_limit_seconds=seconds, context=context, **called
+    )
+
+
+class _Called(TypedDict, total=False):
+    takes: int
+    fits: bool
 
 
 def _failure(part: str, message: str) -> FailureError:

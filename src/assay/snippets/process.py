@@ -47,12 +47,19 @@ class Snippet:
         stage: Stage,
         part: str,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        takes: int | None = None,
+        fits: bool = False,
         context: BuildContext,
     ) -> None:
-        """The code runs only where the context says so: the file it came in is the user's, or trusted."""
+        """The code runs only where the context says so: the file it came in is the user's, or trusted.
+
+        `takes` is how many arguments the function is called with, where that is always the same; with `fits` it may
+        take fewer.
+        """
         self._allowed = context.own_code
         self._source = source
         self._function = function
+        self._takes = {"takes": takes, "fit": fits}
         self._stage: Stage = stage
         self._part = part
         self._time_limit = time_limit_seconds
@@ -61,6 +68,12 @@ class Snippet:
         self._service = Service(self._start, self._read, self._load)
         self._turn = asyncio.Semaphore(1)
         self._calls: dict[int, _Call] = {}
+        if self._allowed:
+            context.loading.append(self.load)
+
+    async def load(self) -> None:
+        """Start its process and load it. `FailureError` when that cannot be done, or it cannot be called."""
+        await self._service.running()
 
     async def call(
         self,
@@ -124,7 +137,7 @@ class Snippet:
 
     async def _load(self, child: Child) -> None:
         limit = self._time_limit + _GRACE_SECONDS
-        order = {"load": self._source, "name": _NAME, "function": self._function}
+        order = {"load": self._source, "name": _NAME, "function": self._function, **self._takes}
         try:
             loaded = await self._service.ask_of(child, lambda number: _line({**order, "number": number}), limit)
         except TimeoutError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,8 @@ class Programs:
         self._allowed = context.own_code
         self._limit = context.timeout_seconds or TIME_LIMIT_SECONDS
         self._javascript: Service[dict[str, Any]] = Service(_start_node, _read_line)
-        self._python = Snippet(_PYTHON, function="run", stage=stage, part=part, context=context)
+        own = replace(context, loading=[])  # started when first needed
+        self._python = Snippet(_PYTHON, function="run", stage=stage, part=part, context=own)
 
     async def run(self, program: Mapping[str, Any], *arguments: Any) -> Any:
         """What the program returns; `program` says its language and its `code`, or `file` and `name`.

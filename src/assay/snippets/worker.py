@@ -100,6 +100,8 @@ class SnippetWorker:
             function = self._namespace.get(order["function"])
             if not callable(function):
                 raise LookupError(f"the snippet defines no function `{order['function']}`")
+            if order["takes"] is not None:
+                _check_signature(function, order)
         except (Exception, _TimeUp, SystemExit) as error:
             self._raised(order["number"], error, order["name"])
         else:
@@ -262,6 +264,20 @@ def _one_part(sample: Any, output: Any) -> dict[str, Any]:
         "items": [views.plain(item) for item in trace.items],
         "outputs": [{"text": str(each), "data": each.to_json()} for each in outputs],
     }
+
+
+def _check_signature(function: Any, order: dict[str, Any]) -> None:
+    """`TypeError` for a function that cannot be called with as many arguments as it will be."""
+    takes = order["takes"]
+    try:
+        given = _positional_count(function, takes) if order["fit"] else takes
+        inspect.signature(function).bind(*range(given))
+    except TypeError as error:
+        counted = "1 argument" if takes == 1 else f"{takes} arguments"
+        shown = f"{order['function']}{inspect.signature(function)}"
+        raise TypeError(f"`{shown}` is called with {counted}: {error}") from None
+    except ValueError:
+        pass  # a built-in without a signature
 
 
 def _positional_count(function: Any, most: int) -> int:

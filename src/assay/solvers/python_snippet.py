@@ -35,6 +35,7 @@ class PythonSolver:
             stage="solver",
             part="python",
             time_limit_seconds=time_limit_seconds,
+            takes=3,
             context=context,
         )
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
-from assay.catalog import unknown_name
+from assay.catalog import is_name, unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import irregular, open_regular
 from assay.core.types import TaskDefinition
 from assay.tasks.library.names import INSPECT, LM_EVAL, OPENAI_EVALS
+from assay.tasks.models_by_key import ModelsByKey
 from assay.tasks.project import is_inside_this_project, out_of_bounds, root_of
 from assay.tasks.shots import Shots
 from assay.wording import nearest
@@ -128,6 +129,7 @@ def read_sources(
     loaded: list[LoadedTask] = []
     refused: list[RefusedFile] = []
     shots = _shots_of(lm_eval)
+    how["models"] = models = ModelsByKey(how.get("models") or {})
     for source in sources:
         if (definitions := _of_other_program(source, lm_eval, registry, how)) is not None:
             loaded.extend(LoadedTask(definition) for definition in definitions)
@@ -154,7 +156,18 @@ def read_sources(
     if how.get("dataset") is not None and not refused and not any(task.takes_dataset for task in loaded):
         named = how["dataset"]
         raise UsageError(f"--dataset-key {named}: no task here takes one; name the YAML task whose dataset it replaces")
-    return loaded, refused
+    if not refused:
+        models.refuse_unused()
+    return _with_model_files(loaded, how), refused
+
+
+def _with_model_files(loaded: list[LoadedTask], how: ReadingKeywords) -> list[LoadedTask]:
+    """The tasks with what the keys of model files among the evaluated models stand for."""
+    if all(":" in name or is_name("model", name) for name in how.get("evaluated", ())):
+        return loaded
+    from assay.tasks.declarative.load import with_model_files
+
+    return [with_model_files(task, how) for task in loaded]
 
 
 def _of_other_program(

@@ -16,11 +16,9 @@ from assay.core.model_stack import innermost
 from assay.core.seams import (
     Capabilities,
     FillsBatches,
-    HasRateLimits,
     HasSettings,
     Model,
     NeedsKey,
-    RateLimits,
     TakesBatches,
     capabilities_of,
     identity_of,
@@ -28,6 +26,7 @@ from assay.core.seams import (
 from assay.core.types import Completion, Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
+from assay.models.rate_limits import HasRateLimits, RateLimits
 from assay.testing.contract import clauses_about, expect, given, hold_to, is_name, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD
 from assay.testing.leftovers import close_twice, nothing_left
@@ -328,4 +327,5 @@ def _capabilities() -> Iterator[Capabilities]:
     """None, and each alone: a wrapper that copies some by name loses the next one."""
     yield Capabilities()
     for field in msgspec.structs.fields(Capabilities):
-        yield Capabilities(**{field.name: True})
+        other: Any = True if isinstance(field.default, bool) else ()
+        yield Capabilities(**{field.name: other})

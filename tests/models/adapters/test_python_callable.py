@@ -21,9 +21,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper, innermost
 from assay.core.seams import (
     Capabilities,
-    HasRateLimits,
     Model,
-    RateLimits,
     TakesBatches,
     capabilities_of,
     identity_of,
@@ -32,6 +30,7 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.python_callable import ListModel, TextModel, as_model, load_model
 from assay.models.adapters.toy import ToyModel
 from assay.models.pool import ModelPool
+from assay.models.rate_limits import HasRateLimits, RateLimits
 
 
 def total(prompt: str) -> str:

@@ -12,8 +12,8 @@ from tests.core.scripted import Scripted, ask, broke
 
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure, Request
-from assay.models.adapters.http_model import RateLimits
 from assay.models.layers.adaptive import Adaptive
+from assay.models.rate_limits import RateLimits
 
 
 class World:

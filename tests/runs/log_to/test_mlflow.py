@@ -27,14 +27,14 @@ def the_runs(store: Any) -> list[Any]:
 
 
 def test_a_run_is_logged_with_params_metrics_files_and_its_end(task: str, store: Any) -> None:
-    result = assay.evaluate_tasks(task, answer, listeners=["mlflow"], temperature=0.5)
+    result = assay.evaluate_tasks(task, answer, listeners=["mlflow"], keep_thinking=True)
     [run] = the_runs(store)
     assert run.info.status == "FINISHED"
     row = result.leaderboard.tasks[0]
     params = run.data.params
     assert params["model.name"] == "tests.runs.log_to.conftest:answer"
     assert params["fingerprint"] == result.leaderboard.run_fingerprint
-    assert params["settings.generation.temperature"] == "0.5"
+    assert params["settings.keep_thinking"] == "True"
     assert params["task.sums_3a_ easy.sha256"] == row.sha256
     metrics = run.data.metrics
     assert metrics["sums_3a_ easy/score"] == 0.5

@@ -22,6 +22,7 @@ def test_a_run_file_brings_everything_along(read: Read) -> None:
         "options": {},
         "requests_per_minute": 90,
         "concurrency": 2,
+        "label": "M",
     }
 
 

@@ -56,10 +56,12 @@ def test_a_task_says_how_the_model_answers(tmp_path: Path, solver: dict[str, Any
     settings = {"temperature": 0.5, "max_tokens": 12, "stop": ["\n"], "seed": 7}
     path = write_task(tmp_path, ROWS[:1], [EQUALS], solver={**solver, "generation": settings})
     model = RecordingModel()
-    run_evaluation(read_yaml_tasks(path), RunConfig(temperature=1.0, top_p=0.9), model=model, folder=tmp_path / "run")
+    run_evaluation(read_yaml_tasks(path), RunConfig(top_p=0.9), model=model, folder=tmp_path / "run")
     [request] = model.asked
     assert (request.temperature, request.max_tokens, request.stop, request.seed) == (0.5, 12, ("\n",), seed)
     assert request.top_p == 0.9
+    with pytest.raises(UsageError, match=r"--temperature has no effect here: every task here sets its own \(t: 0\.5\)"):
+        run_evaluation(read_yaml_tasks(path), RunConfig(temperature=1.0), model=model, folder=tmp_path / "run")
 
 
 def test_columns_of_a_dataset_are_slices_and_clusters(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from assay.core.journal import read_records
 from assay.core.types import DatasetSpec, PartSpec, Record, TaskDefinition
 from assay.datasets.inspect_logs import log_header
 from assay.reports.board.build import read_leaderboard
-from assay.runs.assemble import preview_sample
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.inspect_log import run_of_log
 from assay.runs.plan import make_config, plan_runs, read_tasks
+from assay.runs.preview import preview_sample
 from assay.runs.progress import run_blocking
 from assay.tasks.inspect.source import inspect_names, read_inspect
 from assay.tasks.lm_eval.source import LmEvalOptions

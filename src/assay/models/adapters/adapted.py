@@ -108,6 +108,10 @@ class ChatShape:
         )
 
 
+_SENT = ("temperature", "top_p", "max_tokens", "stop", "seed")
+_APPLIES = (*_SENT, "system", "prefill")
+
+
 def chat_input(request: Request) -> dict[str, Any]:
     """A request in the format of chat servers."""
     if request.continuation is not None:
@@ -116,12 +120,14 @@ def chat_input(request: Request) -> dict[str, Any]:
         )
     fields = msgspec.to_builtins(request)
     messages = fields.get("messages") or [{"role": "user", "content": request.prompt or ""}]
-    names = ("temperature", "top_p", "max_tokens", "stop", "seed", "response_format", "tools")
-    return {"messages": messages, **{name: fields[name] for name in names if name in fields}, **(request.extra or {})}
+    optional = {name: fields[name] for name in (*_SENT, "response_format", "tools") if name in fields}
+    return {"messages": messages, **optional, **(request.extra or {})}
 
 
 class AdaptedModel(HttpModel):
     """A server with its own format of requests and answers."""
+
+    capabilities = msgspec.structs.replace(HttpModel.capabilities, applies=_APPLIES)
 
     def __init__(
         self,
@@ -186,7 +192,7 @@ class AdaptedModel(HttpModel):
 class InferenceModel:
     """The author's `run_inference(body, environment)`, in a process of its own."""
 
-    capabilities = Capabilities()
+    capabilities = Capabilities(applies=_APPLIES)
 
     def __init__(
         self,
@@ -223,6 +229,8 @@ class InferenceModel:
         )
         self._receiver = span_receiver(self.name, spans)
         self._provider = provider
+        if provider is not None:  # it is called with a prompt
+            self.capabilities = Capabilities(applies=("system", "prefill"))
         self._programs = Programs(self.name, BuildContext(own_code=True), stage="model")
 
     @property

@@ -56,6 +56,11 @@ class AnthropicModel(HttpModel):
     Thinking, tool calls, cached tokens and stop reasons are kept. `extra` is sent with every request.
     """
 
+    capabilities = msgspec.structs.replace(
+        HttpModel.capabilities,
+        applies=("temperature", "top_p", "max_tokens", "stop", "reasoning_effort", "system", "prefill"),
+    )
+
     def __init__(
         self,
         model: str,
@@ -72,6 +77,7 @@ class AnthropicModel(HttpModel):
             raise UsageError("`anthropic` needs a model name: `anthropic:MODEL`")
         self._model, base_url = named_server("anthropic", model, base_url)
         self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
+        self.at_usual_address = base_url is None
         super().__init__(
             f"anthropic:{self._model}",
             address=self._base_url,

@@ -26,6 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import token_count
 from assay.env_file import refuse_unset
@@ -71,6 +72,10 @@ class _Command:
     """What both kinds share: the program, its environment, and the failures."""
 
     persistent = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(applies=(*_PARAMETERS, "system", "prefill"))
 
     def __init__(
         self,

@@ -63,6 +63,7 @@ class GeminiModel(HttpModel):
         model, base_url = named_server("gemini", model, base_url)
         self._model = model.removeprefix("models/")
         self._base_url = checked_base_url(base_url or OFFICIAL_BASE_URL)
+        self.at_usual_address = base_url is None
         super().__init__(
             f"gemini:{self._model}",
             address=self._base_url,

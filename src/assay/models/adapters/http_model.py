@@ -15,12 +15,13 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities, RateLimits
+from assay.core.seams import Capabilities
 from assay.core.types import Failure
-from assay.env_file import check_name, key_variable
+from assay.env_file import check_name, key_variable, refuse_unused_address
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.options import checked_timeout
 from assay.models.adapters.providers import NO_KEY, is_run_by_users
+from assay.models.rate_limits import RateLimits
 from assay.printable import one_line
 from assay.redaction import Redactor, credential_in, secret_option_in
 from assay.transport.client import HttpClient
@@ -39,6 +40,8 @@ class HttpModel:
 
     capabilities = Capabilities(remote=True, cacheable=True)
     limits: RateLimits | None = None
+    at_usual_address = False
+    """Whether the address is the provider's, because nobody has given another one."""
 
     def __init__(
         self, name: str, *, address: str, api_key_env: str, key_required: bool, timeout_seconds: float | None
@@ -48,6 +51,7 @@ class HttpModel:
             self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env)
+        self._key_variable = api_key_env
         self._missing_key = api_key_env if key_required and self._key is None else None
         self._redactor = Redactor([self._key])
         self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
@@ -162,6 +166,8 @@ class HttpModel:
                 f"`{self.name}` needs a key: set the environment variable {self._missing_key} (or write it into "
                 ".env), or name another with api_key_env, or another server with base_url"
             )
+        if self.at_usual_address and self._key is not None:
+            refuse_unused_address(self._key_variable, f"`{self.name}@URL`")
 
     def _key_named(self, name: str) -> str | None:
         if name == NO_KEY:

@@ -67,6 +67,7 @@ class OpenAIModel(HttpModel):
         self._model = model
         self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
         self._official = self._base_url == OFFICIAL_BASE_URL
+        self.at_usual_address = base_url is None and "OPENAI_BASE_URL" not in os.environ
         own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # naming a variable means that a key is to be sent
         super().__init__(
             f"{self.adapter}:{model}",

@@ -27,16 +27,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
+import msgspec
+
 from assay.catalog import import_own
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import (
     Capabilities,
-    HasRateLimits,
     HasSettings,
     Identified,
     Model,
     NeedsKey,
-    RateLimits,
     Served,
     TakesBatches,
     capabilities_of,
@@ -44,6 +44,7 @@ from assay.core.seams import (
 )
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.native_model import NativeBatchModel, NativeModel, checked_completion, failure_of_client
+from assay.models.rate_limits import HasRateLimits, RateLimits
 from assay.overriding import override
 from assay.own_functions import can_be_imported, is_async, name_of, own_sha256
 from assay.printable import one_line
@@ -100,6 +101,8 @@ class _Wrapped:
     """What the three shapes share: a name, an identity, threads for code that is not async, and failures."""
 
     most_threads = MAX_THREADS
+    takes_settings = False
+    """Whether it is called with requests, which have settings, rather than with texts."""
 
     def __init__(self, name: str, thing: Any, generate: Callable[[Any], Any], options: Mapping[str, Any]) -> None:
         self.name = name
@@ -114,7 +117,10 @@ class _Wrapped:
 
     @property
     def capabilities(self) -> Capabilities:
-        return capabilities_of(self._thing)
+        declared = capabilities_of(self._thing)
+        if self.takes_settings or declared.applies is not None:
+            return declared
+        return msgspec.structs.replace(declared, applies=("system", "prefill"))  # a text has room for these alone
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -174,6 +180,8 @@ class _Wrapped:
 
 class RequestModel(_Wrapped):
     """Something that takes a `Request`, but has no name or is not async."""
+
+    takes_settings = True
 
     async def generate(self, request: Request) -> Completion:
         started = perf_counter()

@@ -47,7 +47,7 @@ class ToyModel:
     """The toy model as a native model."""
 
     name = "toy"
-    capabilities = Capabilities(cacheable=True, embeds=True)
+    capabilities = Capabilities(cacheable=True, embeds=True, applies=())
 
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:

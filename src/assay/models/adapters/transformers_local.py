@@ -35,7 +35,11 @@ class TransformersModel:
     `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library download from its hub.
     """
 
-    capabilities = Capabilities(scores_continuations=True, renders_prompts=True)
+    capabilities = Capabilities(
+        scores_continuations=True,
+        renders_prompts=True,
+        applies=("temperature", "top_p", "max_tokens", "stop", "seed", "system", "prefill"),
+    )
 
     def __init__(
         self,

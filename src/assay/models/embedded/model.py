@@ -39,7 +39,13 @@ _ONE_THREAD = dict.fromkeys(
 class EmbeddedModel:
     """Decodes greedily unless a temperature is set; has log-likelihoods of continuations, and embeddings."""
 
-    capabilities = Capabilities(cacheable=True, scores_continuations=True, embeds=True, renders_prompts=True)
+    capabilities = Capabilities(
+        cacheable=True,
+        scores_continuations=True,
+        embeds=True,
+        renders_prompts=True,
+        applies=("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "system", "prefill"),
+    )
 
     def __init__(
         self,

@@ -14,9 +14,10 @@ from time import monotonic
 
 from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper, innermost, not_sent
-from assay.core.seams import HasRateLimits, Model
+from assay.core.seams import Model
 from assay.core.types import Completion, Request
 from assay.models.layers.outage import wait_until_woken
+from assay.models.rate_limits import HasRateLimits
 from assay.overriding import override
 
 TROUBLE = ("rate_limit", "overloaded")

@@ -270,7 +270,7 @@ class Library:
             return ModelSpec(model=key, options={})
 
     def _model(self, key: str) -> ModelSpec:
-        if key in self.models:
+        if key in self.reading.models or key in self.models:
             return self.models[key]
         if document := self.nearby.keyed_file("model", key):
             model = checked_model(document, document.value)

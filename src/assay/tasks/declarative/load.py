@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -34,7 +34,7 @@ from assay.tasks.declarative.schema.checked import (
 )
 from assay.tasks.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
 from assay.tasks.load import YAML, LoadedTask, ReadingKeywords
-from assay.tasks.project import is_of_this_project, root_of
+from assay.tasks.project import is_inside_this_project, is_of_this_project, root_of
 from assay.tasks.trust import untrusted
 
 
@@ -66,17 +66,47 @@ def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingO
     if reading.mending is not None:
         document = reading.mending.applied(document)
     library = Library(NearbyFiles(home=path.parent, root=root_of(path).resolve(), environ=environ, reading=reading))
-    return [_with_measured(each, library) for each in _tasks_in(document, library)]
+    models = _asked_models(library)
+    return [task._replace(definition=_with_asked(task.definition, models)) for task in _tasks_in(document, library)]
 
 
-def _with_measured(loaded: LoadedTask, library: Library) -> LoadedTask:
-    """The same with the models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
-    specs = {name: spec for name in library.reading.evaluated if (spec := library.file_of_model(name)) is not None}
-    if not specs:
+def with_model_files(loaded: LoadedTask, how: ReadingKeywords) -> LoadedTask:
+    """The task with the models whose keys were given with `--model`, from model files near it or in this folder.
+
+    For tasks of every format: a file that finds its own by its own folders has them already.
+    """
+    definition = loaded.definition
+    asked = definition.metadata.get("asked_models", {})
+    missing = [name for name in how.get("evaluated", ()) if name not in asked]
+    if not missing:
         return loaded
-    models = {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
-    metadata = {**loaded.definition.metadata, "asked_models": models}
-    return loaded._replace(definition=msgspec.structs.replace(loaded.definition, metadata=metadata))
+    source = Path(definition.source)
+    places = dict.fromkeys([source.parent if source.is_file() else Path(), Path()])
+    models: dict[str, Plain] = {}
+    for home in places:
+        wanted = [name for name in missing if name not in models]
+        models |= _asked_models(_library_of(home, wanted, how))
+    return loaded._replace(definition=_with_asked(definition, {**models, **asked}))
+
+
+def _library_of(home: Path, evaluated: Sequence[str], how: ReadingKeywords) -> Library:
+    allow_outside, trust = how.get("allow_outside", False), how.get("trust", False)
+    is_own = trust or (is_inside_this_project(home) and not allow_outside)
+    reading = ReadingOptions(allow_outside=allow_outside, trust=trust, evaluated=evaluated)
+    environ = variables() if is_own else None
+    return Library(NearbyFiles(home=home, root=root_of(home).resolve(), environ=environ, reading=reading))
+
+
+def _asked_models(library: Library) -> dict[str, Plain]:
+    """The models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
+    specs = {name: spec for name in library.reading.evaluated if (spec := library.file_of_model(name)) is not None}
+    return {name: {"key": name, **spec.plain()} for name, spec in specs.items()}
+
+
+def _with_asked(definition: TaskDefinition, models: Mapping[str, Plain]) -> TaskDefinition:
+    if not models:
+        return definition
+    return msgspec.structs.replace(definition, metadata={**definition.metadata, "asked_models": dict(models)})
 
 
 def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:

@@ -36,6 +36,8 @@ class ModelSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: Options
     requests_per_minute: int | None = None
     concurrency: int | None = None
+    label: str | None = None
+    """Its `display_name`, which tables show."""
     generation: Options = {}
     """How it answers, where neither a task nor the user says otherwise."""
 
@@ -89,6 +91,7 @@ def model_spec(
         options=options,
         requests_per_minute=model.rate_limit,
         concurrency=model.max_concurrent_requests,
+        label=model.display_name,
         generation=without_nulls(model.generation or {}),
     )
 

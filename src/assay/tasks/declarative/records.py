@@ -225,6 +225,7 @@ class NamedModel(Struct, frozen=True, kw_only=True, tag_field="connection_type",
 
 class ModelEntry(Struct, frozen=True, kw_only=True):
     key: str
+    display_name: str
     rate_limit: int | None
     max_concurrent_requests: int | None
     cache: bool | None

@@ -163,7 +163,8 @@ def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
         named: Plain = {"key": "named", "display_name": "named", "config": {"connection_type": "assay", "model": entry}}
         model = checked_model(document, named if isinstance(entry, str) else entry, where)
         key, spec = model_spec(document, where, model, library.adapter)
-        key = entry if isinstance(entry, str) else key
+        if isinstance(entry, str):  # it is called what it is
+            key, spec = entry, msgspec.structs.replace(spec, label=None)
         if key in keys:
             raise document.error((*where, "key"), f"`{key}` is given twice")
         keys.append(key)

@@ -240,7 +240,8 @@ class _Reading:
         spec, receiver = provider.spec, read_tracing(self._config).receiver
         if receiver is not None and spec["model"].startswith(OWN):
             spec = {**spec, "options": {**spec["options"], "spans": {**receiver, "required": asserted.traces}}}
-        return {"model": {"key": provider.key, **spec, **pace}}
+        label = {"label": provider.key} if len(provider.ids) > 1 else {}
+        return {"model": {"key": provider.key, **label, **spec, **pace}}
 
 
 def _name(path: Path) -> str:

@@ -1,0 +1,182 @@
+"""Settings that nothing in a planned run applies are refused by name, before the first request.
+
+What a setting applies to stands on its field (`setting.py`); here is whether a run has such a thing. The run is asked,
+not a table: its models and solvers say what they do, and what a task sets itself shows in its first requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.core.model_stack import innermost
+from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of
+from assay.core.task import Task
+from assay.core.types import Request
+from assay.datasets.content import is_elsewhere
+from assay.reports.view import metadata_value
+from assay.runs.preview import first_requests
+from assay.scorers.processes import MayMove
+from assay.setting import AppliesTo, Setting, flag_of, settings_of
+from assay.wording import few, hint
+
+KNOWN_KEYS = 1000
+"""Samples of a task whose keys are offered when a key is misspelt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedParts:
+    """What a run is made of, as far as settings can apply to it."""
+
+    config: RunConfig
+    tasks: Sequence[Task]
+    model: Model
+    """The evaluated one, without wrappers."""
+    judges: Sequence[Model]
+
+    @property
+    def asking(self) -> list[Task]:
+        """The tasks that call the evaluated model."""
+        return [task for task in self.tasks if not capabilities_of(task.solver).calls_no_model]
+
+    @property
+    def called(self) -> list[Model]:
+        return [*([self.model] if self.asking else []), *self.judges]
+
+
+async def refuse_without_effect(run: PlannedParts) -> None:
+    """`UsageError` for the first setting that the run has no use for: the flag, why, and what to do."""
+    requests: dict[str, list[Request] | None] = {}
+    if any(_is_set(run.config, name) and mark.applies_to is AppliesTo.ANSWERS for name, mark in _marks().items()):
+        for task in run.asking:
+            requests[task.name] = await first_requests(task.definition)
+    for name, mark in _marks().items():
+        if not _is_set(run.config, name):
+            continue
+        why = _why_not_answers(run, name, requests) if mark.applies_to is AppliesTo.ANSWERS else None
+        if mark.applies_to in _REASONS:
+            why = _REASONS[mark.applies_to](run, name)
+        if why is not None:
+            raise UsageError(f"{flag_of(RunConfig, name)} has no effect here: {why}")
+
+
+def _marks() -> dict[str, Setting]:
+    return settings_of(RunConfig)
+
+
+def _is_set(config: RunConfig, name: str) -> bool:
+    value = getattr(config, name)
+    return value is not None and value is not False and value != getattr(_DEFAULTS, name)
+
+
+_DEFAULTS = RunConfig()
+
+
+def _why_no_calls(run: PlannedParts, _: str) -> str | None:
+    return None if run.called else "no task here calls a model"
+
+
+def _why_no_evaluated_calls(run: PlannedParts, _: str) -> str | None:
+    return None if run.asking else "no task here calls the evaluated model"
+
+
+def _why_no_judges(run: PlannedParts, _: str) -> str | None:
+    return None if run.judges else "no task here has a judge"
+
+
+def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:
+    if not run.asking:
+        return _why_no_evaluated_calls(run, name)
+    applies = capabilities_of(run.model).applies
+    if applies is None or name in applies:
+        return None
+    others = [other for other in applies if other in _marks()]
+    return f"`{run.model.name}` applies {few(others) if others else 'no such setting'}; leave it out for this model"
+
+
+def _why_not_answers(run: PlannedParts, name: str, requests: Mapping[str, list[Request] | None]) -> str | None:
+    """A setting of the run is a default of each request: one that the task sets itself is not replaced."""
+    if (why := _why_not_in_requests(run, name)) is not None:
+        return why
+    if any(made is None for made in requests.values()):
+        return None  # nobody knows before the run
+    known = [request for made in requests.values() for request in made or ()]
+    written = [request for request in known if request.continuation is None and not request.embed]
+    if not written:
+        return "no task here asks for a written answer; the likelihood of given texts does not depend on it"
+    if all(getattr(request, name) is not None for request in written):
+        return f"every task here sets its own ({next(iter(requests))}: {getattr(written[0], name)!r})"
+    return None
+
+
+def _why_no_servers(run: PlannedParts, _: str) -> str | None:
+    return None if any(capabilities_of(model).remote for model in run.called) else "no model here is on a server"
+
+
+def _why_not_rendered(run: PlannedParts, name: str) -> str | None:
+    if run.asking and capabilities_of(run.model).renders_prompts:
+        return None
+    return _why_no_evaluated_calls(run, name) or f"`{run.model.name}` renders its prompts itself"
+
+
+def _why_no_cache(run: PlannedParts, _: str) -> str | None:
+    return None if run.config.cache or run.config.cache_by_default else "no answers are cached; add --cache"
+
+
+def _why_no_batches(run: PlannedParts, _: str) -> str | None:
+    takes = any(isinstance(innermost(model), TakesBatches | FillsBatches) for model in run.called)
+    return None if takes else "no model here takes several requests at once"
+
+
+def _why_no_processes(run: PlannedParts, _: str) -> str | None:
+    for task in run.tasks:
+        moves = any(isinstance(scorer, MayMove) for scorer in task.scorers.values())
+        # rows of tables stay in this process
+        if moves and (is_elsewhere(task.definition.dataset) or all(s.row is None for s in islice(task.dataset, 1))):
+            return None
+    return "no scorer here can run in a process of its own"
+
+
+def _why_no_key(run: PlannedParts, name: str) -> str | None:
+    """A misspelt key would slice or cluster nothing. Samples are read until one has it."""
+    value = getattr(run.config, name)
+    for key in [value] if isinstance(value, str) else value:
+        known: dict[str, None] = {}
+        if not any(_has_key(task, key, known) for task in run.tasks):
+            return f"no sample has the key `{key}`. {hint(key, known, 'Keys')}"
+    return None
+
+
+def _has_key(task: Task, key: str, known: dict[str, None]) -> bool:
+    if is_elsewhere(task.definition.dataset):
+        return True  # nobody knows before the run
+    for number, sample in enumerate(task.dataset):
+        slices = sample.slices()
+        if metadata_value(slices, key) is not None:
+            return True
+        if number < KNOWN_KEYS:
+            known |= dict.fromkeys(_keys_in(slices))
+    return False
+
+
+def _keys_in(slices: Mapping[str, object]) -> Iterator[str]:
+    for name, value in slices.items():
+        yield from (f"{name}.{inner}" for inner in value) if isinstance(value, dict) else (name,)
+
+
+_REASONS: Mapping[AppliesTo, Callable[[PlannedParts, str], str | None]] = {
+    AppliesTo.CALLS: _why_no_calls,
+    AppliesTo.EVALUATED_CALLS: _why_no_evaluated_calls,
+    AppliesTo.JUDGES: _why_no_judges,
+    AppliesTo.REQUESTS: _why_not_in_requests,
+    AppliesTo.SERVERS: _why_no_servers,
+    AppliesTo.RENDERED: _why_not_rendered,
+    AppliesTo.CACHE: _why_no_cache,
+    AppliesTo.BATCHES: _why_no_batches,
+    AppliesTo.SCORER_PROCESSES: _why_no_processes,
+    AppliesTo.SAMPLE_KEYS: _why_no_key,
+}
+"""Why a setting of this kind has no effect on a run; None where it has one. The other kinds always have."""

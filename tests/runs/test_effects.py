@@ -1,0 +1,97 @@
+"""A setting has its effect or is refused by name: every setting with task formats and models of every kind."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs.recorded_effects import (
+    FORMATS,
+    HOLDS_ANYWAY,
+    MODELS,
+    ROWS_FILE,
+    VALUES,
+    Recorder,
+    observed,
+    recording_server,
+    write_formats,
+)
+
+from assay.core.config import RunConfig
+from assay.core.errors import UsageError
+from assay.setting import PLANNING, flag_of, settings_of
+
+Case = tuple[str, str, str]
+"""A setting, a format and a model."""
+NEEDS_LIKELIHOODS = "choices"
+"""The format that no model here can run at all."""
+
+
+def all_cases() -> list[Case]:
+    return list(itertools.product(VALUES, (form for form in FORMATS if form != NEEDS_LIKELIHOODS), MODELS))
+
+
+def pairwise(seed: int) -> list[Case]:
+    """Cases in which each setting meets each format and each model, chosen greedily."""
+    cases, rng = all_cases(), random.Random(seed)
+    rng.shuffle(cases)
+    missing = {pair for setting, form, model in cases for pair in ((setting, form), (setting, model), (form, model))}
+    chosen = []
+    for setting, form, model in cases:
+        pairs = {(setting, form), (setting, model), (form, model)}
+        if len(pairs & missing) >= 2:
+            chosen.append((setting, form, model))
+            missing -= pairs
+    return chosen
+
+
+@pytest.fixture
+def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Runs a case: what is seen with the setting and without."""
+    monkeypatch.chdir(tmp_path)
+    write_formats(tmp_path)
+    for folder in ("yaml", "recorded"):
+        (tmp_path / folder / "rows.yaml").write_text(ROWS_FILE)
+    recorder = Recorder()
+    without: dict[tuple[str, str], Any] = {}
+    with recording_server(recorder) as url:
+
+        def compare(case: Case) -> tuple[Any, Any]:
+            setting, form, model = case
+            if (form, model) not in without:
+                without[form, model] = observed(form, model, recorder, url)
+            return without[form, model], observed(form, model, recorder, url, **{setting: VALUES[setting]})
+
+        yield compare
+
+
+def problem_of(case: Case, compare: Any) -> str | None:
+    """Why a case breaks the rule: no effect and no refusal, or a refusal that does not name the flag."""
+    flag = flag_of(RunConfig, case[0])
+    try:
+        before, after = compare(case)
+    except UsageError as error:
+        names = (flag, flag.removeprefix("--"), "nonsense", f"{case[0]}:")
+        return None if any(name in str(error) for name in names) else f"{case}: refused without its name: {error}"
+    return f"{case}: no effect, and not refused" if before == after else None
+
+
+def test_every_setting_says_what_it_applies_to_and_is_tried_here() -> None:
+    marks = settings_of(RunConfig)
+    assert set(marks) == set(RunConfig.__struct_fields__)
+    given = {name for name, mark in marks.items() if mark != PLANNING} - {"model"}
+    assert given == {*VALUES, *HOLDS_ANYWAY}
+
+
+def test_a_setting_has_its_effect_or_is_refused_by_name(seen: Any) -> None:
+    cases = random.Random(1).sample(pairwise(seed=1), 110)
+    assert [problem for case in cases if (problem := problem_of(case, seen))] == []
+
+
+@pytest.mark.prove
+def test_every_setting_with_every_format_and_model_has_its_effect_or_is_refused_by_name(seen: Any) -> None:
+    assert [problem for case in all_cases() if (problem := problem_of(case, seen))] == []
