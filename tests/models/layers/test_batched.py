@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from tests.core.scripted import ask, broke
@@ -58,3 +59,32 @@ def test_one_bad_answer_fails_only_itself() -> None:
 
     answers = ask(Batched(Mixed(), 4), *"abc")
     assert [isinstance(answer, FailureError) for answer in answers] == [False, True, False]
+
+
+def test_requests_that_arrive_while_a_batch_is_answered_start_no_task_of_their_own() -> None:
+    """A task for each batch, waiting for its turn, would be kept until the end of the run."""
+    tasks: list[int] = []
+
+    class Counting:
+        name = "counting"
+
+        async def generate_batch(self, requests: Sequence[Request]) -> list[Completion]:
+            await turns(4)
+            tasks.append(len(asyncio.all_tasks()))
+            return [Completion(text="x") for _ in requests]
+
+    async def turns(count: int) -> None:
+        for _ in range(count):
+            await asyncio.sleep(0)
+
+    async def one_after_the_other(model: Batched, pause: int) -> None:
+        for _ in range(50):
+            await model.generate(Request(prompt="p"))
+            await turns(pause)
+
+    async def run() -> None:
+        model = Batched(Counting(), 8)
+        await asyncio.gather(*(one_after_the_other(model, pause) for pause in range(5)))
+
+    asyncio.run(run())
+    assert max(tasks) <= 7  # the test's own, five callers, and one that hands out batches

@@ -22,22 +22,19 @@ class Batched(Wrapper):
         self._generate_batch = model.generate_batch
         self._batch_size = batch_size
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
-        self._running: set[asyncio.Task[None]] = set()
-        self._turn = asyncio.Lock()
+        self._draining: asyncio.Task[None] | None = None
 
     @override
     async def generate(self, request: Request) -> Completion:
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, answer))
-        if len(self._waiting) == 1:
-            task = asyncio.ensure_future(self._drain())
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+        if self._draining is None:
+            self._draining = asyncio.ensure_future(self._drain())
         return await answer
 
     async def _drain(self) -> None:
         """One batch after the other, never two at once: most adapters have one model or one connection."""
-        async with self._turn:
+        try:
             while self._waiting:
                 # one turn of the event loop lets every attempt that is ready join this batch
                 await asyncio.sleep(0)
@@ -46,6 +43,8 @@ class Batched(Wrapper):
                 batch = [(request, answer) for request, answer in batch if not answer.done()]
                 if batch:
                     await self._answer(batch)
+        finally:
+            self._draining = None
 
     async def _answer(self, batch: list[tuple[Request, asyncio.Future[Completion]]]) -> None:
         started = perf_counter()
