@@ -16,8 +16,8 @@ from tests.end_to_end.commands import assay, write_task
 MODULES = {
     "import sys; sys.exit(0)": "importing it ended with SystemExit: 0; the code of a script belongs under",
     "def broken(:": "broken.py, line 1: invalid syntax",
-    "1 / 0": "importing it failed: ZeroDivisionError: division by zero",
-    "import no_such_package": "importing it failed: ModuleNotFoundError: No module named 'no_such_package'",
+    "1 / 0": "importing it failed: ZeroDivisionError: division by zero (broken.py:1)",
+    "import missing_one": "importing it failed: ModuleNotFoundError: No module named 'missing_one' (broken.py:1)",
 }
 
 

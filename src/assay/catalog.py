@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.errors import AssayError, UsageError
 from assay.own_functions import HERE, find_here
+from assay.tracebacks import describe_exception
 from assay.wording import hint, in_yaml, nearest
 
 if TYPE_CHECKING:
@@ -381,7 +382,7 @@ def import_object(target: str) -> Any:
             raise UsageError(
                 f"`{target}`: there is no module `{error.name}` here or in the environment{meant}"
             ) from error
-        raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
+        raise UsageError(f"`{target}`: importing it failed: {describe_exception(error)}") from error
     except AssayError:
         raise
     except SyntaxError as error:
@@ -393,7 +394,7 @@ def import_object(target: str) -> Any:
             '`if __name__ == "__main__":`'
         ) from error
     except Exception as error:
-        raise UsageError(f"`{target}`: importing it failed: {type(error).__name__}: {error}") from error
+        raise UsageError(f"`{target}`: importing it failed: {describe_exception(error)}") from error
     for part in path.split("."):
         try:
             value = getattr(value, part)

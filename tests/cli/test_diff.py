@@ -56,3 +56,10 @@ def test_diff_refuses_unequal_coverage(runs: Path, capsys: pytest.CaptureFixture
     assert main(["diff", "a", "c"]) == 2
     assert "1 scored only in A" in capsys.readouterr().err
     assert main(["diff", "a", "c", "--allow-unequal"]) == 0
+
+
+@pytest.mark.parametrize("verb", ["diff", "leaderboard"])
+def test_a_task_file_is_no_result(verb: str, somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sums(somewhere / "tasks", "sums", 2)
+    assert main([verb, "tasks/sums.jsonl", "tasks/sums.jsonl"]) == 2
+    assert "tasks/sums.jsonl: is no result; name run folders or their leaderboard.json" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def test_json_will_do_and_the_longest_pattern_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("models: {}", "missing required field `date`"),
+        ("date: x", "missing required field `models`"),
         ("date: x\nmodels: {m: {input: 1}}", "missing required field `output`"),
         ("date: x\nmodels: {m: {input: 1, output: 1, outptu: 2}}", "unknown field `outptu`"),
         ("date: x\nmodels: {m: {input: -1, output: 1}}", "cannot be negative"),
@@ -90,3 +90,12 @@ def test_a_run_keeps_the_prices_it_was_made_with(named: bool, tmp_path: Path, mo
     for seen in (read_leaderboard(home / "run/leaderboard.json"), read_leaderboard(home / "run", View())):
         assert seen.cost is not None
         assert seen.cost.date == "2026-01-02"
+
+
+def test_a_price_file_need_not_have_a_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "prices.yaml").write_text("models: {toy: {input: 1000, output: 2000}}\n")
+    prices = ["--prices", str(tmp_path / "prices.yaml")]
+    write_sums(tmp_path / "tasks", "sums", 2)
+    assert main(["run", str(tmp_path / "tasks"), *prices, "--dry-run"]) == 0
+    said = capsys.readouterr()
+    assert "prices.yaml, without a date" in said.out + said.err

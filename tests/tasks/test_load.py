@@ -176,3 +176,11 @@ def test_a_link_that_the_user_made_and_typed_is_followed(tmp_path: Path, monkeyp
     (project / "link.jsonl").symlink_to(tmp_path / "data.jsonl")
     monkeypatch.chdir(project)
     assert [task.name for task in load_tasks(["link.jsonl"])] == ["link"]
+
+
+def test_two_names_are_not_alike_for_their_ending_alone(tmp_path: Path) -> None:
+    (tmp_path / "target.jsonl").write_text("")
+    with pytest.raises(UsageError, match=r"nothere\.jsonl: no such file or folder$"):
+        load_tasks([str(tmp_path / "nothere.jsonl")])
+    with pytest.raises(UsageError, match=r"Did you mean `.*target\.jsonl`\?"):
+        load_tasks([str(tmp_path / "targets.jsonl")])

@@ -44,12 +44,17 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PriceFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A price file as people write it: per million tokens, with the day the prices were looked up."""
+    """A price file as people write it: per million tokens, with the day the prices were looked up if they noted it."""
 
-    date: str
+    date: str | None = None
     currency: str = "USD"
     models: dict[str, Price]
     notes: tuple[str, ...] = ()
+
+
+def dated(source: str, date: str | None) -> str:
+    """Where prices come from, for a note."""
+    return f"{source}, dated {date}" if date else f"{source}, without a date"
 
 
 class Quote(Struct, frozen=True, kw_only=True):
@@ -57,7 +62,7 @@ class Quote(Struct, frozen=True, kw_only=True):
 
     price: Price
     currency: str
-    date: str
+    date: str | None
     source: str
 
 
@@ -147,8 +152,8 @@ def _decoded(data: bytes, name: str) -> PriceFile:
         raise UsageError(f"{name}: not UTF-8 at byte {error.start}") from error
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{name}: not a price file: {error}. Expected `date: YYYY-MM-DD` and "
-            "`models: {NAME: {input: …, output: …}}`, in money per million tokens."
+            f"{name}: not a price file: {error}. Expected `models: {{NAME: {{input: …, output: …}}}}`, in money per "
+            "million tokens."
         ) from error
     for model, price in file.models.items():
         if min(price.input, price.output, price.cached_input or 0.0) < 0:

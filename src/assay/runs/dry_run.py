@@ -20,7 +20,7 @@ from assay.core.task import Task
 from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
 from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
-from assay.costs.prices import Quotes, cost_at
+from assay.costs.prices import Quotes, cost_at, dated
 from assay.costs.spending import no_price
 from assay.key_set import KeySet
 from assay.models.pool import ModelPool
@@ -207,7 +207,7 @@ def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
     unpriced = [name for name, quote in parts.quotes.items() if quote is None]
     notes.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
-    notes.extend(f"prices: {source}, dated {date}" for source, date in known)
+    notes.extend(f"prices: {dated(source, date)}" for source, date in known)
     if any(not each.exact for each in tasks):
         notes.append(f"large tasks are estimated from their first {TRIED} samples")
     judges = {judge.model: judge for task in tasks for judge in task.judges}

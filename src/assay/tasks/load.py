@@ -307,9 +307,11 @@ def _near(path: Path) -> Path | None:
     """The task file or folder whose name is spelt most like that of a missing one."""
     if not path.parent.is_dir():
         return None
-    siblings = [each.name for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
-    near = nearest(path.name, siblings)
-    return path.parent / near if near else None
+    siblings = [each for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
+    # by the stem: an ending alone makes no two names alike
+    by_stem = {each.stem: each for each in siblings}
+    near = nearest(path.stem, by_stem)
+    return by_stem[near] if near else None
 
 
 def _read(path: Path, shots: Shots, *, allow_bad: bool) -> list[TaskDefinition]:

@@ -429,3 +429,16 @@ def test_an_answer_kept_whole_has_another_place_in_the_cache() -> None:
     plain, whole = (OpenAIModel("m", base_url="http://127.0.0.1:9/v1", keep_raw=keep) for keep in (False, True))
     assert plain.settings != whole.settings
     assert plain.settings == OpenAIModel("m", base_url="http://127.0.0.1:9/v1").settings
+
+
+def test_a_missing_v1_is_suggested_where_the_address_is_not_found() -> None:
+    async def failure_at(path: str) -> str:
+        async with fake_openai() as server:
+            address = server.base_url.removesuffix("/v1") + path
+            async with closing(OpenAIModel("m", base_url=address)) as model:
+                with pytest.raises(FailureError) as caught:
+                    await model.generate(Request(prompt="behave: status 404 1"))
+                return caught.value.failure.message.replace(server.base_url, "BASE")
+
+    assert asyncio.run(failure_at("")).endswith("; base URLs of most servers end in /v1: BASE")
+    assert "/v1:" not in asyncio.run(failure_at("/v1"))

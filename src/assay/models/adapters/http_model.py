@@ -130,10 +130,15 @@ class HttpModel:
             message += f"; redirects are not followed, set base_url (it points to {target})"
         if kind == "auth" and not self._key:
             message += "; no key was sent"
+        message += self._advice(status)
         wait = self._retry_after_seconds(answer) if retryable else None
         error = self._failed(kind, message, retryable=retryable, retry_after_seconds=wait)
         error.away = away(status, kind, retryable=retryable)
         return error
+
+    def _advice(self, status: int) -> str:
+        """What to try, as the end of a sentence about a status; empty where there is nothing to add."""
+        return ""
 
     def _retry_after_seconds(self, answer: HttpAnswer) -> float | None:
         return retry_after_seconds(answer.headers)

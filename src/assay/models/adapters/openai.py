@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -140,6 +141,12 @@ class OpenAIModel(HttpModel):
         from assay.models.adapters.server_identity import identify  # asked once in a run
 
         return await identify(self._fact, adapter=self.adapter, model=self._model, base_url=self._base_url)
+
+    @override
+    def _advice(self, status: int) -> str:
+        if status != 404 or urlsplit(self._base_url).path.strip("/"):
+            return ""
+        return f"; base URLs of most servers end in /v1: {self._base_url.rstrip('/')}/v1"
 
     async def _embed(self, request: Request) -> Completion:
         """The embedding of the prompt, from another endpoint of the same server, whatever the mode."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.costs.prices import BUNDLED
+from assay.costs.prices import BUNDLED, dated
 from assay.costs.spending import Cost, is_worth_showing, reasons_together
 from assay.reports.board.types import Leaderboard, TaskRow
 
@@ -28,7 +28,7 @@ def price_notes(boards: Iterable[Leaderboard], others: Iterable[Cost] = ()) -> l
             costs.append(board.judge_cost)
     sources = dict.fromkeys((cost.source, cost.date) for cost in costs if cost.source and cost.amount)
     notes = [
-        f"cost: {source}, dated {date}"
+        f"cost: {dated(source, date)}"
         + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
         for source, date in sources
     ]

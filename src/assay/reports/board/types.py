@@ -302,4 +302,6 @@ def _decoded(path: Path, kind: type[_T]) -> _T:
     except FileNotFoundError:
         raise UsageError(f"{path}: no such leaderboard file or run folder") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        if path.suffix in (".jsonl", ".yaml", ".yml", ".csv"):
+            raise UsageError(f"{path}: is no result; name run folders or their leaderboard.json") from error
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error

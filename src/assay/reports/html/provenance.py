@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.core.fingerprint import canonical_json
+from assay.costs.prices import dated
 from assay.reports.board.stretches import NOT_SAID, served_in_words
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.columns import Side
@@ -65,4 +66,4 @@ def _signatures(board: Leaderboard) -> Child:
 def _prices(board: Leaderboard) -> str | None:
     if board.cost is None or board.cost.source is None:
         return None
-    return f"{board.cost.source}, {board.cost.date}"
+    return dated(board.cost.source, board.cost.date)

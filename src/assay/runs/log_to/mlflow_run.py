@@ -18,9 +18,10 @@ def client() -> Any:
     try:
         return package("mlflow.tracking", "mlflow").MlflowClient()
     except package("mlflow.exceptions", "mlflow").MlflowException as error:
+        reason = one_line(str(error), 800).partition(". ")[0].rstrip(".")
         raise UsageError(
-            f"--log-to mlflow: {one_line(str(error), 800)} Set MLFLOW_TRACKING_URI to a tracking server, such as "
-            "http://127.0.0.1:5000, or `pip install mlflow`, which keeps its runs in a file here."
+            f"--log-to mlflow: {reason}. Set MLFLOW_TRACKING_URI to a "
+            "tracking server, such as http://127.0.0.1:5000, or, with `pip install mlflow`, to sqlite:///mlflow.db."
         ) from error
 
 
