@@ -71,9 +71,6 @@ DAMAGES = {
     "a line that is cut before its newline": Damage(at(3, lambda line: line[:-1]), 3, lines=1, lost=2),
     "two lines that are joined by a flipped newline": Damage(at(3, flipped(lambda line: -1, 32)), 3, lost=2),
     "bytes that are not UTF-8": Damage(at(3, replaced(b"no idea", b"no \xff\xfe a")), 3),
-    "bytes that are not UTF-8, with a checksum": Damage(
-        at(3, lambda line: rewritten(line, b"no idea", b"no \xff\xfe a")), 3
-    ),
     "a line longer than any run writes": Damage(at(3, lambda line: b"x" * 70_000 + line), 3),
     "an empty line": Damage(lambda lines: [*lines[:2], b"\n", *lines[2:]], 3, lost=0),
     "a line of something else": Damage(lambda lines: [*lines[:2], b"not a record\n", *lines[2:]], 3, lost=0),
@@ -82,6 +79,16 @@ DAMAGES = {
     ),
     "an end that is no journal line": Damage(lambda lines: [*lines, b"something else"], 13, lost=0),
 }
+
+FORGED = {
+    "bytes that are not UTF-8, with a checksum": Damage(
+        at(3, lambda line: rewritten(line, b"no idea", b"no \xff\xfe a")), 3
+    ),
+    "a number that no column holds, with a checksum": Damage(
+        at(3, lambda line: rewritten(line, b'"index":2', b'"index":99999999999')), 3
+    ),
+}
+"""What no accident makes: refused by whoever reads the field, and set aside by a repair."""
 
 NO_DAMAGE: dict[str, Callable[[Lines], Lines]] = {
     "lines in another order": lambda lines: lines[::-1],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.damages import DAMAGES, NO_DAMAGE, Damage
+from tests.damages import DAMAGES, FORGED, NO_DAMAGE, Damage
 from tests.end_to_end.commands import assay
 from tests.forked import forked
 from tests.journals import journal_lines
@@ -59,12 +59,12 @@ def resume(folder: Path) -> None:
     run_into(folder, folder.parent / "tasks" / "sums.jsonl", Adder(wrong=WRONG))
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("name", [*DAMAGES, *FORGED])
 def test_a_repaired_run_keeps_every_intact_line_and_is_completed_by_the_same_command(
     run: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "MAX_LINE_BYTES", 65_536)
-    kind, intact = DAMAGES[name], set(lines_of(run))
+    kind, intact = {**DAMAGES, **FORGED}[name], set(lines_of(run))
     before = damage(run, kind)
     done = repair(run, SearchEntry)
     assert (done.lines, done.planned, done.remaining) == (kind.lines, COUNT, kind.lost)

@@ -183,6 +183,7 @@ class Api:
         """Every mark of a run, for download, and how the scores agree with them."""
         view = self._run(params)
         with view.reading():
+            view.snapshot()  # refuses a damaged run, also where nothing is marked
             marks = view.all_marks()
             return {
                 "run": view.name,
