@@ -23,8 +23,9 @@ from tests.journals import journal_lines
 
 from assay.checksum import number_of, record_of
 from assay.core.errors import UsageError
-from assay.core.journal import DamagedError, Journal, finished_keys, lock_journal, read_records
+from assay.core.journal import DamagedError, Journal, lock_journal, read_records
 from assay.core.types import Failure, Record, Score, Trace
+from assay.runs.earlier_attempts import EarlierAttempts
 
 BROKEN = Failure(stage="model", kind="rate_limit", message="429")
 
@@ -59,9 +60,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 def test_failed_attempts_are_remaining_until_a_later_line_makes_up_for_them(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     write(path, [record(1), record(2, failed=True), record(3, failed=True)])
-    assert set(finished_keys(path)) == {1}
+    assert set(EarlierAttempts(path)) == {1}
     write(path, [record(2)])
-    assert set(finished_keys(path)) == {1, 2}
+    assert set(EarlierAttempts(path)) == {1, 2}
 
 
 @given(cut=st.integers(min_value=1, max_value=400))
@@ -191,7 +192,7 @@ def test_a_line_without_a_checksum_is_damaged(tmp_path: Path) -> None:
     write(path, [record(1), record(2)])
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + record_of(lines[1]) + b"\n")
-    for read in (lambda: list(read_records(path)), lambda: finished_keys(path)):
+    for read in (lambda: list(read_records(path)), lambda: EarlierAttempts(path)):
         with pytest.raises(DamagedError, match="line 2: has no checksum, though every run writes one"):
             read()
     with pytest.raises(UsageError, match="line 2: has no checksum"):
@@ -205,7 +206,7 @@ def test_a_line_that_was_changed_is_named_and_never_a_score(tmp_path: Path, at: 
     lines = path.read_bytes().splitlines(keepends=True)
     lines[at - 1] = lines[at - 1].replace(b'"score":1.0', b'"score":5.0')
     path.write_bytes(b"".join(lines))
-    for read in (lambda: list(read_records(path)), lambda: finished_keys(path)):
+    for read in (lambda: list(read_records(path)), lambda: EarlierAttempts(path)):
         with pytest.raises(UsageError, match=f"line {at}: was changed after it was written"):
             read()
 

@@ -5,8 +5,10 @@ A model and its judges are real servers on the loopback interface; what they say
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from tests.evaluators.loopback import Answer, Loopback, serving
 
 from assay.cli.main import main
 from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.reports.diff.build import diff
+from assay.reports.view import View
+from assay.viewer.api import Api, Params
+from assay.viewer.library import RunLibrary
 
 SAMPLES = 60
 PROSE = "I would say that it is rather good, all things considered."
@@ -57,10 +64,10 @@ class Project:
     server: Loopback
     says: dict[str, Says] = field(default_factory=dict)
 
-    def run(
-        self, *options: str, folder: str = "r", verb: Sequence[str] = ("run", "t.yaml", "--model", "openai:m")
-    ) -> int:
-        return main([*verb, "--run-dir", folder, "--quiet", "--retries", "0", "--patience", "0", *options])
+    def run(self, *options: str, folder: str = "r") -> int:
+        shutil.rmtree(self.folder / ".assay", ignore_errors=True)  # no answer comes from another run
+        always = ["--model", "openai:m", "--run-dir", folder, "--quiet", "--retries", "0", "--patience", "0"]
+        return main(["run", "t.yaml", *always, *options])
 
     def asked(self) -> Counter[str]:
         """How many requests each model got since the last call."""
@@ -198,3 +205,140 @@ def test_a_judge_that_is_down_takes_no_score_and_no_gate_of_another_scorer_with_
         assert made.board().overall_bounds is None
         shown = capsys.readouterr()
         assert "12 of 12 attempts failed (12 × scorer/auth): 12 without the score of `judge`" in shown.err
+
+
+def test_a_gate_is_about_its_own_scorer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(1)}, 12) as made:
+        made.says["judge"] = lambda request: "correct" if "q1:" in request["messages"][1]["content"] else None
+        assert made.run("--gate", "t.exact >= 0.5", "--gate", "t >= 0.5") == 3  # met, and finished with failures
+        assert made.run("--gate", "t.judge >= 0.5") == 1
+        assert "cannot tell" in capsys.readouterr().err
+        assert made.run("--gate", "t.judge >= 0.05") == 3  # met whatever the missing verdicts would have been
+
+
+def test_a_rerun_asks_only_for_the_verdicts_that_are_missing(tmp_path: Path) -> None:
+    with project(
+        tmp_path, [EXACT, scorer("judge"), scorer("second")], {"judge": flaky(3), "second": flaky(4, 0.0)}
+    ) as made:
+        assert made.run("--judge-retries", "0") == 3
+        missing = made.row().missing_scores["judge"]
+        made.asked()
+        made.says["judge"] = down
+        assert made.run() == 3  # a second bad day loses nothing
+        assert made.counts() == {"exact": (SAMPLES, 0), "judge": (SAMPLES - missing, missing), "second": (SAMPLES, 0)}
+        assert made.asked() == {"judge": missing}
+        made.says["judge"] = flaky(5, 0.0)
+        assert made.run() == 0
+        assert made.asked() == {"judge": missing}
+        row = made.row()
+        assert made.counts() == {"exact": (SAMPLES, 0), "judge": (SAMPLES, 0), "second": (SAMPLES, 0)}
+        assert (row.failed, row.complete, row.tokens_in) == (0, True, 5 * SAMPLES)
+        assert {judge.model: judge.answers for judge in row.judges} == {
+            "openai:judge": SAMPLES + missing,  # the server that was down answered nothing
+            "openai:second": SAMPLES,
+        }
+        assert made.run() == 0
+        assert not made.asked()
+
+
+def test_an_evaluator_that_is_down_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    answers = iter([Answer(b"not json")] * 4 + [Answer(b'{"score": 0.5}')] * 4)
+    with serving(lambda payload: next(answers)) as service:
+        evaluator = {"type": "evaluator", "key": "service", "url": service.url}
+        with project(tmp_path, [EXACT, evaluator], {}, 4) as made:
+            assert made.run() == 3
+            assert [(each.scored, each.failed) for each in made.row().aggregates] == [(4, 0), (0, 4)]
+            assert (made.run(), made.asked()) == (0, {"m": 4})
+            assert [(each.scored, each.failed) for each in made.row().aggregates] == [(4, 0), (4, 0)]
+
+
+def test_a_rule_that_lacks_its_score_fails_the_whole_attempt_until_the_score_is_there(tmp_path: Path) -> None:
+    rule = {"expression": "{{ scores.judge.is_correct }}", "op": "is_false"}
+    actions = [{"action": "exclude_from_metrics", "key": "wrong", "filter": rule}]
+    with project(tmp_path, [EXACT, scorer("judge")], {"judge": down}, 6, actions=actions) as made:
+        assert made.run() == 3
+        assert made.counts() == {"exact": (0, 6), "judge": (0, 6)}
+        made.asked()
+        made.says["judge"] = lambda request: "incorrect" if "q1:" in request["messages"][1]["content"] else "correct"
+        assert made.run() == 0
+        assert made.asked() == {"judge": 6}
+        assert (made.counts(), made.row().excluded) == ({"exact": (5, 0), "judge": (5, 0)}, 1)
+
+
+def test_shards_are_continued_and_merged_with_every_score_and_every_token(tmp_path: Path) -> None:
+    with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(6, 0.5)}, 20) as made:
+        for shard in ("1/2", "2/2"):
+            assert made.run("--judge-retries", "0", "--shard", shard) == 3
+        assert main(["merge", "r"]) == 3
+        missing = made.row().missing_scores["judge"]
+        assert (made.counts()["exact"], made.counts()["judge"]) == ((20, 0), (20 - missing, missing))
+        made.asked()
+        made.says["judge"] = flaky(7, 0.0)
+        for shard in ("1/2", "2/2"):
+            assert made.run("--shard", shard) == 0
+        assert made.asked() == {"judge": missing}
+        assert main(["merge", "r"]) == 0
+        assert made.counts() == {"exact": (20, 0), "judge": (20, 0)}
+        assert (made.row().tokens_in, made.row().judge_tokens_in) == (5 * 20, 5 * (20 + missing))
+
+
+def test_a_rescore_keeps_verdicts_and_says_why_others_are_missing(tmp_path: Path) -> None:
+    with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(3)}, 30) as made:
+        assert made.run("--judge-retries", "0") == 3
+        before = made.row()
+        made.asked()
+        assert main(["rescore", "r", "--run-dir", "again", "--quiet"]) == 3
+        assert not made.asked()
+        assert made.counts("again") == made.counts()
+        assert made.row("again").failures == before.failures
+
+
+def test_a_scorer_without_its_sandbox_takes_no_other_score_and_is_continued_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ASSAY_ALLOW_UNSANDBOXED", raising=False)
+    code = {"type": "code_exec", "key": "code", "expressions": "{{ [sample.q] }}"}
+    with project(tmp_path, [EXACT, code], {}, 3) as made:
+        assert made.run("--min-sandbox", "U") == 3
+        assert [(each.scored, each.failed) for each in made.row().aggregates][:2] == [(3, 0), (0, 3)]
+        assert (made.row().refused, made.row().missing_scores) == (None, {"code": 3})
+        assert made.asked() == {"m": 3}
+        assert made.run() == 0
+        assert not made.asked()
+        assert [(each.scored, each.failed) for each in made.row().aggregates][:2] == [(3, 0), (3, 0)]
+
+
+def test_every_surface_shows_the_scores_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(3)}, 30) as made:
+        assert made.run("--judge-retries", "0", "--include-per-example") == 3
+        failed = made.row().missing_scores["judge"]
+        examples = made.row().per_example
+        assert examples is not UNSET
+        lacking = [each for each in examples if each.missing is not UNSET]
+        assert len(lacking) == failed > 0
+        assert {(each.failure, tuple(each.values)) for each in lacking} == {(None, ("exact",))}
+
+        assert main(["export", "r", "--output", "r.csv"]) == 0
+        with (tmp_path / "r.csv").open(newline="") as file:
+            broken = [row for row in csv.DictReader(file) if row["failure_scorer"] == "judge"]
+        assert len(broken) == failed
+        assert all(row["outcome"] in ("right", "wrong") and not row["judge.is_correct"] for row in broken)
+
+        assert made.run("--judge-retries", "0", folder="same") == 3
+        [compared] = diff(tmp_path / "r", tmp_path / "same", View()).tasks
+        assert compared.comparison is not None
+        assert compared.comparison.n == 30  # every pair of the first scorer
+
+        capsys.readouterr()
+        assert main(["show", "r", "--sample", str(lacking[0].id)]) == 0
+        shown = capsys.readouterr().out
+        assert "unusable verdict" in shown
+        assert "is_correct" in shown
+
+        api = Api(RunLibrary([tmp_path]))
+        listed = api.samples(Params([("run", "r"), ("failure", "scorer/bad_output")]))
+        assert listed["total"] == failed
+        assert {row["outcome"] for row in listed["rows"]} <= {"right", "wrong"}
+        whole = api.sample(Params([("run", "r"), ("key", listed["rows"][0]["key"])]))
+        assert [score["name"] for score in whole["record"]["scores"]] == ["exact"]
+        assert [each["scorer"] for each in whole["record"]["failures"]] == ["judge"]

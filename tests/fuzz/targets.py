@@ -17,7 +17,7 @@ import msgspec
 from assay.checksum import with_checksums
 from assay.core.config import RunConfig
 from assay.core.errors import AssayError
-from assay.core.journal import Journal, finished_keys, read_records
+from assay.core.journal import Journal, read_records
 from assay.core.seams import identity_of
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Request, Score, TaskDefinition, Trace
 from assay.evaluators.llm_judge import llm_judge_evaluator
@@ -26,6 +26,7 @@ from assay.models.adapters.stub import make as make_stub
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import read_leaderboard_file
 from assay.runs.assemble import describe
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file
 from assay.scorers.verdict import json_object, read_label
 from assay.tasks.declarative.load import check_yaml_file
@@ -65,7 +66,7 @@ def journal(data: bytes, folder: Path) -> None:
     """Lines with any content, whose checksums match: others are refused before they are parsed."""
     path = written(folder / "journal.jsonl", with_checksums(data.splitlines(), 1))
     written(folder / "run.json", RUN)
-    finished_keys(path)
+    EarlierAttempts(path)
     Journal(path).close()
     build_leaderboard(folder)
     list(read_records(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.reports.runs import Adder, run_into, write_sums
 
 from assay.checksum import with_checksums
-from assay.core.journal import Journal, finished_keys, key_number, read_records
+from assay.core.journal import Journal, key_number, read_records
 from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Failure, Record, Score, Trace
 from assay.costs.spending import spent_in
@@ -24,8 +25,9 @@ from assay.reports.measure import measure_of
 from assay.reports.per_example import read_examples
 from assay.reports.view import View
 from assay.reports.worst_attempts import attempts_of, worst_attempts
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.rescore import Answers
-from assay.runs.shard_files import Shard, finished_in_shards, merge_shards, new_file
+from assay.runs.shard_files import Shard, merge_shards, new_file, shard_files
 from assay.viewer.index import Snapshot, index_path, update_index
 
 SAMPLES = 4
@@ -39,17 +41,25 @@ class Told(NamedTuple):
     score: float | None
     said: str | None
     failure: str | None
+    """Why it has no score."""
+    whole: bool = True
+    """Whether it has the scores of all scorers."""
 
 
 @pytest.fixture(scope="module")
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    return run_into(folder / "run", write_sums(folder / "tasks", TASK, SAMPLES), Adder())
+    run = run_into(folder / "run", write_sums(folder / "tasks", TASK, SAMPLES), Adder())
+    file = json.loads((run / "run.json").read_text())
+    for aggregate in file["definitions"][0]["aggregates"]:  # of one scorer, as where a task has several
+        aggregate.setdefault("options", {})["scorer"] = SCORER
+    (run / "run.json").write_text(json.dumps(file))
+    return run
 
 
-LINES = st.lists(
-    st.tuples(st.integers(0, SAMPLES - 1), st.sampled_from(["right", "wrong", "broken", "late"])), max_size=14
-)
+BECAME = ("right", "wrong", "broken", "late", "partly", "unjudged", "continued")
+"""`partly`: another scorer broke; `unjudged`: its own did; `continued`: scored with the answer of an earlier line."""
+LINES = st.lists(st.tuples(st.integers(0, SAMPLES - 1), st.sampled_from(BECAME)), max_size=14)
 """Which sample, and what became of it. A line that comes up twice is the same line, byte for byte."""
 WAYS = st.sampled_from(["appended", "by hand", "doubled"])
 
@@ -68,7 +78,9 @@ def test_every_surface_counts_the_same_line(
     write_journal(folder / "journal.jsonl", records, way)
     expected = what_counts(records)
 
-    assert told_by_resume(folder) == {key for key, told in expected.items() if told.failure is None}
+    assert told_by_resume(folder) == {key for key, told in expected.items() if told.whole}
+    assert answered_by_resume(folder) == {key for key, told in expected.items() if told.said and not told.whole}
+    assert spent_in(folder / "journal.jsonl")[0].tokens_in == tokens_of(records)
     assert told_by_the_leaderboard(folder) == counts_of(expected)
     assert told_by_examples(folder) == expected
     assert told_by_show(folder, SAMPLES) == expected
@@ -76,7 +88,7 @@ def test_every_surface_counts_the_same_line(
     assert told_by_marks(folder, keys.values()) == sum(told.score is None for told in expected.values()) + (
         SAMPLES - len(expected)
     )
-    assert told_by_the_viewer(folder, lines) == {key: (t.score, t.failure is not None) for key, t in expected.items()}
+    assert told_by_the_viewer(folder, lines) == {key: (t.score, not t.whole) for key, t in expected.items()}
     assert told_by_rescore(folder, keys) == {key: told.said for key, told in expected.items() if told.said is not None}
     assert told_by_a_merge(tmp_path_factory.mktemp("merged"), records) == expected
 
@@ -86,13 +98,20 @@ def a_line(key: str, sample: int, became: str) -> Record:
     if became in ("broken", "late"):
         kind = "timeout" if became == "late" else "connection"
         return Record(**common, failures=(Failure(stage="model", kind=kind, message=became),), seconds=0.5)
-    said = str(sample + 1) if became == "right" else "no idea"
+    said = "no idea" if became == "wrong" else str(sample + 1)
     trace = Trace(
         prediction=said,
         prompt=f"compute: {sample} + 1",
         completions=(Completion(text=said, tokens_in=7, tokens_out=2),),
     )
-    return Record(**common, trace=trace, scores=(Score(name=SCORER, values={"score": float(became == "right")}),))
+    broke = {"partly": "judge", "unjudged": SCORER}.get(became)
+    return Record(
+        **common,
+        trace=trace,
+        scores=() if became == "unjudged" else (Score(name=SCORER, values={"score": float(became != "wrong")}),),
+        failures=(Failure(stage="scorer", scorer=broke, kind="bad_output", message=became),) if broke else (),
+        continued=became == "continued",
+    )
 
 
 SCORER = "exact_match"
@@ -114,33 +133,54 @@ def what_counts(records: list[Record]) -> dict[str, Told]:
     found: dict[str, Record] = {}
     for record in records:
         there = found.get(record.key)
-        if there is None or there.failures:  # the first success stays; until then the last line counts
+        # the first success stays; until then the line that got furthest counts, and of several the last
+        if there is None or (there.failures and (not record.failures or reached(there) <= reached(record))):
             found[record.key] = record
     return {key: told_of(record) for key, record in found.items()}
 
 
+def reached(record: Record) -> int:
+    return (record.trace is not None) + len(record.scores)
+
+
+def tokens_of(records: list[Record]) -> int:
+    """Of all answers up to the first success of an attempt, each line once; what is continued was paid for before."""
+    paid: dict[str, list[Record]] = {}
+    for record in records:
+        lines = paid.setdefault(record.key, [])
+        if record not in lines and all(line.failures for line in lines):
+            lines.append(record)
+    return sum(7 for lines in paid.values() for line in lines if line.trace is not None and not line.continued)
+
+
 def told_of(record: Record) -> Told:
-    if record.failures:
-        return Told(None, None, record.failures[0].kind)
-    assert record.trace is not None
-    return Told(float(record.scores[0].values["score"] or 0.0), record.trace.prediction, None)
+    said = record.trace.prediction if record.trace is not None else None
+    if not record.scores:
+        return Told(None, said, record.failures[0].kind, whole=False)
+    return Told(float(record.scores[0].values["score"] or 0.0), said, None, whole=not record.failures)
 
 
 def counts_of(expected: dict[str, Told]) -> tuple[int, int, int, int, int, float | None]:
     scores = [told.score for told in expected.values() if told.score is not None]
     late = sum(told.failure == "timeout" for told in expected.values())
-    failed = sum(told.failure is not None for told in expected.values()) - late
+    failed = sum(not told.whole for told in expected.values()) - late
     remaining = SAMPLES - len(expected)
     return len(scores), sum(map(int, scores)), failed, late, remaining, sum(scores) / len(scores) if scores else None
 
 
 def told_by_resume(folder: Path) -> set[str]:
-    return {f"{key:016x}" for key in finished_keys(folder / "journal.jsonl")}
+    return {f"{key:016x}" for key in EarlierAttempts(folder / "journal.jsonl")}
+
+
+def answered_by_resume(folder: Path) -> set[str]:
+    """The attempts that are continued rather than made again."""
+    earlier = EarlierAttempts(folder / "journal.jsonl")
+    keys = {record.key for record in read_records(folder / "journal.jsonl")}
+    return {key for key in keys if int(key, 16) not in earlier and earlier.record(int(key, 16)) is not None}
 
 
 def told_by_the_leaderboard(folder: Path) -> tuple[int, int, int, int, int, float | None]:
     [row] = build_leaderboard(folder).tasks
-    assert row.tokens_in == 7 * row.scored, "what was doubled was paid for once"
     assert spent_in(folder / "journal.jsonl")[0].tokens_in == row.tokens_in
     return row.scored, row.correct, row.failed, row.timeouts, row.remaining, row.score
 
@@ -151,7 +191,10 @@ def told_by_examples(folder: Path) -> dict[str, Told]:
     examples = read_examples(folder / "journal.jsonl", {each.name: measure_of(each) for each in run.definitions})
     return {
         keys[each.id, each.attempt]: Told(
-            each.score, each.prediction, each.failure.split(":", maxsplit=1)[0] if each.failure else None
+            each.score,
+            each.prediction,
+            each.failure.split(":", maxsplit=1)[0] if each.failure else None,
+            whole=not each.failure and not each.missing,
         )
         for each in examples.get(TASK, [])
     }
@@ -225,7 +268,7 @@ def told_by_a_merge(folder: Path, records: list[Record]) -> dict[str, Told]:
     merged = merge_shards(folder, journal)
     assert (merged.added, merged.failed) == (0, 0), "merging again adds nothing"
     journal.close()
-    finished = {f"{key:016x}" for key in finished_in_shards(folder, Shard(0, SAMPLES))}
+    finished = {f"{key:016x}" for key in EarlierAttempts(*(path for _, path in shard_files(folder)))}
     assert finished == told_by_resume(folder)
     return what_counts(list(read_records(folder / "journal.jsonl")))
 

@@ -15,10 +15,10 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, read_records
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, TaskDefinition, Trace
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import (
     Shard,
     cut,
-    finished_in_shards,
     merge_shards,
     new_file,
     parse_shard,
@@ -106,7 +106,7 @@ def test_the_first_whole_record_wins_and_a_torn_line_is_remaining(tmp_path: Path
         ("2", "yes"),
         ("4", "yes"),
     ]
-    assert set(finished_in_shards(tmp_path, shard)) == {1, 2, 4}
+    assert set(EarlierAttempts(*(path for _, path in shard_files(tmp_path)))) == {1, 2, 4}
 
 
 def test_a_failure_counts_only_where_no_shard_succeeded(tmp_path: Path) -> None:

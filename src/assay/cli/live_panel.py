@@ -23,7 +23,7 @@ from assay.cli.running_scores import RunningScore, earlier_attempts
 from assay.core.run_file import RunFile
 from assay.core.types import Record, TaskDefinition
 from assay.costs.prices import Quote, find_prices
-from assay.costs.spending import Spending, add_attempt, cost_of, money, projected, total_cost
+from assay.costs.spending import Spending, add_line, cost_of, money, projected, total_cost
 from assay.models.pool import RequestState
 from assay.overriding import override
 from assay.reports.document import Span
@@ -106,7 +106,7 @@ class LivePanel(ProgressLine):
         super().records(records)
         self._latest = time.monotonic()
         for record in records:
-            add_attempt(record, self._sums.spent, self._sums.judges)
+            add_line(record, self._sums.spent, self._sums.judges)
             if record.task in self._sums.tasks:
                 self._sums.tasks[record.task].add(record)
             if record.failures:

@@ -28,18 +28,20 @@ INTERRUPTED = "interrupted"
 """The failure kind of an attempt that did not fail: it was abandoned because the run was stopped."""
 
 
-async def make_attempt(work: Work, model: Model) -> Record:
-    """Take one sample once through its task. Errors of parts are not raised; the record has them as failures."""
+async def make_attempt(work: Work, model: Model, earlier: Record | None = None) -> Record:
+    """Take one sample once through its task. Errors of parts are not raised; the record has them as failures.
+
+    Where `earlier` has an answer, no model is called, and only the scorers that gave no score are applied."""
     task: Task = work.task
     sample = work.sample
     started = perf_counter()
-    trace: Trace | None = None
+    trace = earlier.trace if earlier is not None else None
     last_request: Request | None = None
     scoring = Scoring()
     with Account() as account, Draws(task.definition.name, sample.id, work.attempt):
-        if (refused := task.unusable or task.without_score.get(sample.id)) is not None:
+        if trace is None and (refused := task.unusable or task.without_score.get(sample.id)) is not None:
             scoring = Scoring(failures=(refused,))
-        else:
+        elif trace is None:
             try:
                 trace = with_packed_texts(await (task.solve or task.solver)(sample, model))
             except BaseException as error:
@@ -47,7 +49,8 @@ async def make_attempt(work: Work, model: Model) -> Record:
                 last_request = getattr(model, "last", None)
                 scoring = Scoring(failures=(failure,), excluded=apply_rules(task, sample, None, ())[0])
         if trace is not None:
-            scoring = await score_trace(task, sample, trace)
+            scoring = await score_trace(task, sample, trace, earlier)
+    seconds = perf_counter() - started - account.waited + (0.0 if earlier is None else earlier.seconds)
     return Record(
         key=work.key,
         task=task.definition.name,
@@ -61,9 +64,10 @@ async def make_attempt(work: Work, model: Model) -> Record:
         scores=scoring.scores,
         failures=scoring.failures,
         excluded=scoring.excluded,
-        seconds=int((perf_counter() - started - account.waited) * 1e6) / 1e6,  # `round` is slower
+        seconds=int(seconds * 1e6) / 1e6,  # `round` is slower
         finished=int(time() * 1e3) / 1e3,
         usage=usage_of(account, trace) if account else (),
+        continued=earlier is not None,
         asked_again=scoring.asked_again or {},
     )
 
@@ -81,19 +85,19 @@ class Scoring(NamedTuple):
     scores: tuple[Score, ...] = ()
     failures: tuple[Failure, ...] = ()
     excluded: tuple[str, ...] = ()
-    """The rules that applied."""
     asked_again: dict[str, int] | None = None
 
 
-async def score_trace(task: Task, sample: Sample, trace: Trace) -> Scoring:
-    """Apply every scorer, then every action rule. A scorer that fails leaves only its own score missing."""
+async def score_trace(task: Task, sample: Sample, trace: Trace, earlier: Record | None = None) -> Scoring:
+    """Apply every scorer without an `earlier` score, then every action rule. A failure of one leaves the others."""
+    given = {score.name: score for score in earlier.scores} if earlier is not None else {}
     scores: list[Score] = []
     failures: list[Failure] = []
-    asked_again: dict[str, int] | None = None
+    asked_again = dict(earlier.asked_again) if earlier is not None else {}
     for scorer in task.scorers_for(sample):
         before = repeats()
         try:
-            score = await scorer(sample, trace)
+            score = given.get(scorer.name) or await scorer(sample, trace)
             if overdue and (late := overdue.get(id(trace))):
                 raise late  # the scorer caught the exception that should have ended it, and returned a made-up score
             scores.append(score)
@@ -102,7 +106,7 @@ async def score_trace(task: Task, sample: Sample, trace: Trace) -> Scoring:
             failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
             failures.append(msgspec.structs.replace(failure, scorer=scorer.name))
         if times := repeats() - before:
-            asked_again = {**(asked_again or {}), scorer.name: times}
+            asked_again[scorer.name] = asked_again.get(scorer.name, 0) + times
     excluded, broken = apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
     # a rule that cannot be applied might have excluded the attempt, so no score of it counts
     return Scoring(tuple(scores), (*failures, *broken), excluded, asked_again)

@@ -33,6 +33,7 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import open_regular, open_to_append
 from assay.core.types import Failure, Record
 from assay.key_set import KeySet
+from assay.reached import Reached, reached_in
 
 SYNC_SECONDS = 0.25
 MAX_LINE_BYTES = 256 << 20
@@ -207,6 +208,10 @@ class Failed(msgspec.Struct, Generic[_T], frozen=True, gc=False):
     line: bytes
     record: _T
 
+    @property
+    def reached(self) -> Reached:
+        return reached_in(self.line)
+
 
 class Damaged(msgspec.Struct, frozen=True):
     """A line that is not what a run wrote: nothing may be computed from its journal before it is set aside."""
@@ -328,15 +333,15 @@ class Keys(Protocol):
 
 
 class Counting:
-    """Which line of an attempt counts: the first that succeeded; where none did, the last that failed.
+    """Which line of an attempt counts: the first that succeeded; where none did, the last of those that got furthest.
 
     The order of successes and failures does not matter, nor does a line that occurs twice.
     """
 
-    def __init__(self, finished: Keys | None = None, failed: dict[int, int] | None = None) -> None:
+    def __init__(self, finished: Keys | None = None, failed: dict[int, tuple[Reached, int]] | None = None) -> None:
         self.finished: Keys = KeySet() if finished is None else finished
-        self.failed: dict[int, int] = {} if failed is None else failed
-        """The attempts that only failed so far, each with the place of the line that counts."""
+        self.failed: dict[int, tuple[Reached, int]] = {} if failed is None else failed
+        """The attempts that only failed so far, each with how far the line that counts got, and its place."""
 
     def succeeds(self, key: int) -> bool:
         """Whether the line of a success counts; failures of the attempt then do not."""
@@ -344,16 +349,16 @@ class Counting:
             self.failed.pop(key, None)
         return self.finished.add(key)
 
-    def fails(self, key: int, place: int) -> bool:
-        """Whether the line of a failure counts so far; earlier failures of the attempt then do not."""
-        if key in self.finished:
+    def fails(self, key: int, reached: Reached, place: int) -> bool:
+        """Whether the line of a failure counts so far; other failures of the attempt then do not."""
+        if key in self.finished or (key in self.failed and reached < self.failed[key][0]):
             return False
-        self.failed[key] = place
+        self.failed[key] = reached, place
         return True
 
-    def counts(self, key: int, failed: bool, place: int) -> bool:
-        """Whether a line counts as far as is known by now."""
-        return self.fails(key, place) if failed else self.succeeds(key)
+    def counts(self, key: int, reached: Reached | None, place: int) -> bool:
+        """Whether a line counts as far as is known by now; a success has reached everything, which is None here."""
+        return self.succeeds(key) if reached is None else self.fails(key, reached, place)
 
 
 def counting_lines(
@@ -366,19 +371,21 @@ def counting_lines(
     """
     if not path.exists():
         return
-    rule, failures = Counting(KeySet(_about_how_many(path))), KeySet()
+    rule, failures = Counting(KeySet(about_how_many(path))), KeySet()
     add, failed = rule.finished.add, rule.failed
     for line in read_journal(path, kind):
         key = hash(line.record.key) & _MASK  # valid in this process only, and faster than the key's own number
         if isinstance(line, Scored):
             if rule.succeeds(key) if failed else add(key):
                 yield line.place, line.record
-        elif rule.fails(key, line.place) and failures.add(hash(record_of(line.line)) & _MASK) and on_failure:
-            on_failure(line.record)  # once, even if the journal has the same line twice
-    yield from lines_at(path, kind, sorted(rule.failed.values()))
+        elif key not in rule.finished:
+            rule.fails(key, line.reached, line.place)
+            if on_failure and failures.add(hash(record_of(line.line)) & _MASK):
+                on_failure(line.record)  # once, even if the journal has the same line twice
+    yield from lines_at(path, kind, sorted(place for _, place in rule.failed.values()))
 
 
-def _about_how_many(path: Path) -> int:
+def about_how_many(path: Path) -> int:
     """How many lines a journal has if all are as long as the first."""
     with open_regular(path) as file:
         first = file.readline(MAX_LINE_BYTES)
@@ -423,23 +430,13 @@ class AttemptOutcome(AnyLine):
     """Which attempt a line is about, and whether it failed: all that resume and merge need."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
+    continued: bool = False
 
 
 def refuse_damaged(path: Path) -> None:
     """Read the whole journal, for those who show what was computed from it earlier."""
     for _ in read_journal(path, AnyLine):
         pass
-
-
-def finished_keys(path: Path) -> KeySet:
-    """The keys of the attempts that succeeded."""
-    if not path.exists():
-        return KeySet()
-    finished = KeySet(_about_how_many(path))
-    for line in read_journal(path, AttemptOutcome):
-        if isinstance(line, Scored):
-            finished.add(int(line.record.key, 16))
-    return finished
 
 
 def _cut_torn_line(file: int, path: Path) -> int:

@@ -61,18 +61,19 @@ async def run_attempts(
     settings: Request,
     repeat: int = 1,
     positions: Mapping[str, range] | None = None,
+    earlier: Callable[[int], Record | None] = lambda key: None,
     stop: Stop | None = None,
     on_records: Callable[[list[Record]], None] = lambda records: None,
 ) -> None:
     """Make every attempt that is not in `finished`, and record it, also if it fails.
 
-    `positions` has the samples of each task that are this process's share; None means all of them.
-    """
+    `positions` has the samples of each task that are this process's share; None means all of them. `earlier` is
+    asked for the record of each attempt, by its key: one that has an answer and lacks scores is continued."""
     stop = stop or Stop()
     defaults = given_settings(settings)
 
     def attempt(work: Work) -> Awaitable[Record]:
-        return make_attempt(work, WithRunSettings(model, defaults))
+        return make_attempt(work, WithRunSettings(model, defaults), earlier(int(work.key, 16)))
 
     async def run_and_write() -> None:
         async with aclosing(executor.run(attempt, remaining_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]

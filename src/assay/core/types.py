@@ -210,10 +210,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One attempt, finished: one line of the journal, readable without the task file.
-
-    A scorer that failed leaves its own score missing (`Failure.scorer`); the other scores stay.
-    """
+    """One attempt, finished: one line of the journal, readable without the task file."""
 
     key: str
     """Fingerprint of (task, sample, attempt): the identity that resume and merge go by."""
@@ -236,6 +233,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the attempt ended, in Unix time; None in journals of older versions."""
     usage: tuple[Usage, ...] = ()
     """What judges and other models used, and the evaluated one where no trace shows it."""
+    continued: bool = False
+    """Whether it adds scores to the answer of an earlier line; what that line used counts with that line."""
     asked_again: dict[str, int] = field(default_factory=dict)
     """By scorer, how often its judge was asked again because its verdict could not be used."""
 

@@ -58,8 +58,7 @@ def note_repeat() -> None:
 
 def repeats() -> int:
     """How often a model was asked again during the current work."""
-    accounts = open_accounts.get()
-    return accounts[-1].repeats if accounts else 0
+    return accounts[-1].repeats if (accounts := open_accounts.get()) else 0
 
 
 def anything_answered() -> bool:

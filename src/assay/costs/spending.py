@@ -142,8 +142,26 @@ def add_attempt(attempt: Attempted, spent: Spending, judges: dict[str, Spending]
     """Count what an attempt used: that of the evaluated model, and that of every judge by its name."""
     if attempt.trace is not None:
         spent.add(attempt.trace.completions)
-    for usage in attempt.usage:
+    _add_usage(attempt.usage, spent, judges)
+
+
+def _add_usage(usages: Iterable[Usage], spent: Spending, judges: dict[str, Spending]) -> None:
+    for usage in usages:
         (judges.setdefault(usage.model, Spending()) if usage.judge else spent).add_usage(usage)
+
+
+class JournalLine(Attempted, Protocol):
+    """An `Attempted` that may continue an earlier line of its attempt."""
+
+    @property
+    def continued(self) -> bool: ...
+
+
+def add_line(line: JournalLine, spent: Spending, judges: dict[str, Spending]) -> None:
+    """Count what a line of the journal adds: the answer that it continues was counted with an earlier line."""
+    if line.trace is not None and not line.continued:
+        spent.add(line.trace.completions)
+    _add_usage(line.usage, spent, judges)
 
 
 def judge_rows(judges: Mapping[str, Spending], prices: Prices) -> list[JudgeRow]:
@@ -312,6 +330,7 @@ class _Line(Struct):
     failures: list[Any] = []
     trace: _Trace | None = None
     usage: list[Usage] = []
+    continued: bool = False
 
 
 def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
@@ -319,8 +338,8 @@ def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
     spent, judges = Spending(), dict[str, Spending]()
 
     def add(line: _Line) -> None:
-        add_attempt(line, spent, judges)
-        if line.trace is not None:
+        add_line(line, spent, judges)
+        if line.trace is not None and not line.continued:
             _guess(spent, line.trace)
 
     for _, line in counting_lines(journal, _Line, add):

@@ -180,7 +180,7 @@ class _Walk:
         attempt = f"attempt {record.attempt} at sample `{record.sample_id}` of task `{record.task}`"
         key = int(record.key, 16)
         had_finished = key in self.finished
-        counts = self.rule.counts(key, failed, self.lines)
+        counts = self.rule.counts(key, (0, 0.0) if failed else None, self.lines)
         if had_finished:
             again = "fails after it had finished" if failed else "is finished a second time"
             self._report("doubled", f"{attempt} {again}; the line is ignored")

@@ -13,7 +13,6 @@ from assay.catalog import OTHER_MODELS
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
-from assay.core.journal import finished_keys
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Model, capabilities_of
 from assay.core.task import Task
@@ -22,11 +21,11 @@ from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
 from assay.costs.prices import Quotes, cost_at, dated
 from assay.costs.spending import no_price
-from assay.key_set import KeySet
 from assay.models.pool import ModelPool
 from assay.overriding import override
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.canary import PROMPTS
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
 from assay.wording import few
@@ -45,8 +44,8 @@ def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder
 async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None) -> RunEstimate:
     async with assemble(definitions, config, models=RecordingPool(config)) as parts:
         await parts.refuse_without_effect()
-        finished = finished_keys((folder or default_folder(parts.run_file)) / "journal.jsonl")
-        estimates = [await _measure(task, parts, finished) for task in parts.tasks]
+        earlier = EarlierAttempts((folder or default_folder(parts.run_file)) / "journal.jsonl")
+        estimates = [await _measure(task, parts, earlier) for task in parts.tasks]
         return RunEstimate(model=parts.model.name, tasks=estimates, notes=_notes(estimates, parts))
 
 
@@ -87,15 +86,15 @@ class RecordingPool(ModelPool):
         return self.listening[-1]
 
 
-async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
+async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEstimate:
     config, quotes = parts.run_file.config, parts.quotes
-    remaining = _remaining(task, config.repeat, finished)
+    remaining, answered = _remaining(task, config.repeat, earlier)
     listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
     judges = [each for each in recording if each is not parts.model]
     before = [(judge.requests, judge.tokens_in) for judge in judges]
     tried, target_tokens, faults = await _listen(task, listening, config)
-    scale = remaining / tried if tried else 0.0
+    scale, judging = ((remaining - answered) / tried, remaining / tried) if tried else (0.0, 0.0)
     requests, tokens_in = round(listening.requests * scale), round(listening.tokens_in * scale)
     tokens_out = round(target_tokens * scale * listening.requests / tried) if tried else 0
     most = None if listening.most_tokens_out is None else round(listening.most_tokens_out * scale)
@@ -113,9 +112,9 @@ async def _measure(task: Task, parts: Parts, finished: KeySet) -> TaskEstimate:
         currency=quote.currency if quote is not None else "USD",
         exact=len(task.dataset) <= TRIED,
         judges=[
-            _judge(judge.name, (judge.requests - earlier) * scale, (judge.tokens_in - tokens) * scale, quotes)
-            for judge, (earlier, tokens) in zip(judges, before, strict=True)
-            if judge.requests > earlier
+            _judge(judge.name, (judge.requests - asked) * judging, (judge.tokens_in - tokens) * judging, quotes)
+            for judge, (asked, tokens) in zip(judges, before, strict=True)
+            if judge.requests > asked
         ],
         not_rendered=len(faults),
         first_fault=next(iter(faults.values()), None),
@@ -184,14 +183,18 @@ def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> Judg
     )
 
 
-def _remaining(task: Task, repeat: int, finished: KeySet) -> int:
-    if not finished:
-        return len(task.dataset) * repeat
-    return sum(
-        int(attempt_key(task.name, sample, attempt), 16) not in finished
-        for sample in task.dataset
-        for attempt in range(1, repeat + 1)
-    )
+def _remaining(task: Task, repeat: int, earlier: EarlierAttempts) -> tuple[int, int]:
+    """How many attempts remain, and how many of them have an answer and lack only scores."""
+    if not earlier:
+        return len(task.dataset) * repeat, 0
+    remaining = answered = 0
+    for sample in task.dataset:
+        for attempt in range(1, repeat + 1):
+            key = int(attempt_key(task.name, sample, attempt), 16)
+            if key not in earlier:
+                remaining += 1
+                answered += earlier.reached(key)[0] > 0
+    return remaining, answered
 
 
 def _answer_tokens(sample: Sample, longest: int | None) -> int:

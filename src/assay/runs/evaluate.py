@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay import env_file
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, finished_keys
+from assay.core.journal import Journal
 from assay.core.run import Stop
 from assay.core.run_file import RunFile, read_run_file
 from assay.core.seams import Metric, Model
@@ -28,6 +28,7 @@ from assay.reports.board.types import Leaderboard
 from assay.reports.view import view_of
 from assay.runs.assemble import assemble
 from assay.runs.chosen_models import chosen_models
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
@@ -332,7 +333,7 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         try:
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
-                finished = finished_keys(journal.path)
+                finished = EarlierAttempts(journal.path)
                 if run.given is not None:
                     warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
                 parts.keep_to_budget(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from types import coroutine
 
 from assay.core.journal import Journal
@@ -11,6 +11,7 @@ from assay.core.run import Stop, run_attempts
 from assay.core.seams import Work
 from assay.core.types import Record
 from assay.runs.assemble import Parts
+from assay.runs.earlier_attempts import MadeEarlier
 from assay.runs.progress import Progress
 from assay.scorers.watch import Watch
 
@@ -18,14 +19,17 @@ from assay.scorers.watch import Watch
 async def run_here(
     parts: Parts,
     journal: Journal,
-    finished: Container[int],
+    finished: MadeEarlier,
     stop: Stop,
     progress: Progress,
     *,
     on_records: Callable[[list[Record]], None],
     positions: Mapping[str, range] | None = None,
 ) -> None:
-    """Make every attempt that is neither finished nor outside `positions`, and write it into the journal."""
+    """Make every attempt that is neither finished nor outside `positions`, and write it into the journal.
+
+    One that has an answer and lacks scores is continued: its model is not called again.
+    """
     config = parts.config
     parts.models.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
@@ -36,6 +40,7 @@ async def run_here(
             journal,
             LocalExecutor(parts.in_flight),
             finished=finished,
+            earlier=finished.record,
             settings=config.settings(),
             repeat=config.repeat,
             positions=positions,

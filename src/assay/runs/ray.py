@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from assay import env_file
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, finished_keys
+from assay.core.journal import Journal
 from assay.core.run import Stop
 from assay.core.run_file import RunFile
 from assay.core.types import Record
@@ -25,6 +25,7 @@ from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
 from assay.own_functions import is_here
 from assay.runs.assemble import Parts, assemble
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.evaluate import RunOptions, RunResult, attempts_in, begin, result_of
 from assay.runs.folder import prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Lending, Terms, WorkerReport
@@ -63,12 +64,12 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         run_file = parts.run_file
         folder = options.folder_of(run_file)
         prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
-        if len(finished_keys(folder / "journal.jsonl")) < attempts_in(run_file):
+        if len(EarlierAttempts(folder / "journal.jsonl")) < attempts_in(run_file):
             await open_stretch(folder, parts, options.accepted, stop, progress)
     try:
         with closing(Journal(folder / "journal.jsonl")) as journal:
             merge_shards(folder, journal)
-            done = len(finished_keys(journal.path))
+            done = len(EarlierAttempts(journal.path))
             if done < begin(folder, run_file, done, progress, listeners):
                 budget = Budget(SpendingLimits.of(config), parts.quotes, stop)
                 budget.add_earlier(parts.model.name, [journal.path], canary_usage(folder))
@@ -161,7 +162,7 @@ class ClusterWorker:
         self._stop = Stop()
         self._budget = Budget(SpendingLimits.of(payload.run_file.config), self._parts.quotes, self._stop)
         self._parts.spend_from(self._budget)
-        self._finished = finished_keys(self._folder / "journal.jsonl")
+        self._finished = EarlierAttempts(self._folder / "journal.jsonl")
 
     def run(self, start: int, stop: int, terms: bytes) -> bool:
         """Make the attempts of a shard; whether all of them were made."""

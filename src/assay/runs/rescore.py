@@ -15,7 +15,7 @@ import msgspec
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import short_fingerprint
-from assay.core.journal import Journal, counting_lines, finished_keys
+from assay.core.journal import Journal, counting_lines
 from assay.core.regular_file import open_regular
 from assay.core.run import Stop, remaining_work
 from assay.core.run_file import RunFile, read_run_file, sealed_as
@@ -26,6 +26,7 @@ from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import assemble_tasks, describe
+from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_rescored, refuse_rescored
 from assay.runs.progress import Progress, run_blocking, signals
@@ -117,7 +118,7 @@ async def _rescore(
             prepare_rescored(folder, run_file, run, earlier)
             open_rescoring(run, folder, AcceptedChanges(versions=accept_versions))
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
-                finished = finished_keys(journal.path)
+                finished = EarlierAttempts(journal.path)
                 progress.plan(run_file, journal.path)
                 progress.begin(sum(map(config.attempts_of, definitions)), len(finished), definitions)
                 try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -96,17 +96,6 @@ def holds_attempts(folder: Path, shard: Shard | None = None) -> bool:
     return any(shard is None or other.overlaps(shard) for other, _ in shard_files(folder))
 
 
-def finished_in_shards(folder: Path, shard: Shard) -> KeySet:
-    """The keys of attempts that are finished in any file that covers samples of this shard."""
-    finished = KeySet()
-    for other, path in shard_files(folder):
-        if other.overlaps(shard):
-            for line in _lines(path):
-                if isinstance(line, Scored):
-                    finished.add(int(line.record.key, 16))
-    return finished
-
-
 def _lines(path: Path) -> Iterator[Scored[AttemptOutcome] | Failed[AttemptOutcome]]:
     try:
         yield from read_journal(path, AttemptOutcome)
@@ -155,43 +144,51 @@ def remove_files(merged: Merged) -> None:
 class _Merge:
     """The lines of one group of shard files that the journal lacks."""
 
-    def __init__(self, known: KeySet, known_failures: Mapping[int, bytes]) -> None:
+    def __init__(self, known: KeySet, known_failures: KeySet) -> None:
         self._known = known
         self._known_failures = known_failures
         self.added = self.repeated = self.failed = 0
 
     def lines(self, paths: Iterable[Path]) -> Iterator[bytes]:
         rule = Counting()
-        failures: dict[int, bytes] = {}
-        for number, line in enumerate(line for path in paths for line in _lines(path)):
-            key, failed = int(line.record.key, 16), isinstance(line, Failed)
+        failures: dict[int, list[Failed[AttemptOutcome]]] = {}
+        """Of each attempt that only failed so far, in the order of writing."""
+        for line in (line for path in paths for line in _lines(path)):
+            key = int(line.record.key, 16)
             if key in self._known:
                 continue
-            counts = rule.counts(key, failed, number)
-            if failed and counts:
-                failures[key] = line.line
-            elif counts:
-                failures.pop(key, None)
+            if isinstance(line, Failed):
+                made = failures.setdefault(key, [])
+                if rule.counts(key, line.reached, len(made)):
+                    made.append(line)
+            elif rule.counts(key, None, 0):
+                yield from self._continued_by(line.record, failures.pop(key, []))
                 self.added += 1
                 yield line.line
             else:
-                self.repeated += not failed
-        for key, failure in failures.items():
-            if self._known_failures.get(key) != _digest(failure):
+                self.repeated += 1
+        for key, (_, place) in rule.failed.items():
+            counting = failures[key][place]
+            earlier = [*self._continued_by(counting.record, failures[key][:place])]
+            if self._known_failures.add(_digest(counting.line)):
                 self.failed += 1
-                yield failure
+                yield from (*earlier, counting.line)
+
+    def _continued_by(self, record: AttemptOutcome, failures: Iterable[Failed[AttemptOutcome]]) -> Iterator[bytes]:
+        """The lines that a line continues: what their answers cost is written there."""
+        if record.continued:
+            yield from (each.line for each in failures if self._known_failures.add(_digest(each.line)))
 
 
-def _outcomes(path: Path) -> tuple[KeySet, dict[int, bytes]]:
-    """The finished keys of a journal, and of each that only failed the digest of the line that counts."""
-    finished = KeySet()
-    rule = Counting(finished)
-    digests: dict[int, bytes] = {}
+def _outcomes(path: Path) -> tuple[KeySet, KeySet]:
+    """The finished keys of a journal, and the digests of its failures."""
+    finished, failures = KeySet(), KeySet()
     for line in read_journal(path, AttemptOutcome):
-        key, failed = int(line.record.key, 16), isinstance(line, Failed)
-        if rule.counts(key, failed, line.place) and failed:
-            digests[key] = _digest(line.line)
-    return finished, {key: digests[key] for key in rule.failed}
+        if isinstance(line, Failed):
+            failures.add(_digest(line.line))
+        else:
+            finished.add(int(line.record.key, 16))
+    return finished, failures
 
 
 def _overlapping(files: Sequence[tuple[Shard, Path]]) -> Iterator[list[Path]]:
@@ -208,5 +205,5 @@ def _overlapping(files: Sequence[tuple[Shard, Path]]) -> Iterator[list[Path]]:
         yield group
 
 
-def _digest(line: bytes) -> bytes:
-    return blake2b(record_of(line), digest_size=8).digest()
+def _digest(line: bytes) -> int:
+    return int.from_bytes(blake2b(record_of(line), digest_size=8).digest(), "big")

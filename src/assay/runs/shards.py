@@ -11,15 +11,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.core.journal import Journal, finished_keys
+from assay.core.journal import Journal
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record
-from assay.key_set import KeySet
 from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
+from assay.runs.earlier_attempts import EarlierAttempts, InEither
 from assay.runs.evaluate import RunOptions, attempts_in, on_records_for
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_folder
@@ -30,7 +30,6 @@ from assay.runs.progress import Progress, run_blocking, signals
 from assay.runs.shard_files import (
     Merged,
     Shard,
-    finished_in_shards,
     merge_shards,
     new_file,
     positions_of,
@@ -88,7 +87,7 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         earlier = [path for other, path in shard_files(folder) if other == shard]
         parts.keep_to_budget(stop, earlier, sharers=count, canaries=canary_usage(folder, shard))
         with signals(stop, progress):
-            finished = finished_keys(folder / "journal.jsonl")
+            finished = EarlierAttempts(folder / "journal.jsonl")
             if len(finished) < attempts_in(parts.run_file):
                 await open_stretch(folder, parts, options.accepted, stop, progress, shard=shard)
             listeners = Listeners(options.listeners, progress.warn)
@@ -113,7 +112,7 @@ async def run_range(
     folder: Path,
     parts: Parts,
     shard: Shard,
-    finished: KeySet,
+    finished: EarlierAttempts,
     stop: Stop,
     progress: Progress,
     listeners: Listeners | None = None,
@@ -121,13 +120,13 @@ async def run_range(
     """The ordinary runner on the samples of a shard, into a new file next to those of earlier attempts."""
     positions = positions_of(shard, parts.run_file.definitions, parts.config)
     total = sum(map(len, positions.values())) * parts.config.repeat
-    earlier = finished_in_shards(folder, shard)
+    earlier = EarlierAttempts(*(path for other, path in shard_files(folder) if other.overlaps(shard)))
     count = _Count(on_records_for(progress, listeners or Listeners((), progress.warn)))
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made
     progress.begin(total, len(earlier), parts.run_file.definitions)
     journal = Journal(new_file(folder, shard), own_parts=parts.own_parts)
     try:
-        known = _InEither(earlier, finished)
+        known = InEither(earlier, finished)
         await run_here(parts, journal, known, stop, progress, on_records=count.records, positions=positions)
     finally:
         progress.end()
@@ -144,16 +143,6 @@ async def run_range(
         interrupted=stop.interrupted,
         stopped=stop.reason,
     )
-
-
-class _InEither:
-    """Keys that the files of a shard hold, or the journal of the run."""
-
-    def __init__(self, *parts: KeySet) -> None:
-        self._parts = parts
-
-    def __contains__(self, key: object) -> bool:
-        return any(key in part for part in self._parts)
 
 
 class _Count:

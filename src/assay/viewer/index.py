@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from assay.core.journal import Counting, Damaged, DamagedError, read_lines
 from assay.core.types import TaskDefinition
 from assay.key_set import KeySet
+from assay.reached import reached_by
 from assay.reports.measure import Measure, measures_of
 from assay.reports.outcomes import UNSCORED, judged
 from assay.reports.view import GROUP
@@ -127,8 +128,9 @@ class _Writer:
         key, failed = filler.add(line, offset, len(data))
         if line.trace is not None:
             self._shared.add(line.task, line.trace)
-        earlier = self._rule.failed.get(key)
-        superseded = earlier if self._rule.counts(key, failed, self.rows) else self.rows
+        _, earlier = self._rule.failed.get(key, (None, None))
+        reached = reached_by(line) if failed else None
+        superseded = earlier if self._rule.counts(key, reached, self.rows) else self.rows
         if superseded is not None:
             self._connection.execute("INSERT OR IGNORE INTO superseded VALUES (?)", (superseded,))
         if len(data) > LONG_LINE:
@@ -242,7 +244,8 @@ def _rule_so_far(connection: sqlite3.Connection) -> Counting:
     finished = _Finished(keys[~failed])
     superseded = {row for (row,) in connection.execute("SELECT row FROM superseded")}
     rows = [row for row in np.flatnonzero(failed).tolist() if row not in superseded]
-    return Counting(finished, {int(keys[row]): row for row in rows})
+    reached, ended = load_column(connection, "reached"), load_column(connection, "finished")
+    return Counting(finished, {int(keys[row]): ((int(reached[row]), float(ended[row])), row) for row in rows})
 
 
 class _Finished:

@@ -15,6 +15,7 @@ from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
 from assay.core.types import Message
 from assay.costs.spending import Spending, add_attempt
+from assay.reached import reached_by
 from assay.reports.conversation import answer_of
 from assay.reports.measure import Measure
 from assay.reports.outcomes import outcome_of
@@ -46,6 +47,7 @@ PLAIN = {
     "answer": "Q",
     "characters": "i",
     "finished": "d",
+    "reached": "H",
 }
 """The columns every row has, with their array type. A score that is not there is NaN here and nowhere else; a group, an
 answer or a question that is not there is 0, the others are hashes. The length of an answer that is not there is −1, an
@@ -194,6 +196,7 @@ class Filler:
                 0 if line.trace is None else label_hash(answer_of(line.trace)),
                 -1 if line.trace is None else len(line.trace.prediction),
                 line.finished or 0.0,
+                reached_by(line)[0],
             )
         )
         self.rows += 1

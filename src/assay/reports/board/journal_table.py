@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import counting_lines
 from assay.core.types import Score, TaskDefinition, Usage
-from assay.costs.spending import Spending, add_attempt
+from assay.costs.spending import Spending, add_line
 from assay.reports.board.amounts import Latencies
 from assay.reports.board.likelihood import LikelihoodFields, RawCompletion, values_of
 from assay.reports.board.slices import MOST, NO_VALUE
@@ -81,6 +81,7 @@ class AttemptLine(ScoredLine, gc=False):
     trace: TraceLine | None = None
     seconds: float = 0.0
     usage: list[Usage] = []
+    continued: bool = False
     asked_again: dict[str, int] = {}
 
 
@@ -241,14 +242,14 @@ def read_tables(
 
     def count_failed(line: AttemptLine) -> None:
         if (table := tasks.get(line.task)) is not None:
-            add_attempt(line, table.spent, table.judges)
+            add_line(line, table.spent, table.judges)
 
     for place, line in counting_lines(path, kind, count_failed):
         table = tasks.get(line.task)
         if table is None:
             continue
         if not line.failures:
-            add_attempt(line, table.spent, table.judges)
+            add_line(line, table.spent, table.judges)
         if only is not None and not only(line):
             continue
         table.add(line, view)
