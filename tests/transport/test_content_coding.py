@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -13,6 +14,7 @@ from tests.transport.raw_answers import TEXT, chunked
 from assay.core.errors import FailureError
 from assay.transport.client import HttpClient
 from assay.transport.connection import HttpAnswer
+from assay.transport.content_coding import PackedTooWellError, unpacked
 
 GZIP, ZLIB = gzip.compress(TEXT), zlib.compress(TEXT)
 
@@ -84,3 +86,18 @@ def test_packed_bodies_are_unpacked_in_bounds(answer: bytes, expected: bytes | s
         "bad_output" if large else "connection",
         not large and expected != UNASKED,
     )
+
+
+def test_a_bomb_is_found_before_it_is_unpacked() -> None:
+    bomb = gzip.compress(bytes(60 << 20))
+    tracemalloc.start()
+    with pytest.raises(PackedTooWellError):
+        unpacked(bomb, "gzip", 64 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+def test_a_long_answer_that_packs_well_is_unpacked() -> None:
+    text = b"".join(b'{"token": "%d", "logprob": -0.5},' % number for number in range(400_000))
+    assert unpacked(gzip.compress(text), "gzip", 64 << 20) == text

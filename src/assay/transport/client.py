@@ -26,7 +26,13 @@ from assay.transport.connection import (
     KeepBytes,
     NotHttpError,
 )
-from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError, UnaskedEncodingError
+from assay.transport.content_coding import (
+    MAX_RATIO,
+    BodyTooLargeError,
+    CannotUnpackError,
+    PackedTooWellError,
+    UnaskedEncodingError,
+)
 from assay.transport.route import Hop, ProxyError, Route, place_of, route_to
 from assay.transport.tunnel import open_tunnel
 
@@ -188,9 +194,12 @@ class HttpClient:
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None, *, reached: bool) -> FailureError:
         place = place_of(url)
         if isinstance(error, BodyTooLargeError):
-            in_headers = isinstance(error, HeaderTooLargeError)
-            what = f"headers of more than {MAX_HEADER_BYTES:,}" if in_headers else f"more than {self._max_body_bytes:,}"
-            message = f"{place} sent {what} bytes{'' if in_headers else ' in one answer'}"
+            what = f"more than {self._max_body_bytes:,} bytes in one answer"
+            if isinstance(error, HeaderTooLargeError):
+                what = f"headers of more than {MAX_HEADER_BYTES:,} bytes"
+            if isinstance(error, PackedTooWellError):
+                what = f"an answer that unpacks to more than {MAX_RATIO} times its size, as no text does"
+            message = f"{place} sent {what}"
             return self._failed("bad_output", message, retryable=False)
         if isinstance(error, ssl.SSLCertVerificationError):
             reason = error.verify_message or type(error).__name__

@@ -11,6 +11,10 @@ import zlib
 ACCEPTED = "gzip, deflate"
 _BARE, _ZLIB, _GZIP = -zlib.MAX_WBITS, zlib.MAX_WBITS, zlib.MAX_WBITS | 16
 
+FIRST_BYTES = 4 << 20
+"""Unpacked before the rest is: a bomb shows by then, and costs no more memory than this."""
+MAX_RATIO = 500
+
 
 class CannotUnpackError(Exception):
     """Why, in words."""
@@ -22,6 +26,10 @@ class UnaskedEncodingError(CannotUnpackError):
 
 class BodyTooLargeError(Exception):
     """More than any honest answer."""
+
+
+class PackedTooWellError(BodyTooLargeError):
+    """Packed smaller than any text can be."""
 
 
 def unpacked(body: bytes, header: str, most: int) -> bytes:
@@ -59,7 +67,11 @@ def _inflated(body: bytes, most: int) -> bytes:
 def _unpack(body: bytes, window: int, most: int) -> tuple[bytes, bytes]:
     """One packed piece, and what follows it."""
     unpacker = zlib.decompressobj(window)
-    plain = unpacker.decompress(body, most + 1)
+    plain = unpacker.decompress(body, min(most + 1, FIRST_BYTES))
+    if rest := unpacker.unconsumed_tail:
+        if len(plain) > MAX_RATIO * (len(body) - len(rest)):
+            raise PackedTooWellError
+        plain += unpacker.decompress(rest, max(most + 1 - len(plain), 1))
     if len(plain) > most:
         raise BodyTooLargeError
     if not unpacker.eof:
