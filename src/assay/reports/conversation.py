@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.packed_text import sent_texts
+from assay.reports.server_template import applies_template, is_served
 from assay.scorers.expected import unseen_columns
 from assay.tasks.media_files import FILE
 from assay.wording import count_of, shortened
@@ -97,12 +98,11 @@ def sent_prompt(record: Mapping[str, Any], model: Mapping[str, Any]) -> SentProm
     if texts:
         whole = texts == [trace.get("prompt")]
         return SentPrompt(texts=texts, note="as it is, without a chat template" if whole else None)
-    served = "base_url" in model or model.get("adapter") == "litellm" or "engine" in model
-    if not trace or not served or "templates" in model:
+    if not trace or not is_served(model):
         return SentPrompt(texts=[], note=None)
-    if model.get("mode") == "completions":
-        return SentPrompt(texts=[], note="as it is; the server adds its own begin token, if it has one")
-    return SentPrompt(texts=[], note="as messages; template applied by the server")
+    if applies_template(model):
+        return SentPrompt(texts=[], note="as messages; template applied by the server")
+    return SentPrompt(texts=[], note="as it is; the server adds its own begin token, if it has one")
 
 
 def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:

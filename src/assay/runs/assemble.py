@@ -309,11 +309,9 @@ def with_frame(model: Model, config: RunConfig) -> Model:
     """The evaluated model with what the run adds to each request: system message, prefill, what to do if it is long."""
     if not config.system and not config.prefill and config.too_long is None:
         return model
-    from assay.models.layers.conversation import WithFrame, WithTooLong  # which few runs need
+    from assay.models.layers.conversation import WithFrame  # which few runs need
 
-    if config.too_long is not None:
-        model = WithTooLong(model, config.too_long)
-    return WithFrame(model, system=config.system, prefill=config.prefill)
+    return WithFrame(model, system=config.system, prefill=config.prefill, too_long=config.too_long)
 
 
 def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:

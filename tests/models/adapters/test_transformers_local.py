@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.model import Exam, check_model, closing, question
+from tests.models.adapters.tiny_checkpoints import KINDS, write_checkpoint
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
@@ -18,7 +19,7 @@ from assay.models.build import make_model
 
 torch = pytest.importorskip("torch", reason="needs the extra `transformers`")
 transformers = pytest.importorskip("transformers", reason="needs the extra `transformers`")
-pytestmark = pytest.mark.filterwarnings("ignore")  # the library's own
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # the library's own warnings
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +149,64 @@ def test_a_shared_prompt_is_read_once_and_gives_the_same_numbers(folder: Path, m
         assert one.logprob == pytest.approx(other.logprob, abs=1e-4)
         assert one.is_greedy == other.is_greedy
     assert sum(tokens) < read_alone * 0.8
+
+
+@pytest.fixture(scope="module")
+def begins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("begins"), KINDS["template with a begin token"])
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("short"), KINDS["learned positions"])
+
+
+def test_the_begin_token_is_read_once_wherever_it_comes_from(begins: Path) -> None:
+    chat, plain, likely, written, alone = ask(
+        begins,
+        Request(prompt="Question:"),
+        Request(prompt="Question:", plain=True),
+        Request(prompt="Question:", continuation=" A."),
+        Request(prompt="<s>Question:", continuation=" A."),
+        Request(prompt="", continuation=" A."),
+    )
+    assert chat.sent == "<s><|says|>user\nQuestion:</s>\n<|says|>assistant\n"
+    assert [each.sent for each in (plain, likely, written, alone)] == ["<s>Question:"] * 3 + ["<s>"]
+    assert (likely.logprob, likely.tokens_in) == (pytest.approx(written.logprob), written.tokens_in)
+
+
+def test_the_begin_token_can_be_asked_for_or_left_out(begins: Path, short: Path) -> None:
+    request = Request(prompt="Question:", continuation=" A.")
+    assert ask(begins, request, add_bos_token=False)[0].sent == "Question:"
+    assert ask(short, request)[0].sent == "Question:"
+    assert ask(short, request, add_bos_token=True)[0].sent == "<s>Question:"
+
+
+def test_a_prompt_beyond_the_context_fails_or_keeps_its_end(short: Path) -> None:
+    words = [str(number) for number in range(300)]
+    text = " ".join(words)
+
+    async def outcomes(**options: Any) -> list[Completion | FailureError]:
+        requests = [
+            Request(prompt=text),
+            Request(prompt=text, continuation=" 1"),
+            Request(prompt=text, too_long="cut-left", max_tokens=28),
+            Request(prompt=text, continuation=" 1", too_long="cut-left"),
+            Request(prompt="0", max_tokens=500),
+        ]
+        async with closing(make_model(f"transformers:{short}", options)) as model:
+            return list(await model.generate_batch(requests))  # type: ignore[attr-defined]
+
+    for most, options in ((128, {}), (64, {"max_length": 64})):
+        refused, unscored, written, scored, fits = asyncio.run(outcomes(**options))
+        for failed in (refused, unscored):
+            assert isinstance(failed, FailureError)
+            assert failed.failure.kind == "too_long"
+            assert f"the model's context is {most}" in str(failed)
+        assert isinstance(written, Completion)
+        assert isinstance(scored, Completion)
+        assert isinstance(fits, Completion)
+        assert (written.tokens_in, scored.tokens_in) == (most - 28, most + 1)
+        assert text.endswith(written.sent or "-")
+        assert min(written.cut, scored.cut) > 100
+        assert (fits.tokens_in or 0) + (fits.tokens_out or 0) <= most

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from assay.core.types import Completion, Message, Request
-from assay.models.layers.conversation import WithTooLong, framed
+from assay.models.layers.conversation import WithFrame, framed
 
 USER = Message(role="user", content="2 + 2?")
 
@@ -51,5 +51,5 @@ def test_what_the_run_says_of_long_prompts_comes_before_what_the_task_says() -> 
         async def generate(self, request: Request) -> Completion:
             return Completion(text=str(request.too_long))
 
-    model = WithTooLong(Echo(), "fail")
+    model = WithFrame(Echo(), system=None, prefill=None, too_long="fail")
     assert asyncio.run(model.generate(Request(prompt="a", too_long="cut-left"))).text == "fail"

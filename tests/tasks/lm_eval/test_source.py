@@ -22,7 +22,7 @@ from assay.tasks.load import load_tasks
 from assay.tasks.trust import reaches
 
 INSTALLED = "lm_eval" in packages_distributions()
-needs_lm_eval = pytest.mark.skipif(not INSTALLED, reason="lm_eval is not installed (extra `lm-eval`)")
+needs_lm_eval = pytest.mark.peers
 
 
 @pytest.fixture

@@ -14,32 +14,31 @@ from assay.overriding import override
 
 
 class WithFrame(Wrapper):
-    """Adds the run's `--system` and `--prefill` to each request.
+    """Adds the run's `--system`, `--prefill` and `--too-long` to each request; the last replaces what the task says.
 
     A task's own system message follows the run's, in one message. A text that is scored or continued has no turns, and
     gets the system text before it and the beginning of the answer after it.
     """
 
-    def __init__(self, model: Model, *, system: str | None, prefill: str | None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        system: str | None,
+        prefill: str | None,
+        too_long: Literal["fail", "cut-left"] | None = None,
+    ) -> None:
         super().__init__(model)
+        self._too_long = too_long
         self._system = system
         self._prefill = prefill
 
     @override
     async def generate(self, request: Request) -> Completion:
-        return await self.model.generate(framed(request, self._system, self._prefill))
-
-
-class WithTooLong(Wrapper):
-    """The run's `--too-long`, in place of what the task says."""
-
-    def __init__(self, model: Model, too_long: Literal["fail", "cut-left"]) -> None:
-        super().__init__(model)
-        self._too_long: Literal["fail", "cut-left"] = too_long
-
-    @override
-    async def generate(self, request: Request) -> Completion:
-        return await self.model.generate(msgspec.structs.replace(request, too_long=self._too_long))
+        request = framed(request, self._system, self._prefill)
+        if self._too_long is not None:
+            request = msgspec.structs.replace(request, too_long=self._too_long)
+        return await self.model.generate(request)
 
 
 def framed(request: Request, system: str | None, prefill: str | None) -> Request:

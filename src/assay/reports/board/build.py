@@ -50,6 +50,7 @@ from assay.reports.board.types import (
 from assay.reports.measure import headline_of, measures_of
 from assay.reports.metric_label import metric_label
 from assay.reports.per_example import PerExample, read_examples
+from assay.reports.server_template import template_notices
 from assay.reports.view import View, missing_group, missing_key, view_of
 from assay.stats.failure_bounds import with_bounds
 from assay.stats.score_table import ScoreTable
@@ -140,6 +141,7 @@ def _board(
         notices=[
             *_cached_answers(tables),
             *_partial_imports(run.definitions),
+            *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
             *_notices(tables, view),
             *sandbox_notices(sandbox),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,7 @@ from assay.core.errors import UsageError
 from assay.tasks.lm_eval.source import read_lm_eval
 from assay.tasks.trust import require_trust
 
-pytestmark = pytest.mark.skipif(
-    "lm_eval" not in packages_distributions(), reason="lm_eval is not installed (extra `lm-eval`)"
-)
+pytestmark = pytest.mark.peers
 
 
 @pytest.fixture(autouse=True)
