@@ -46,8 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.reports.diff.columns import read_side
     from assay.reports.documents.standings import standings_csv, standings_document
+    from assay.reports.side_labels import side_labels
     from assay.reports.standings.against import against_baseline
-    from assay.reports.standings.build import side_labels, standings_of
+    from assay.reports.standings.build import standings_of
 
     runs = runs_named(options.runs)
     view = view_of_runs(options, runs)

@@ -62,7 +62,8 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
         if board.complete
         else f"not complete: {count_of(failed, 'attempt')} failed, {remaining:,} not yet run"
     )
-    say(f"{folder}   {one_line(board.adapter)}   started {run.created}   {state}", options, stream=sys.stdout)
+    named = board.adapter if board.label is None else f"{board.label} ({board.adapter})"
+    say(f"{folder}   {one_line(named)}   started {run.created}   {state}", options, stream=sys.stdout)
     say(f"made by: {one_line(' '.join(run.command))}", options, "quiet", stream=sys.stdout)
     if served := served_in_words(board.stretches):
         say(f"served: {one_line(served)}", options, "quiet", stream=sys.stdout)

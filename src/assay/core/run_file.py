@@ -64,6 +64,11 @@ class RunFile(Struct, frozen=True, kw_only=True):
             if definition.name not in self.tasks:
                 raise ValueError(f"the task `{definition.name}` has no fingerprint")
 
+    @property
+    def model_label(self) -> str:
+        """What tables call the model: its label, or else its name."""
+        return self.config.label or str(self.model["name"])
+
 
 class _Schema(Struct):
     schema: str = ""

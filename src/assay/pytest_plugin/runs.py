@@ -104,7 +104,7 @@ def _rows_of(run: RunResult) -> list[dict[str, Any]]:
     return [
         {
             "folder": str(run.folder),
-            "model": run.leaderboard.adapter,
+            "model": run.leaderboard.model_label,
             "task": row.task,
             "metric": row.metric_definition,
             "score": row.score,

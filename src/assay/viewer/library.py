@@ -89,7 +89,8 @@ def _line(view: RunView) -> dict[str, Any]:
     return {
         "kind": "run",
         "name": view.name,
-        "model": run.model.get("name"),
+        "model": run.model_label,
+        "model_name": run.model.get("name"),
         "model_settings": {key: value for key, value in run.model.items() if key != "name"},
         "tasks": [definition.name for definition in run.definitions],
         "created": run.created,

@@ -29,7 +29,11 @@ def page(views: Sequence[RunView], filters: Filters, table: TablePage) -> dict[s
         "where": where_of(filters),
         "fields": schema.fields,
         "runs": [
-            {"run": view.name, "model": view.model, **view.remembered(("summed", filters, together), _sum(view, mine))}
+            {
+                "run": view.name,
+                "model": view.model_label,
+                **view.remembered(("summed", filters, together), _sum(view, mine)),
+            }
             for view, mine in zip(views, chosen, strict=True)
         ],
     }
@@ -76,5 +80,5 @@ def _rows_of(
         places = np.flatnonzero(runs == number).tolist()
         made = table_rows(view, rows[places].tolist(), [], show)
         for place, row in zip(places, made, strict=True):
-            table[place] = {"run": view.name, "model": view.model, **row}
+            table[place] = {"run": view.name, "model": view.model_label, **row}
     return table

@@ -29,8 +29,9 @@ from assay.reports.document import text_of
 from assay.reports.documents.history import verdict
 from assay.reports.history.build import HistorySource, histories
 from assay.reports.pace import Pace
+from assay.reports.side_labels import side_labels
 from assay.reports.standings.against import against_baseline
-from assay.reports.standings.build import side_labels, standings_of
+from assay.reports.standings.build import standings_of
 from assay.reports.view import View, common_view
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot
@@ -47,7 +48,7 @@ def run_pictures(view: RunView, fixed: Mapping[str, int]) -> dict[str, Any]:
     board = _board(view)
     if board is None:
         return {"charts": [], "reason": NO_BOARD}
-    label = board.adapter
+    label = board.model_label
     colours = colours_of([label], fixed)
     charts = [
         *scores_chart([(label, board)], colours, link=lambda _, task: _samples(view.name, task=task)),
@@ -153,7 +154,7 @@ def history_pictures(
 
 def model_colours(library: RunLibrary) -> dict[str, int]:
     """A colour per model over all the runs here, so that every page gives a model the same one."""
-    return colours_of(str(run.model.get("name")) for run in _run_files(library).values())
+    return colours_of(run.model_label for run in _run_files(library).values())
 
 
 def _run_files(library: RunLibrary) -> dict[str, RunFile]:

@@ -229,6 +229,10 @@ class RunView:
     def model(self) -> str:
         return str(self.run_file().model.get("name", ""))
 
+    @property
+    def model_label(self) -> str:
+        return self.run_file().model_label
+
     def columns(self, others: list[RunView]) -> IndexColumns:
         """The rows as a query sees them, compared with other runs."""
         snapshot = self.snapshot()

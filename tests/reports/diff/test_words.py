@@ -12,6 +12,7 @@ from tests.reports.runs import Adder, run_into, write_sums
 from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.core.journal import Journal, read_records
+from assay.core.seams import Capabilities
 from assay.reports.diff.build import diff
 from assay.reports.diff.types import BoardDiff
 from assay.reports.documents.diff import diff_document
@@ -19,14 +20,20 @@ from assay.reports.html.diff_page import diff_page as html_page
 from assay.reports.markdown import markdown
 
 
+class Warm(Adder):
+    """A model of texts that has its own way to learn the temperature."""
+
+    capabilities = Capabilities(applies=("temperature",))
+
+
 def test_changes_of_prompt_targets_and_settings_are_told_apart_from_changes_of_answer(tmp_path: Path) -> None:
     tasks = write_sums(tmp_path, "sums", 12)
-    run_into(tmp_path / "a", tasks, Adder([1]), temperature=0.0)
+    run_into(tmp_path / "a", tasks, Warm([1]), temperature=0.0)
     lines = [msgspec.json.decode(line) for line in tasks.read_bytes().splitlines()]
     lines[2]["prompt"] = "please compute: 2 + 1"
     lines[3]["targets"] = ["four"]
     tasks.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-    run_into(tmp_path / "b", tasks, Adder([5]), temperature=0.5, keep_thinking=True)
+    run_into(tmp_path / "b", tasks, Warm([5]), temperature=0.5, keep_thinking=True)
     found = diff(tmp_path / "a", tmp_path / "b", allow_unequal=True)
     task = found.tasks[0]
     assert task.content == "changed"

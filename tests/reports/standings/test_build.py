@@ -122,7 +122,7 @@ def test_failures_of_many_models_are_one_note(tmp_path: Path) -> None:
 
 def test_two_results_of_one_model_are_told_apart(runs: Path) -> None:
     found = build_standings([runs / "good", runs / "good"])
-    assert sorted(row.label for row in found.models) == ["good (good) #1", "good (good) #2"]
+    assert sorted(row.label for row in found.models) == ["good (1)", "good (2)"]
     assert {row.rank for row in found.models} == {"1–2"}
 
 

@@ -118,6 +118,7 @@ def _board(
         overall_interval=overall_interval(rows, overall, view.level),
         overall_bounds=overall_bounds(rows, view.level) if overall is not None else None,
         adapter=name,
+        label=run.config.label,
         tasks=rows,
         groups=group_rows(run.definitions, rows, view.level),
         complete=all(row.complete for row in rows),

@@ -248,6 +248,8 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     canary_cost: Cost | None = None
     judge_cost: Cost | None = None
     """Of all judges together; None when no judge was called."""
+    label: str | None = None
+    """What the user calls the model; `adapter` is its name."""
     latency: Latency | None = None
     """Over the attempts of all tasks."""
     created: str = ""
@@ -259,6 +261,11 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     """How many answers name each `model`, where it is not the one asked for, and each `system_fingerprint`."""
     notices: list[str] = []
     """Notes on how this board was computed."""
+
+    @property
+    def model_label(self) -> str:
+        """What tables call the model: its label, or else its name."""
+        return self.label or self.adapter
 
     @override
     def __repr__(self) -> str:

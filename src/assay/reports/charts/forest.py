@@ -106,7 +106,7 @@ def differences_chart(diff: BoardDiff) -> Chart | None:
         return None
     return forest(
         "differences",
-        f"{diff.model_b} minus {diff.model_a}",
+        f"{diff.label_b} minus {diff.label_a}",
         rows,
         signed=True,
         label="difference in score",

@@ -23,6 +23,7 @@ from assay.reports.diff.overall import Units, corrected_overall, overall_diff, u
 from assay.reports.diff.types import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.reports.diff.words import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
 from assay.reports.per_example import PerExample
+from assay.reports.side_labels import side_labels
 from assay.reports.standings.shared_samples import key_unknown, over_shared
 from assay.reports.view import View, missing_group, view_of_results
 from assay.stats.drops import DropTest, drop_tests
@@ -255,11 +256,14 @@ def _board(
         for task in tasks
         if task.in_overall and task.comparison is not None and task.comparison.n
     }
+    labels = side_labels(sides)
     return BoardDiff(
         a=str(sides[0].source),
         b=str(sides[1].source),
         model_a=first.adapter,
         model_b=second.adapter,
+        label_a=labels[0],
+        label_b=labels[1],
         level=view.level,
         overall_a=first.overall_score,
         overall_b=second.overall_score,

@@ -154,6 +154,9 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     b: str
     model_a: str
     model_b: str
+    label_a: str
+    """What tables call the model of A."""
+    label_b: str
     level: float
     overall_a: float | None
     overall_b: float | None

@@ -22,8 +22,8 @@ def diff_document(diff: BoardDiff) -> list[Block]:
         Heading(1, f"A → B: {one_line(diff.verdict)}"),
         Items(
             [
-                (f"A: {one_line(diff.model_a)} (", Span(diff.a, "code"), ")"),
-                (f"B: {one_line(diff.model_b)} (", Span(diff.b, "code"), ")"),
+                (f"A: {one_line(diff.label_a)} (", Span(diff.a, "code"), ")"),
+                (f"B: {one_line(diff.label_b)} (", Span(diff.b, "code"), ")"),
             ]
         ),
         diff_table(diff),

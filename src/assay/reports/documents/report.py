@@ -24,7 +24,7 @@ def report_document(board: Leaderboard) -> list[Block]:
     scorers = scorers_table(board)
     versions = ", ".join(f"{name} {version}" for name, version in board.versions.items())
     return [
-        Heading(1, board.adapter),
+        Heading(1, board.model_label),
         *board_tables(board),
         Heading(2, "Notes"),
         Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),

@@ -18,6 +18,7 @@ ReadAttempt = Callable[[RunSource, Attempt], Any]
 _FIRST: tuple[tuple[Column, ReadAttempt], ...] = (
     (Column("run", "text"), lambda run, each: run.label),
     (Column("model", "text"), lambda run, each: run.model),
+    (Column("model_label", "text"), lambda run, each: run.run.model_label),
     *fields("text", "task", "sample_id"),
     (Column("index", "int"), lambda run, each: each.record.index),
     *fields("int", "attempt"),

@@ -21,6 +21,7 @@ def _end(of: str, name: str) -> ReadTask:
 _COLUMNS: tuple[tuple[Column, ReadTask], ...] = (
     (Column("run", "text"), lambda run, board, row: run.label),
     (Column("model", "text"), lambda run, board, row: run.model),
+    (Column("model_label", "text"), lambda run, board, row: run.run.model_label),
     *fields("text", "task", "metric", "metric_definition"),
     *fields("text", "category", nullable=True),
     *fields("float", "score", nullable=True),

@@ -23,7 +23,7 @@ def junit_xml(board: Leaderboard, gates: Sequence[GateResult], *, cannot_tell_pa
     """A gate that is not met is a failure; one that cannot tell is an error of type `cannot tell`, or skipped where
     that may pass. A task that was refused, or has failed or missing attempts, is an error: its score is incomplete.
     """
-    root = ET.Element("testsuites", name=printable(f"assay: {board.adapter}"))
+    root = ET.Element("testsuites", name=printable(f"assay: {board.model_label}"))
     if gates:
         _suite(root, "gates", [_gate(gate, cannot_tell_passes=cannot_tell_passes) for gate in gates])
     _suite(root, "tasks", [_task(row) for row in board.tasks])

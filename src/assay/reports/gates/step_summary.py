@@ -41,7 +41,7 @@ def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     from assay.reports.documents.more_tables import board_tables
     from assay.reports.markdown import markdown
 
-    lines = [f"## assay: {_text(board.adapter)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
+    lines = [f"## assay: {_text(board.model_label)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
     lines += [f"- {_text(note)}" for note in notes(board)]
     return "\n".join(lines) + "\n"
 
@@ -56,7 +56,7 @@ def diff_summary(diff: BoardDiff | None, gates: Sequence[GateResult]) -> str:
 
     lines = ["## assay diff", ""]
     if diff is not None:
-        lines = [f"## assay diff: {_text(diff.model_a)} → {_text(diff.model_b)}", "", _text(diff.verdict), ""]
+        lines = [f"## assay diff: {_text(diff.label_a)} → {_text(diff.label_b)}", "", _text(diff.verdict), ""]
         lines += [markdown(diff_table(diff)), ""]
     return "\n".join([*lines, *gate_lines(gates)]) + "\n"
 

@@ -108,7 +108,7 @@ def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:
     alone = rows[0] if len(rows) == 1 else None
     return HistoryRun(
         run=each.name,
-        model=board.adapter,
+        model=board.model_label,
         created=each.run.created,
         commit=each.run.commit,
         score=board.overall_score if alone is None else alone.score,

@@ -36,8 +36,8 @@ def diff_page(diff: BoardDiff, sides: Sides | None = None) -> str:
     """The whole document; with the results that were compared, also the images and sounds of the questions."""
     lead = [
         tag("p", diff.verdict, class_="verdict"),
-        tag("p", "A: ", diff.model_a, " ", tag("code", diff.a)),
-        tag("p", "B: ", diff.model_b, " ", tag("code", diff.b)),
+        tag("p", "A: ", diff.label_a, " ", tag("code", diff.a)),
+        tag("p", "B: ", diff.label_b, " ", tag("code", diff.b)),
     ]
     sections: list[tuple[str, str, Child]] = [
         ("differences", "Differences", differences(diff)),
@@ -47,7 +47,7 @@ def diff_page(diff: BoardDiff, sides: Sides | None = None) -> str:
     if slices is not None:
         sections.append(("slices", "Slices", table(slices)))
     sections.append(("flips", "Flips", flips(diff, sides)))
-    return page(f"{diff.model_a} → {diff.model_b}", lead, sections)
+    return page(f"{diff.label_a} → {diff.label_b}", lead, sections)
 
 
 def differences(diff: BoardDiff) -> Child:

@@ -31,7 +31,7 @@ SHOWN = 20
 def leaderboard_html(board: Leaderboard) -> str:
     sentences = notes(board)
     return _part(
-        tag("p", tag("b", board.adapter), "" if board.complete else " (not complete)"),
+        tag("p", tag("b", board.model_label), "" if board.complete else " (not complete)"),
         task_table(board),
         folded(f"Notes ({len(sentences)})", listed(sentences)) if sentences else None,
     )
@@ -40,7 +40,7 @@ def leaderboard_html(board: Leaderboard) -> str:
 def diff_html(diff: BoardDiff) -> str:
     return _part(
         tag("p", tag("b", diff.verdict)),
-        tag("p", "A: ", diff.model_a, " ", tag("code", diff.a), ", B: ", diff.model_b, " ", tag("code", diff.b)),
+        tag("p", "A: ", diff.label_a, " ", tag("code", diff.a), ", B: ", diff.label_b, " ", tag("code", diff.b)),
         differences(diff),
         folded("What changed", changed(diff)),
         folded("Flips", flips(diff)),

@@ -27,8 +27,9 @@ from assay.reports.html.run_sections import (
     wrong_section,
 )
 from assay.reports.html.standings_page import scores_section, standings_section
+from assay.reports.side_labels import side_labels
 from assay.reports.standings.against import against_baseline
-from assay.reports.standings.build import Standings, side_labels, standings_of
+from assay.reports.standings.build import Standings, standings_of
 from assay.reports.standings.shared_samples import over_shared
 from assay.reports.view import View
 from assay.wording import count_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -23,6 +22,7 @@ from assay.reports.board.overall import (
 )
 from assay.reports.board.types import Latency, ScoreInterval, SliceRow, TaskRow
 from assay.reports.diff.columns import Side
+from assay.reports.side_labels import numbered_sides, side_labels
 from assay.reports.standings.pairs import ModelPair
 from assay.reports.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.reports.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
@@ -131,8 +131,9 @@ def standings_of(
     labels = side_labels(sides)
     unequal = unequal_tasks(sides, labels)
     if unequal and not allow_unequal:
+        reasons = "; ".join([*unequal.values(), *numbered_sides(sides)])
         raise UsageError(
-            f"the results were not scored on the same samples: {'; '.join(unequal.values())}. "
+            f"the results were not scored on the same samples: {reasons}. "
             "A ranking over what each has can favour the one that failed more, or ran fewer samples; "
             "finish the runs, or use --allow-unequal."
         )
@@ -172,7 +173,7 @@ def standings_of(
         tasks=names,
         shared=shared,
         ranking=ranking,
-        notes=[*_notes(names, shared, unequal, models), *_notes_of_results(sides)],
+        notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides)],
         unequal=list(unequal.values()),
         pairs=pairs,
     )
@@ -259,26 +260,6 @@ def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
         return bounds_of(row)
     bounds = side.measures[row.task].bounds if failed_attempts(row) else None
     return None if bounds is None else Bounds(low=bounds[0], high=bounds[1])
-
-
-def side_labels(sides: Sequence[Side]) -> list[str]:
-    """The models' names, with the prompt of a run file that has several; made unique by their folders and numbers."""
-    names = [_model_and_prompt(side) for side in sides]
-    counts = Counter(names)
-    labels = [
-        name if counts[name] == 1 else f"{name} ({side.source.name})" for name, side in zip(names, sides, strict=True)
-    ]
-    seen: Counter[str] = Counter()
-    unique = []
-    for label in labels:
-        seen[label] += 1
-        unique.append(label if labels.count(label) == 1 else f"{label} #{seen[label]}")
-    return unique
-
-
-def _model_and_prompt(side: Side) -> str:
-    prompt = side.board.settings.get("prompt")
-    return f"{side.board.adapter}, {prompt}" if prompt else side.board.adapter
 
 
 def _upwards(row: TaskRow) -> float | None:

@@ -41,7 +41,7 @@ def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
     pairs = [
         _pair(a, b, view)
         for a, b in combinations(sides, 2)
-        if a.board.adapter == b.board.adapter and _prompt(a) != _prompt(b) and _tasks(a) & _tasks(b)
+        if _model(a) == _model(b) and _prompt(a) != _prompt(b) and _tasks(a) & _tasks(b)
     ]
     adjusted = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
     return [
@@ -53,7 +53,7 @@ def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
 
 
 def _pair(a: Side, b: Side, view: View) -> PromptPair:
-    pair = PromptPair(model=a.board.adapter, a=_prompt(a), b=_prompt(b), run_a=str(a.source), run_b=str(b.source))
+    pair = PromptPair(model=a.board.model_label, a=_prompt(a), b=_prompt(b), run_a=str(a.source), run_b=str(b.source))
     diff = paired_diff(a, b, view, samples=0)
     compared = _overall(diff)
     if compared is None:
@@ -74,6 +74,10 @@ def _overall(diff: BoardDiff) -> OverallDiff | PairedComparison | None:
         return diff.overall
     compared = [task.comparison for task in diff.tasks if task.comparison is not None]
     return compared[0] if len(compared) == 1 else None
+
+
+def _model(side: Side) -> tuple[str, str]:
+    return side.board.model_label, side.board.adapter
 
 
 def _prompt(side: Side) -> str:

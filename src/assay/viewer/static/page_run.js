@@ -137,7 +137,7 @@ function sliceFilter(by, value) {
 
 function headline(run) {
   const { board, progress, summary, name } = run;
-  const model = run.provenance.model.name;
+  const model = run.provenance.config?.label || run.provenance.model.name;
   const state = progress.running ? "running" : progress.complete ? "finished" : "interrupted";
   const pick = (outcome) => goTo(toSamples(name, { outcome }));
   const cost = money(run.cost);
