@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,16 @@ def write(**tests: dict[str, Any]) -> str:
     return "code.jsonl"
 
 
-def found(path: str, config: RunConfig | None = None) -> list[BadTest]:
+def found(
+    path: str, config: RunConfig | None = None, say: Callable[[str], object] = lambda sentence: None
+) -> list[BadTest]:
     [definition] = load_tasks([path])
     config = config or RunConfig()
 
     async def rehearsed() -> list[BadTest]:
         task = build_task(definition, config=config)
         try:
-            return await rehearse_tests(task, config)
+            return await rehearse_tests(task, config, say)
         finally:
             for scorer in task.scorers.values():
                 await close_part(scorer)
@@ -84,6 +87,16 @@ def test_what_was_found_is_remembered_until_the_task_changes() -> None:
     write(a=GOOD, b=GOOD)
     assert found(path) == []
     assert len(list(Path("home/remembered").iterdir())) == 2
+
+
+def test_a_long_trial_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    path = write(a=GOOD, b=NUMPY)
+    found(path, say=said.append)
+    assert said == []
+    monkeypatch.setattr("assay.tasks.rehearse_tests.SECONDS_UNTIL_TOLD", 0.0)
+    found(write(a=GOOD, b=NONE), say=said.append)
+    assert said == ["trying the tests of `code` before the first request: 0 of 2"]
 
 
 def test_somebody_elses_note_is_not_believed() -> None:

@@ -209,6 +209,8 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
             changes = ", ".join(what_changed(run_file, parts.run_file))
             raise UsageError(f"this node's run is not the driver's: {changes}. Give every node the same settings.")
         parts.start_sandboxes(progress)
+        if config.allow_broken_tests:  # otherwise the driver has refused them
+            await parts.try_tests(progress)
         await parts.check_cached_models(progress)
         yield parts
 
