@@ -120,7 +120,7 @@ def refusal(task: Task, refused: Sequence[BadTest]) -> str:
     if len(refused) > SHOWN:
         lines.append(f"  … and {len(refused) - SHOWN:,} more, which `assay check --all` lists")
     lines.append(
-        "Fix them, or use --allow-broken-tests: attempts at these samples are then failures, and no model is called."
+        "Fix them; or `assay run --allow-broken-tests` counts attempts at these samples as failures, without a model."
     )
     return "\n".join(lines)
 
