@@ -19,11 +19,12 @@ from assay.core.types import Draw, Request
 class Draws:
     """Numbers all requests made inside `with Draws(…):`, also those of judges, deep inside scorers."""
 
-    __slots__ = ("_outer", "_repetition", "_sample", "_sent", "_task")
+    __slots__ = ("_first", "_outer", "_repetition", "_sample", "_sent", "_task")
 
     def __init__(self, task: str, sample: str, repetition: int) -> None:
         self._task, self._sample, self._repetition = task, sample, repetition
-        self._sent: dict[Hashable, int] = {}
+        self._first: tuple[Hashable, Request] | None = None
+        self._sent: dict[Hashable, int] | None = None
 
     def __enter__(self) -> None:
         self._outer: Token[Draws | None] = _current.set(self)
@@ -32,13 +33,15 @@ class Draws:
         _current.reset(self._outer)
 
     def next(self, model: Hashable, request: Request) -> Draw:
-        fresh = request.fresh
-        if fresh or request.draw is not None:
-            request = msgspec.structs.replace(request, fresh=False, draw=None)
-        key = (model, _hashable(request))
-        # an answer that could not be used is replaced: the same draw once more
-        n = max(self._sent.get(key, 0) + (not fresh), 1)
-        self._sent[key] = n
+        n = 1
+        if self._first is None:  # most attempts make one request, which is compared with no other
+            self._first = model, request
+        else:
+            if self._sent is None:
+                self._sent = {_key(*self._first): 1}
+            key = _key(model, request)
+            # an answer that could not be used is replaced: the same draw once more
+            n = self._sent[key] = max(self._sent.get(key, 0) + (not request.fresh), 1)
         return Draw(task=self._task, sample=self._sample, repetition=self._repetition, n=n)
 
 
@@ -58,9 +61,10 @@ def is_sampled(request: Request) -> bool:
     return (request.extra or {}).get("temperature", request.temperature) != 0
 
 
-def _hashable(request: Request) -> Hashable:
+def _key(model: Hashable, request: Request) -> Hashable:
+    request = msgspec.structs.replace(request, fresh=False, draw=None)
     try:
         hash(request)
     except TypeError:  # it has content parts, tools or a schema
-        return canonical_json(request)
-    return request
+        return model, canonical_json(request)
+    return model, request

@@ -332,9 +332,12 @@ def _notes(
 
 
 def _notes_of_results(sides: Sequence[Side]) -> list[str]:
-    """The notices of the results' leaderboards, each once, which prices they use, and why a cost is unknown."""
+    """The notices of the results' leaderboards, those of all once, which prices they use, and why a cost is unknown."""
     boards = [side.board for side in sides]
-    notices = dict.fromkeys(notice for board in boards for notice in board.notices)
+    shared = set.intersection(*(set(board.notices) for board in boards))
+    notices = dict.fromkeys(
+        notice if notice in shared else f"{side.source}: {notice}" for side in sides for notice in side.board.notices
+    )
     # every model has a cell for its cost here
     unknown = [board.cost for board in boards if board.cost is not None and board.cost.amount is None]
     return [*notices, *price_notes(boards, unknown)]
