@@ -63,7 +63,7 @@ def choice(metric: str, target: str, choices: list[str]) -> dict[str, Any]:
 
 
 def run(path: Path, model: Any, **options: Any) -> Leaderboard:
-    config = RunConfig(include_per_example=True, cache_path=str(path.with_suffix(".sqlite")), **options)
+    config = RunConfig(include_per_example=True, **options)
     return run_evaluation(load_tasks([str(path)]), config, model=model, folder=path.with_suffix(".run")).leaderboard
 
 
@@ -126,9 +126,10 @@ def test_what_follows_choices_is_normalised_by_its_own_length_not_by_theirs(tmp_
 def test_likelihoods_are_cached(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", choice("choice_likelihood", "A", CHOICES))
     first, second = Table(), Table()
-    run(path, first, cache=True)
+    cache: Any = {"cache": True, "cache_path": str(tmp_path / "cache.sqlite")}
+    run(path, first, **cache)
     path.with_suffix(".run").rename(tmp_path / "old.run")
-    run(path, second, cache=True)
+    run(path, second, **cache)
     assert (len(first.asked), len(second.asked)) == (3, 0)
 
 

@@ -50,16 +50,17 @@ def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) ->
     if argument is None and not is_name("model", prefix):
         raise UsageError(f"{unknown_name('model', prefix, names('model'))}{_naming_hint(prefix)}")
     factory = resolve("model", prefix)
-    cache = options.pop("cache", None)
     _check_options(prefix, factory, options)
+    cache = options.pop(CACHE, None)
     model = as_model(_construct(prefix, factory, () if argument is None else (argument,), options))
     return model if cache is None else _with_cache(model, prefix, cache)
 
 
-def _with_cache(model: Model, prefix: str, cache: object) -> Model:
-    """`cache` is an option of every model in the catalog, and not of its factory: nothing is sent or built with it."""
-    if not isinstance(cache, bool):
-        raise UsageError(f"cache must be true or false, got {cache!r}")
+CACHE = "cache"
+"""An option of every model in the catalog, and of no factory: nothing is sent or built with it."""
+
+
+def _with_cache(model: Model, prefix: str, cache: bool) -> Model:
     try:
         model.capabilities = structs.replace(capabilities_of(model), cache=cache)  # type: ignore[attr-defined]
     except AttributeError as error:
@@ -85,6 +86,10 @@ def check_options(spec: str, options: Mapping[str, Any]) -> None:
 
 
 def _check_options(spec: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    cache = options.get(CACHE)
+    if not isinstance(cache, bool | None):
+        raise UsageError(f"cache must be true or false, got {cache!r}")
+    options = {name: value for name, value in options.items() if name != CACHE}
     parameters = inspect.signature(factory).parameters.values()
     positional = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     arguments_for("model", spec, factory, options, dict.fromkeys(positional))

@@ -17,6 +17,7 @@ from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of
 from assay.core.task import Task
 from assay.core.types import Request
 from assay.datasets.content import is_elsewhere
+from assay.models.layers.cached import is_wanted
 from assay.reports.view import metadata_value
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove
@@ -123,7 +124,8 @@ def _why_not_rendered(run: PlannedParts, name: str) -> str | None:
 
 
 def _why_no_cache(run: PlannedParts, _: str) -> str | None:
-    return None if run.config.cache or run.config.cache_by_default else "no answers are cached; add --cache"
+    wanted = any(is_wanted(run.config, capabilities_of(model)) for model in run.called)
+    return None if wanted else "no answers are cached; add --cache"
 
 
 def _why_no_batches(run: PlannedParts, _: str) -> str | None:

@@ -47,12 +47,9 @@ def choice(tmp_path: Path) -> Path:
 
 
 def config_for(task: Path, address: str, **options: Any) -> RunConfig:
-    return RunConfig(
-        model=f"openai:m@{address}",
-        model_options={"mode": "completions", **options},
-        cache_path=str(task.parent / "cache.sqlite"),
-        retries=0,
-    )
+    cache = {"cache_path": str(task.parent / "cache.sqlite")} if "cache" in options else {}
+    options = {"mode": "completions", **options}
+    return RunConfig(model=f"openai:m@{address}", model_options=options, retries=0, **cache)
 
 
 def run(task: Path, address: str, folder: str, **options: Any) -> RunResult:

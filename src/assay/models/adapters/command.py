@@ -73,10 +73,6 @@ class _Command:
 
     persistent = False
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(applies=(*_PARAMETERS, "system", "prefill"))
-
     def __init__(
         self,
         argv: Sequence[str],
@@ -86,6 +82,7 @@ class _Command:
         timeout_seconds: float | None = 600.0,
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> None:
+        self.capabilities = Capabilities(applies=(*_PARAMETERS, "system", "prefill"))
         self._argv = list(argv)
         refuse_unset("pass_env", pass_env)
         self._environment = child_environment(pass_env)
