@@ -22,9 +22,10 @@ from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Request
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.stretches import Stretch, read_stretches
+from assay.reports.board.types import Leaderboard
 from assay.reports.diff.build import diff
 from assay.reports.integrity import check_run
-from assay.runs.evaluate import evaluate_tasks
+from assay.runs.evaluate import aevaluate, evaluate_tasks
 from assay.runs.folder import record_change
 from assay.runs.rescore import rescore
 from assay.runs.shards import merge_run
@@ -71,7 +72,7 @@ def test_a_resume_with_other_weights_is_refused_by_name_and_can_be_accepted(task
         server.pages = tags(OLD)
         assert not (await evaluate(task, server, tmp_path / "run")).complete
         server.pages = tags(NEW)
-        with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*now has digest {NEW[:12]}….*--accept-model-change"):
+        with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*now have digest {NEW[:12]}….*--accept-model-change"):
             await evaluate(task, server, tmp_path / "run")
         assert len(read_stretches(tmp_path / "run")[0]) == 1, "a refused resume leaves no trace"
         board = await evaluate(task, server, tmp_path / "run", accept_model_change=True)
@@ -127,6 +128,52 @@ def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Pat
         board = await evaluate(task, server, tmp_path / "run")
         assert board.answered == {"system_fingerprint": {"fp_1": 1, "fp_2": 1}, "model": {"m-2025": 1}}
         assert board.notices == ["answers name several values of `system_fingerprint`: fp_1 (1), fp_2 (1)"]
+
+    with_server(work)
+
+
+JUDGED = """\
+models:
+  - {key: asked, display_name: A, config: {url: "%(url)s", model_key: other, api_key: $FAKE_API_KEY}}
+  - {key: judge, display_name: J, config: {url: "%(url)s", model_key: m, api_key: $FAKE_API_KEY}}
+datasets:
+  - {key: sums, display_name: S, source: {type: local, file_path: rows.jsonl}}
+tasks:
+  - key: sums
+    display_name: Sums
+    description: ""
+    definition:
+      dataset: {key: sums}
+      solver:
+        type: multi_turn_solver
+        message_builders: [{type: chat_message, role: user, content: "{{ sample.a }}"}, {type: generate}]
+      scorers:
+        - {type: model_as_a_judge_scorer, key: rated, model_key: judge, user_prompt: "1"}
+evaluation: {key: e, display_name: E, task_specifications: [{task_key: sums, model_key: asked}]}
+"""
+
+
+def test_a_judge_with_other_weights_is_refused_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAKE_API_KEY", "none")
+    rows = [{"a": "compute: 1 + 1"}, {"a": "behave: status 500 1\ncompute: 2 + 2"}]
+    Path("rows.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
+
+    async def work(server: FakeServer) -> None:
+        Path("run.yaml").write_text(JUDGED % {"url": server.base_url})
+
+        async def judged(*, accept: bool = False) -> Leaderboard:
+            how: dict[str, Any] = {"cache": False, "retries": 0, "accept_model_change": accept}
+            return (await aevaluate("run.yaml", folder="run", **how)).leaderboard
+
+        server.pages = tags(OLD)
+        assert not (await judged()).complete
+        server.pages = tags(NEW)
+        with pytest.raises(UsageError, match=f"judge openai:m digest {OLD[:12]}….*--accept-model-change"):
+            await judged()
+        board = await judged(accept=True)
+        assert board.complete
+        assert board.notices == [f"answers of more than one model: judge openai:m digest {OLD[:12]}… and {NEW[:12]}…"]
 
     with_server(work)
 

@@ -6,6 +6,7 @@ no model and no scoring. Weak signs prove nothing, so that a difference is repor
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ from assay.checksum import with_checksums
 from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file, write_whole
-from assay.core.seams import Served
 from assay.core.types import Usage
 from assay.models.served import served_by
 from assay.reports.board.stretches import (
@@ -28,6 +28,7 @@ from assay.reports.board.stretches import (
     last_canary,
     read_stretches,
     shown,
+    strong_of,
     weak_signs,
 )
 from assay.runs.assemble import Parts
@@ -50,10 +51,10 @@ async def open_stretch(
     folder: Path, parts: Parts, accepted: AcceptedChanges, stop: Stop, progress: Progress, *, shard: Shard | None = None
 ) -> None:
     """Record what answers and what scores from now on; refuse what must not be mixed with the folder's attempts."""
-    now = stretch_now(await served_by(parts.model), shard)
+    now = await stretch_with(parts, shard)
     if earlier := earlier_stretches(folder):
         refuse_other_versions(folder, earlier, now, accepted)
-        _refuse_other_model(folder, earlier, now, parts.model.name, accepted)
+        _refuse_other_weights(folder, earlier, now, accepted)
         for sentence in weak_changes(earlier, now):
             progress.warn(sentence)
     if parts.config.canary:
@@ -76,9 +77,17 @@ def refuse_late_canary(folder: Path, parts: Parts) -> None:
         )
 
 
-def stretch_now(served: Served | None = None, shard: Shard | None = None) -> Stretch:
+async def stretch_with(parts: Parts, shard: Shard | None = None) -> Stretch:
+    """A stretch that begins now, with what the run's models say that they serve."""
+    judges = parts.models.judges
+    served, *others = await asyncio.gather(served_by(parts.model), *map(served_by, judges))
+    said = {judge.name: other for judge, other in zip(judges, others, strict=True) if other is not None}
+    return msgspec.structs.replace(stretch_now(shard), served=served, judges=said)
+
+
+def stretch_now(shard: Shard | None = None) -> Stretch:
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return Stretch(started=started, versions=versions(), served=served, shard=_share(shard))
+    return Stretch(started=started, versions=versions(), shard=_share(shard))
 
 
 def _share(shard: Shard | None) -> str:
@@ -111,16 +120,14 @@ def refuse_other_versions(folder: Path, earlier: Sequence[Stretch], now: Stretch
     )
 
 
-def _refuse_other_model(
-    folder: Path, earlier: Sequence[Stretch], now: Stretch, model: str, accepted: AcceptedChanges
-) -> None:
-    strong = {} if now.served is None else now.served.strong
-    before = [each.served.strong for each in earlier if each.served is not None and each.served.strong.keys() & strong]
+def _refuse_other_weights(folder: Path, earlier: Sequence[Stretch], now: Stretch, accepted: AcceptedChanges) -> None:
+    strong = strong_of(now)
+    before = [signs for each in earlier if (signs := strong_of(each)).keys() & strong.keys()]
     if accepted.model_change or not before or any(agree(each, strong) for each in before):
         return
-    was, is_now = _differing(before[-1], strong)
+    was, is_now = _differing(before[-1], {name: strong[name] for name in before[-1] if name in strong})
     raise UsageError(
-        f"{folder}: its attempts were answered by a model with {was}, and {model} now has {is_now}: other weights. "
+        f"{folder}: its attempts were made with {was}; the server or the files now have {is_now}: other weights. "
         "Resuming would mix two models in one number. Start over (--fresh, or another --run-dir), or use "
         "--accept-model-change to mix them, which the leaderboard then says."
     )
@@ -134,18 +141,18 @@ def agree(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
 
 async def record_node(folder: Path, parts: Parts) -> None:
     """Record what answers and scores on a node of a cluster, if it is not what answers and scores elsewhere."""
-    now = stretch_now(await served_by(parts.model))
-    if not any((each.versions, each.served) == (now.versions, now.served) for each in read_stretches(folder)[0]):
+    now = await stretch_with(parts)
+    known = [(each.versions, each.served, each.judges) for each in read_stretches(folder)[0]]
+    if (now.versions, now.served, now.judges) not in known:
         record_stretch(folder, now)
 
 
 def weak_changes(earlier: Sequence[Stretch], now: Stretch) -> list[str]:
     """What the server says otherwise than in every earlier stretch, in one sentence; it stops nothing."""
-    known = weak_signs(earlier)
-    weak = {} if now.served is None else now.served.weak
+    weak = {name: values[0] for name, values in weak_signs([now]).items()}
     changes = [
         f"{name} was {shown(values[-1])}, now {shown(weak[name]) if name in weak else 'not said'}"
-        for name, values in known.items()
+        for name, values in weak_signs(earlier).items()
         if weak.get(name) not in values
     ]
     return [f"the server describes the model otherwise than before: {'; '.join(changes)}"] if changes else []
@@ -169,7 +176,7 @@ def _take_over(run: Path, folder: Path) -> None:
     if damaged:
         raise UsageError(f"{run / damaged[0]}: was changed or damaged after it was written; delete it to leave it out")
     for number, stretch in enumerate(stretches):
-        if stretch.served is not None or stretch.canary:
+        if stretch.served is not None or stretch.judges or stretch.canary:
             answers = msgspec.structs.replace(stretch, versions={}, usage=[])
             record_stretch(folder, answers, f"{number:016x}-answers")
 

@@ -27,6 +27,7 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
 from assay.models.rate_limits import HasRateLimits, RateLimits
+from assay.models.served import served_by
 from assay.testing.contract import clauses_about, expect, given, hold_to, is_name, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD
 from assay.testing.leftovers import close_twice, nothing_left
@@ -211,9 +212,11 @@ async def has_a_name_and_settings_that_are_plain_data(examined: _Examined) -> No
         settings = model.settings if isinstance(model, HasSettings) else {}
         plain_data(settings, type(settings))
         capabilities_of(model)
-        before = picture(identity_of(model))
+        served = await served_by(model)
+        before = picture((identity_of(model), served))
         await examined.answered(model, 1, 1)
-        same(before, picture(identity_of(model)), "name and settings before and after an answer")
+        after = picture((identity_of(model), await served_by(model)))
+        same(before, after, "name, settings and what is served, before and after an answer")
 
 
 async def closes_what_it_opened(examined: _Examined) -> None:

@@ -45,6 +45,8 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of what computes scores; empty where only answers were taken over, as by a rescore."""
     served: Served | None = None
     """What the server or the files said that they serve; None: they did not say."""
+    judges: dict[str, Served] = {}
+    """The same of each judge and other model that the tasks call, where it said something."""
     shard: str = ""
     """The samples that this process had, where it had a share of the run."""
     canary: list[CanaryAnswer] = []
@@ -75,17 +77,34 @@ Signs = dict[str, tuple[str, ...]]
 """Names to all values that a run saw, in order."""
 
 
+def strong_of(stretch: Stretch) -> dict[str, str]:
+    """The strong signs of the evaluated model and, under their names, of judges."""
+    return _with_judges(stretch, lambda served: served.strong)
+
+
+def weak_of(stretch: Stretch) -> dict[str, str]:
+    """The weak ones."""
+    return _with_judges(stretch, lambda served: served.weak)
+
+
+def _with_judges(stretch: Stretch, part: Callable[[Served], Mapping[str, str]]) -> dict[str, str]:
+    signs = dict(part(stretch.served)) if stretch.served is not None else {}
+    for judge, served in stretch.judges.items():
+        signs |= {f"judge {judge} {name}": value for name, value in part(served).items()}
+    return signs
+
+
 def strong_signs(stretches: Sequence[Stretch]) -> Signs:
-    return _signs(stretches, lambda served: served.strong)
+    return merged(map(strong_of, stretches))
 
 
 def weak_signs(stretches: Sequence[Stretch]) -> Signs:
-    return _signs(stretches, lambda served: served.weak)
+    return merged(map(weak_of, stretches))
 
 
 def versions_of(stretches: Sequence[Stretch]) -> dict[str, str]:
     """The version of each package that scored; several are joined."""
-    return {name: ", ".join(values) for name, values in _merged(each.versions for each in stretches).items()}
+    return {name: ", ".join(values) for name, values in merged(each.versions for each in stretches).items()}
 
 
 def stretch_notices(
@@ -97,7 +116,7 @@ def stretch_notices(
         for name, values in strong_signs(stretches).items()
         if len(values) > 1
     ]
-    versions = _merged(each.versions for each in stretches)
+    versions = merged(each.versions for each in stretches)
     several = [f"{name} {' and '.join(values)}" for name, values in versions.items() if len(values) > 1]
     if several:
         notices.append(f"scored under several versions: {', '.join(several)}")
@@ -128,8 +147,8 @@ def served_in_words(stretches: Sequence[Stretch]) -> str:
 
 
 def same_model(a: Sequence[Stretch], b: Sequence[Stretch]) -> bool | None:
-    """Whether two runs had the same weights: only strong signs decide; None where there are none in common."""
-    first, second = strong_signs(a), strong_signs(b)
+    """Whether the same weights answered two runs: only strong signs decide; None where there are none in common."""
+    first, second = (merged(each.served.strong for each in run if each.served is not None) for run in (a, b))
     common = first.keys() & second.keys()
     if not common:
         return None
@@ -179,14 +198,11 @@ def shown(value: str) -> str:
     return f"{value[:HASH_SHOWN]}…" if is_hash else value
 
 
-def _signs(stretches: Iterable[Stretch], part: Callable[[Served], Mapping[str, str]]) -> Signs:
-    return _merged(part(each.served) for each in stretches if each.served is not None)
-
-
-def _merged(mappings: Iterable[Mapping[str, str]]) -> Signs:
-    merged: Signs = {}
+def merged(mappings: Iterable[Mapping[str, str]]) -> Signs:
+    """All values of each name, as texts that are safe to print."""
+    signs: Signs = {}
     for mapping in mappings:
         for name, value in ((one_line(name), one_line(value)) for name, value in mapping.items()):
-            if value not in merged.get(name, ()):
-                merged[name] = (*merged.get(name, ()), value)
-    return merged
+            if value not in signs.get(name, ()):
+                signs[name] = (*signs.get(name, ()), value)
+    return signs
