@@ -1,4 +1,4 @@
-"""A long text stored as what it shares with texts that are stored anyway: a prompt as it was sent, beside the messages.
+"""A long text as what it shares with texts that are stored anyway: a prompt as it was sent, next to the messages.
 
 pack("<s>user: What is six times seven?", ["What is six times seven?"])   ->   ("<s>user: ", (0, 0, 24))
 """

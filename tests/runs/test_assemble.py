@@ -191,13 +191,7 @@ def test_an_option_that_contradicts_how_a_task_of_lm_eval_is_sent_is_refused(
     )
     asks: Any = SimpleNamespace(name="t", definition=SimpleNamespace(solver=solver, format="lm_eval"))
     with pytest.raises(UsageError, match=says) if says else nullcontext():
-        refuse_other_prompts([asks], Renders(**options), RunConfig())
-
-
-def test_what_becomes_of_long_prompts_is_for_models_whose_prompts_are_counted_here() -> None:
-    with pytest.raises(UsageError, match="--too-long fail: remembers gets every prompt whole, and its server decides"):
-        refuse_other_prompts([], Remembers(), RunConfig(too_long="fail"))
-    refuse_other_prompts([], Renders(), RunConfig(too_long="cut-left"))
+        refuse_other_prompts([asks], Renders(**options))
 
 
 @pytest.mark.parametrize(

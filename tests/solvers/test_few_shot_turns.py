@@ -12,7 +12,7 @@ from tests.reports.yaml_runs import EQUALS, write_task
 from assay.core.errors import UsageError
 from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
-from assay.runs.assemble import preview
+from assay.runs.preview import preview
 from assay.tasks.declarative.load import check_yaml_file, read_yaml_tasks
 
 LISTED = [{"q": "1+1", "a": "2"}, {"q": "2+2", "a": "4"}]

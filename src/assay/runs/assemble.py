@@ -204,7 +204,7 @@ class Parts(BuiltTasks):
         self._unwrapped = self.measured = measured
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
-        refuse_other_prompts(self.tasks, measured, config)
+        refuse_other_prompts(self.tasks, measured)
         self.run_file = describe(definitions, identity_of(measured), config, command)
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
@@ -338,14 +338,9 @@ def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
         )
 
 
-def refuse_other_prompts(tasks: Sequence[Task], model: Model, config: RunConfig) -> None:
-    """Settings that would have no effect on the prompts of these tasks, or another than the task's."""
+def refuse_other_prompts(tasks: Sequence[Task], model: Model) -> None:
+    """Options of the model that contradict how these tasks are sent."""
     settings, renders = identity_of(model), capabilities_of(model).renders_prompts
-    if config.too_long is not None and not renders:
-        raise UsageError(
-            f"--too-long {config.too_long}: {model.name} gets every prompt whole, and its server decides what becomes "
-            "of a long one. Leave it out; it is for `embedded` and `transformers:MODEL`"
-        )
     of_lm_eval = [task for task in tasks if task.definition.format == "lm_eval"] if renders else []
     for task in of_lm_eval:
         is_chat = bool(task.definition.solver.options.get("turns"))

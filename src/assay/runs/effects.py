@@ -120,7 +120,7 @@ def _why_no_servers(run: PlannedParts, _: str) -> str | None:
 def _why_not_rendered(run: PlannedParts, name: str) -> str | None:
     if run.asking and capabilities_of(run.model).renders_prompts:
         return None
-    return _why_no_evaluated_calls(run, name) or f"`{run.model.name}` renders its prompts itself"
+    return _why_no_evaluated_calls(run, name) or f"`{run.model.name}` gets every prompt whole"
 
 
 def _why_no_cache(run: PlannedParts, _: str) -> str | None:
