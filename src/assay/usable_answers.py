@@ -16,14 +16,14 @@ from assay.core.usage import note_repeat, strike
 
 Read = TypeVar("Read")
 MOST_QUOTED = 20_000
-"""Characters of an unusable answer that are quoted when the model is asked again."""
+"""Characters of an unusable answer that are quoted when the model is called again."""
 
 
 class UnusableError(Exception):
-    """An answer that cannot be used. The message is the reason, as the model that gave the answer is told."""
+    """An answer that cannot be used. The message is the reason, as it is sent back to the model."""
 
     answer: Completion | None = None
-    """The last answer, once the model has been asked as often as allowed."""
+    """The last answer, once the model has been called as often as allowed."""
 
 
 async def read_answer(

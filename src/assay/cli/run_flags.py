@@ -125,7 +125,7 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(how, "--retries N", "retries of transient failures (default 5)", int, 5)
     option(
-        how, "--judge-retries N", "how often a judge is asked again when its verdict is unusable (default 2)", int, 2
+        how, "--judge-retries N", "how often a judge is called again when its verdict is unusable (default 2)", int, 2
     )
     option(
         how,

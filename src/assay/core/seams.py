@@ -18,7 +18,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
 
 JUDGE_RETRIES = 2
-"""How often a judge is asked again, with the reason, when its verdict cannot be used."""
+"""How often a judge is called again, with the reason, when its verdict cannot be used."""
 Metric = Callable[[str, Sequence[str], Mapping[str, Any]], float]
 """`(prediction, targets, extras) -> float in [0, 1]`, pure."""
 

@@ -236,7 +236,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     continued: bool = False
     """Whether it adds scores to the answer of an earlier line; what that line used counts with that line."""
     asked_again: dict[str, int] = field(default_factory=dict)
-    """By scorer, how often its judge was asked again because its verdict could not be used."""
+    """By scorer, how often its judge was called again because its verdict could not be used."""
 
     @property
     def failed(self) -> bool:

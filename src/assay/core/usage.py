@@ -32,7 +32,7 @@ class Account(list[AccountEntry]):
     __slots__ = ("_outer", "answered", "repeats", "waited")
 
     def __enter__(self) -> Account:
-        self.repeats = 0  # how often a model was asked again because its answer could not be used
+        self.repeats = 0  # how often a model was called again because its answer could not be used
         self.answered = self.waited = 0.0  # when the last answer came, and how long requests waited to be sent
         self._outer = open_accounts.set((*open_accounts.get(), self))
         return self
@@ -51,13 +51,13 @@ def note(model: str, request: Request, completion: Completion, *, judge: bool) -
 
 
 def note_repeat() -> None:
-    """Record that a model is asked again because its answer cannot be used, if any account is open."""
+    """Record that a model is called again because its answer cannot be used, if any account is open."""
     for account in open_accounts.get():
         account.repeats += 1
 
 
 def repeats() -> int:
-    """How often a model was asked again during the current work."""
+    """How often a model was called again during the current work."""
     return accounts[-1].repeats if (accounts := open_accounts.get()) else 0
 
 

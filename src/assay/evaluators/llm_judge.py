@@ -51,7 +51,7 @@ class JudgeEvaluator:
 
     `quality_dimensions` maps names to weights; the score is then their weighted mean, not a number of the judge's.
     `timeout_seconds` is for one call of the model as it is given; None where the model keeps a limit of its own, below
-    whatever it waits for. `retries`: how often the judge is asked again, with the reason, when its answer is unusable.
+    whatever it waits for. `retries`: how often the judge is called again, with the reason, when its answer is unusable.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ class TaskTable:
     missing_scores: Counter[str] = field(default_factory=Counter)
     """By scorer, the attempts without its score because it failed."""
     asked_again: Counter[str] = field(default_factory=Counter)
-    """By scorer, how often its judge was asked again because its verdict was unusable."""
+    """By scorer, how often its judge was called again because its verdict was unusable."""
     excluded: int = 0
     truncated: int = 0
     prompts_cut: int = 0

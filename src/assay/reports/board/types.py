@@ -167,7 +167,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Of a task with several scorers: by scorer, the attempts without its score because it failed. Its other scores
     count."""
     asked_again: dict[str, int] = {}
-    """By scorer, how often its judge was asked again because its verdict was unusable."""
+    """By scorer, how often its judge was called again because its verdict was unusable."""
     failures: dict[str, int] = {}
     failure_examples: dict[str, str] = {}
     outcomes: dict[str, int] = {}

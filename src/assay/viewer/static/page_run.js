@@ -316,7 +316,8 @@ function failures(run) {
     "Failures by kind",
     el(
       "p.quiet",
-      "A failure is never a score: an attempt is in no mean of a score it lacks. Rerun the same command to retry it.",
+      "A failure is never a score: an attempt is excluded from the means of the scores that it lacks. " +
+        "Rerun the same command to retry it.",
     ),
     tableOf(
       "Failures by kind",
