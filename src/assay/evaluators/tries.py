@@ -15,8 +15,8 @@ def worth_another_try(evaluator: Evaluator, failure: Failure) -> bool:
     """Whether the same evaluation may succeed when it is made once more.
 
     Calls to services, and to the models of judges and tasks, have by then been retried where that may help, and a judge
-    whose verdict was unusable has been called again. A text that cannot be sent stays one, and what was given up because
-    the work is to end is not begun again.
+    whose verdict was unusable has been called again. A text that cannot be sent stays one, and what was given up
+    because the work is to end is not begun again.
     """
     if isinstance(evaluator, JudgeEvaluator) and failure.kind == "bad_output":
         return False
