@@ -78,6 +78,32 @@ def decode_mended(text: bytes) -> Any:
     return decode_strictly(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
 
 
+MAX_CHARACTERS_READ = 2_000_000
+"""Characters that may be read in search of objects, some of them repeatedly: each `{` may begin one."""
+
+
+def objects_in(text: str) -> list[str]:
+    """The JSON objects inside prose as they are written, outermost first; `ValueError` when too much has to be read."""
+    decoder = json.JSONDecoder()
+    objects: list[str] = []
+    at = text.find("{")
+    tries = read = 0
+    while at >= 0 and tries < 200:
+        tries += 1
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            end = at + 1
+            read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
+            if read > MAX_CHARACTERS_READ:
+                raise ValueError("too many objects that have no end") from error
+        else:
+            if isinstance(value, dict):
+                objects.append(text[at:end])
+        at = text.find("{", end)
+    return objects
+
+
 class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of a file without its line ending."""
 

@@ -331,8 +331,13 @@ def test_components_and_a_proposer_of_ones_own_from_the_command_line(
     with serving(count) as server:
         flags = ["--component", f"a={tmp_path / 'a.txt'}", "--component", f"b={tmp_path / 'b.txt'}"]
         flags += ["--evaluator-url", server.url, "--proposer", "mine:propose"]
+        flags += ["--output", str(tmp_path / "best")]
         result = optimized(capsys, *flags, "--run-dir", str(tmp_path / "run"))
     assert result["best_components"] == {"a": "one!!", "b": "two!!"}
+    assert {path.name: path.read_text() for path in (tmp_path / "best").iterdir()} == {
+        "a.txt": "one!!",
+        "b.txt": "two!!",
+    }
     assert "## a\n\none!!" in result["best"]
     assert result["proposer"] == "mine:propose"
 
@@ -438,6 +443,7 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", *COMMAND, "--reuse", "nowhere"], "holds no search"),
         (["seed.txt", "--component", "a=seed.txt", *COMMAND], "give one text, or several components"),
         (["--component", "a", *COMMAND], "expected NAME=VALUE"),
+        (["--component", "a=seed.txt", *COMMAND, "--output", "seed.txt"], "are written to a folder, a file each"),
         (["seed.txt", *COMMAND, "--proposer", "nowhere:propose"], "no module `nowhere`"),
         (["seed.txt", *TASKS, "--prompt-at", "nowhere"], "no `nowhere` there"),
         (["seed.txt", *COMMAND, "--output", "."], "is a folder"),

@@ -195,3 +195,10 @@ def test_a_patience_that_is_not_a_number_of_minutes_is_refused(
 ) -> None:
     assert main(["score", artifact, "--evaluator-url", "http://127.0.0.1:1/", "--patience", "-1"]) == 2
     assert "--patience -1: expected a number of minutes" in capsys.readouterr().err
+
+
+def test_a_judge_on_another_scale_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.txt").write_text("text")
+    judge = ["--judge-model", 'stub:{"score": 60}', "--objective", "short"]
+    assert main(["score", str(tmp_path / "text.txt"), *judge]) == 0
+    assert "1 of 1 answers were outside 0..1 and count as 0 or 1" in capsys.readouterr().err

@@ -236,6 +236,14 @@ def test_a_file_that_is_not_executable(tmp_path: Path) -> None:
     assert "Permission denied" in broken.failure.message
 
 
+def test_a_script_without_its_interpreter_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "score.sh").write_text("#!/usr/bin/no-such-interpreter -x\necho\n", encoding="utf-8")
+    os.chmod(tmp_path / "score.sh", 0o755)
+    broken = failure([str(tmp_path / "score.sh")])
+    assert "the interpreter in the first line of" in broken.failure.message
+    assert "#!/usr/bin/no-such-interpreter -x" in broken.failure.message
+
+
 def test_secrets_stay_here_unless_passed_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "s1")
     monkeypatch.setenv("OTHER_API_KEY", "s2")

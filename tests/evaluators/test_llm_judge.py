@@ -11,6 +11,7 @@ import pytest
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.evaluators import Evaluation, EvaluatorError, llm_judge_evaluator
+from assay.evaluators.llm_judge import clamped_in_words
 from assay.models.adapters.stub import ConstantModel
 from assay.models.layers.retrying import Retrying
 
@@ -85,11 +86,31 @@ def test_a_fence_around_the_answer_is_removed(answer: str) -> None:
     assert judged(answer).score == 0.5
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"score": 0.5} Hope this helps',
+        'Sure! {"score": 0.5}',
+        'It {hardly} matters: {"score": 0.5, "reasoning": "a {brace} in a text"}.',
+    ],
+)
+def test_a_single_object_in_prose_is_the_answer(answer: str) -> None:
+    assert judged(answer).score == 0.5
+
+
+def test_numbers_outside_the_range_are_kept_and_counted() -> None:
+    assert judged({"score": 60, "clamped": "no"}).side_info == {"clamped": {"score": 60}}
+    assert judged({"clarity": 9, "tone": 0.5}, quality_dimensions=DIMENSIONS).side_info["clamped"] == {"clarity": 9}
+    seen = [judged({"score": score}).side_info for score in (60, 0.5, -1)]
+    assert "2 of 3 answers were outside 0..1" in (clamped_in_words(seen) or "")
+    assert clamped_in_words([{"reasoning": "fine"}]) is None
+
+
 UNREADABLE = [
     ("", "with nothing"),
     ("   \n", "with nothing"),
     ("good", "not valid JSON"),
-    ('Sure! {"score": 1}', "not valid JSON"),
+    ('{"score": 1} or rather {"score": 0}', "not valid JSON"),
     ('{"score": 1', "not valid JSON"),
     ('```json\n{"score": 1}\n```\nor\n```json\n{"score": 0}\n```', "not valid JSON"),
     ("[1]", "must be an object"),

@@ -330,6 +330,15 @@ def test_after_an_unusable_answer_the_proposer_is_called_again_with_the_reason(t
     assert result.proposals["unusable"] == 1
 
 
+def test_an_answer_without_fences_is_taken_on_the_second_try_if_it_is_a_version_of_the_text(tmp_path: Path) -> None:
+    proposer = SayingProposer("Be clear and kind", "Be clear and kind", "I would rather not", "I would rather not")
+    result = searched(tmp_path, proposer=proposer, dataset=RECORDS, max_proposals=1)
+    assert (result.best, result.proposals["unusable"]) == ("Be clear and kind", 1)
+    refusing = SayingProposer("I would rather not")
+    result = searched(tmp_path / "refusing", proposer=refusing, dataset=RECORDS, max_proposals=1)
+    assert (result.stop_reason, result.best) == ("proposer_failed", "Be")
+
+
 def test_texts_that_break_a_rule_are_never_evaluated(tmp_path: Path) -> None:
     evaluator = WordEvaluator()
     proposer = SayingProposer(
@@ -1037,6 +1046,8 @@ def test_components_of_two_texts_are_merged_and_a_text_that_comes_again_is_kept_
     assert result.proposals["made"] > result.proposals["accepted"] + result.proposals["rejected"]
     merged = [each for each in result.lineage if each.merged_with is not None]
     assert merged
+    assert result.merges is not None
+    assert result.merges >= len(merged)
     for each in merged:
         assert each.parent is not None
         assert each.merged_with is not None
@@ -1045,6 +1056,14 @@ def test_components_of_two_texts_are_merged_and_a_text_that_comes_again_is_kept_
     one = merged[0]
     heading = f"candidate {one.number}, merged from {one.parent} and {one.merged_with}: "
     assert heading in (tmp_path / "run" / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_merge_that_was_asked_for_and_never_made_is_reported(tmp_path: Path) -> None:
+    proposer = SayingProposer(*(fenced(f"no better {number}") for number in range(9)))
+    parts: dict[str, Any] = {"seed": {"a": "x", "b": "y"}, "dataset": RECORDS, "max_proposals": 3}
+    result = searched(tmp_path / "run", proposer=proposer, strategy=SearchStrategy(merges=5), **parts)
+    assert "merges: none was made; --merge had no effect" in in_words(result)
+    assert "merges" not in in_words(searched(tmp_path / "without", proposer=proposer, **parts))
 
 
 def test_sub_scores_length_and_tokens_make_a_front(tmp_path: Path) -> None:

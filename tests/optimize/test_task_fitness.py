@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +115,17 @@ def test_the_prompt_of_a_declarative_task_improves(tmp_path: Path, monkeypatch: 
     (tmp_path / "sums.jsonl").write_text('{"q": "1 + 1", "sum": "2"}\n{"q": "1 + 2", "sum": "3"}\n', encoding="utf-8")
     (tmp_path / "task.yaml").write_text(DECLARATIVE, encoding="utf-8")
     definitions = load_tasks(["task.yaml"])
-    with pytest.raises(UsageError, match="--prompt-at"):
+    with pytest.raises(
+        UsageError, match=r"--prompt-at .* Texts of the solver: input_builder\.input_messages\.0\.content"
+    ):
         TaskFitness(definitions, RunConfig(model="toy"))
     made = TaskFitness(definitions, RunConfig(model="toy"), prompt_at="input_builder.input_messages.0.content")
     proposer = SayingProposer(fenced("compute: {{ sample.q }}"))
     settings = SearchSettings(seed=made.own_prompt(), dataset=made.records, budget=20, target_score=1.0)
     result = optimize(settings, made, proposer, folder=tmp_path / "run")
     assert result.seed == "Please say {{ sample.q }}"
+    assert "### row" in proposer.asked[0]
+    assert not re.search("^### (task|position|sample)$", proposer.asked[0], re.MULTILINE), "where a record is from"
     assert (result.valset.seed.mean, result.valset.best.mean) == (0.0, 1.0)
 
 
@@ -174,7 +179,7 @@ def test_a_text_of_the_solver_may_be_the_candidate(tmp_path: Path) -> None:
     made = TaskFitness([definition], RunConfig(model="toy"), prompt_at="system")
     assert made.own_prompt() == "Be brief."
     assert scored(made, "Be kind.", made.records[0]).score == 1.0
-    with pytest.raises(UsageError, match="no `nowhere` there"):
+    with pytest.raises(UsageError, match=r"no `nowhere` there\. Texts of the solver: system"):
         TaskFitness([definition], RunConfig(model="toy"), prompt_at="nowhere")
 
 

@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> int:
     from assay.optimize.run import NotBegunError, optimize
     from assay.optimize.settings import check_settings, estimated, require_objective
 
-    output = _checked_output(options.output)
     evaluator, settings = evaluator_and_settings(options)
+    output = _checked_output(options.output, several=bool(settings.component_names or settings.demonstrations))
     if options.dry_run:
         check_settings(settings)
         if not options.proposer:
@@ -65,7 +65,9 @@ def run(options: argparse.Namespace) -> int:
     if output is not None:
         from assay.core.run_file import write_whole
 
-        write_whole(output, result.best.encode())
+        texts = {output / f"{name}.txt": text for name, text in result.best_components.items()}
+        for path, text in (texts or {output: result.best}).items():
+            write_whole(path, text.encode())
     return tell(result, options)
 
 
@@ -152,9 +154,13 @@ def _proposer(options: argparse.Namespace) -> Any:
     )
 
 
-def _checked_output(path: str | None) -> Path | None:
+def _checked_output(path: str | None, *, several: bool) -> Path | None:
     if path is None:
         return None
+    if several:
+        if Path(path).exists() and not Path(path).is_dir():
+            raise UsageError(f"--output {path}: is a file; several components are written to a folder, a file each")
+        return Path(path)
     if Path(path).is_dir():
         raise UsageError(f"--output {path}: is a folder; name a file")
     return Path(path)

@@ -142,7 +142,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     switch(out, "--resume-foreign", "resume a search that another user or machine started, trusting its answers")
     option(out, "--events FILE", "append each event to this file as it happens, a JSON line each")
     repeated(out, "--log-to NAME", "log the search to mlflow, or to your own listener, module:name (repeatable)")
-    option(out, "--output FILE", "also write the best text to this file")
+    option(
+        out, "--output FILE", "also write the best text to this file; the texts of several components to this folder"
+    )
     out.add_argument(
         "--fail-unless-better",
         type=float,

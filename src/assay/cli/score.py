@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.core.usage import Account, usage_of
     from assay.costs.prices import find_prices
     from assay.costs.spending import spent_by, spent_in_words
+    from assay.evaluators.llm_judge import clamped_in_words
     from assay.runs.progress import run_blocking
 
     _refuse_without_effect(options)
@@ -66,6 +67,10 @@ def run(options: argparse.Namespace) -> int:
         _print_scores(scores, named=len(scores) + len(excluded) > 1)
         for line in spent_in_words(spent):
             print(line)
+    for score in scores:
+        seen = [example.side_info for example in score.examples if example.failure is None]
+        if options.judge_model and (warning := clamped_in_words(seen)) is not None:
+            print(f"warning: {score.evaluator}: {warning}", file=sys.stderr)
     for reason in excluded.values():
         print(f"excluded from the mean: {reason}", file=sys.stderr)
     complete = not excluded and all(score.failed == 0 for score in scores)

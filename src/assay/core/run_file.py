@@ -87,7 +87,10 @@ def read_run_file(folder: Path) -> RunFile:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if msgspec.json.decode(data, type=_Schema).schema == SEARCH_SCHEMA:
-                raise SearchFolderError(f"{folder}: holds a search of `assay optimize`, not a run") from error
+                instead = f"open {folder}/page.html, or browse it with `assay view {folder}`"
+                raise SearchFolderError(
+                    f"{folder}: holds a search of `assay optimize`, not a run: {instead}"
+                ) from error
         raise UsageError(f"{path}: not a {RUN_SCHEMA} file: {error}") from error
 
 

@@ -265,9 +265,19 @@ class CommandEvaluator:
         if isinstance(error, FileNotFoundError):
             if self.cwd is not None and not self.cwd.is_dir():
                 return failed(self.name, "not_started", f"working directory not found: {self.cwd}")
+            if (missing := self._missing_interpreter()) is not None:
+                return failed(self.name, "not_started", missing)
             return failed(self.name, "not_started", f"program not found: {self.command[0]}")
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return failed(self.name, "not_started", f"cannot be started: {self.command[0]}: {reason or error}")
+
+    def _missing_interpreter(self) -> str | None:
+        """What is wrong with a script that is there and cannot be started because its first line names no program."""
+        path = self._file(self.command[0]) or (Path(found) if (found := shutil.which(self.command[0])) else None)
+        first = _beginning_of(path).partition("\n")[0].strip() if path is not None else ""
+        if not first.startswith("#!"):
+            return None
+        return f"cannot be started: the interpreter in the first line of {self.command[0]} is not there: {first}"
 
     def _file(self, word: str) -> Path | None:
         path = (self.cwd or Path()) / word

@@ -26,7 +26,7 @@ from assay.evaluators.payload import (
     shortened,
     why_not_a_number,
 )
-from assay.strict_json import StrictJsonError, decode_strictly
+from assay.strict_json import StrictJsonError, decode_strictly, objects_in
 from assay.usable_answers import UnusableError, read_answer
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
@@ -40,6 +40,9 @@ _SYSTEM = (
 
 
 JUDGE_TIMEOUT_SECONDS = 60.0
+MAX_ANSWER_CHARACTERS = 100_000
+CLAMPED = "clamped"
+"""The side information that has the numbers of a judge that were outside 0..1, as it gave them."""
 
 
 class BlankObjectiveError(UsageError, ValueError):
@@ -171,7 +174,7 @@ class JudgeEvaluator:
         if not text:
             raise UnusableError("the judge answered with nothing")
         try:
-            verdict = decode_strictly((_only_block(text) or text).encode())
+            verdict = decode_strictly((_only_block(text) or _only_object(text) or text).encode())
         except (StrictJsonError, UnicodeEncodeError) as error:
             raise UnusableError(f"the judge's answer is not valid JSON: {error}") from error
         if not isinstance(verdict, dict):
@@ -179,7 +182,11 @@ class JudgeEvaluator:
         return verdict
 
     def _evaluation(self, verdict: dict[str, Any]) -> Evaluation:
-        side_info = {key: value for key, value in verdict.items() if key not in (*self._dimensions, "score", "scores")}
+        own = (*self._dimensions, "score", "scores", CLAMPED)
+        side_info = {key: value for key, value in verdict.items() if key not in own}
+        numbers = {name: verdict.get(name) for name in self._dimensions or ("score",)}
+        outside = {name: value for name, value in numbers.items() if _is_outside(value)}
+        side_info |= {CLAMPED: outside} if outside else {}
         if self._dimensions:
             values = {name: self._number(verdict, name) for name in self._dimensions}
             score = math.fsum(values[name] * weight for name, weight in self._dimensions.items())
@@ -236,6 +243,15 @@ def _only_block(text: str) -> str | None:
     return blocks[0].strip() if len(blocks) == 1 else None
 
 
+def _only_object(text: str) -> str | None:
+    """The JSON object inside prose, if that is one: `Sure! {"score": 0.6} Hope this helps.`"""
+    try:
+        objects = objects_in(text[:MAX_ANSWER_CHARACTERS])
+    except ValueError:
+        return None
+    return objects[0] if len(objects) == 1 else None
+
+
 def _checked_dimensions(given: Mapping[str, float]) -> dict[str, float]:
     """Names to weights that add up to 1."""
     for name, weight in given.items():
@@ -245,6 +261,18 @@ def _checked_dimensions(given: Mapping[str, float]) -> dict[str, float]:
             raise UsageError(f"quality dimension `{name}`: its weight must be a number above 0, got {weight!r}")
     total = math.fsum(given.values())
     return {name: weight / total for name, weight in given.items()}
+
+
+def clamped_in_words(seen: Sequence[Mapping[str, Any]]) -> str | None:
+    """How many of a judge's answers were outside 0..1, by their side information; None when none was."""
+    clamped = sum(CLAMPED in side_info for side_info in seen)
+    if not clamped:
+        return None
+    return f"{clamped} of {len(seen)} answers were outside 0..1 and count as 0 or 1; does the judge use another scale?"
+
+
+def _is_outside(value: Any) -> bool:
+    return why_not_a_number(value) is None and not 0.0 <= value <= 1.0
 
 
 def _clamped(number: float) -> float:

@@ -25,13 +25,18 @@ MOST_FENCES = 5_000
 """No text that anybody optimizes has as many; an answer that repeats itself has."""
 
 
-def text_in(answer: str, current: str = "") -> str:
+def text_in(answer: str, current: str = "", *, or_whole: bool = False) -> str:
     """The text between the fences, character by character.
+
+    With `or_whole`, an answer without any fence that has most of the words of the current text is taken as a whole:
+    some models answer with the text alone, however they are called.
 
     A fence closes with the same character and at least the same length. Models do not always keep to that: where it
     gives no single text, a fence with a language is taken to open a block inside the block, and where the current text
     has blocks too, everything from the first fence to the last is the text.
     """
+    if or_whole and "```" not in answer and "~~~" not in answer and _is_like(answer, current):
+        return _END_OF_THOUGHTS.split(answer)[-1].strip()
     lines = answer.split("\n")
     if sum("```" in line or "~~~" in line for line in lines) > MOST_FENCES:
         raise UnusableAnswerError(f"it holds more than {MOST_FENCES:,} fences; exactly one text was asked for")
@@ -46,6 +51,12 @@ def text_in(answer: str, current: str = "") -> str:
         except UnusableAnswerError:
             pass
     return _text_in(_after(lines, ends), current)
+
+
+def _is_like(answer: str, current: str) -> bool:
+    """Whether an answer is a version of the current text, rather than a remark about it."""
+    words = set(re.findall(r"\w+", current.lower()))
+    return bool(words) and 2 * len(words & set(re.findall(r"\w+", answer.lower()))) > len(words)
 
 
 def _after(lines: list[str], ends: list[int]) -> list[str]:

@@ -15,6 +15,8 @@ MISSED_SHARE = 10
 """A text that could not be scored on 1 in so many of the examples (and on two at least) that another one could be
 scored on is not compared with it on the rest."""
 
+MERGE_REJECTED = "a merge no better than its parents"
+
 StopReason = str
 """One of `results.STOPPED`."""
 
@@ -91,6 +93,13 @@ class Search:
     def proposals(self) -> int:
         """So many were evaluated."""
         return len(self.kept) - 1 + len(self.rejected) + self.kept_again
+
+    @property
+    def merges(self) -> int:
+        """Candidates that have the components of two others, kept or not."""
+        return sum(each.merged_with is not None for each in self.kept) + sum(
+            each.reason == MERGE_REJECTED for each in self.rejected
+        )
 
     @property
     def new_texts(self) -> set[int]:

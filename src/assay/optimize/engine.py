@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.costs.budget import SearchBudget
 from assay.evaluators.payload import ScoreRange
-from assay.optimize.candidates import Accepted, Rejected, Search, StopReason
+from assay.optimize.candidates import MERGE_REJECTED, Accepted, Rejected, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.feedback import failure_in_words
 from assay.optimize.in_the_loop import InTheLoop
@@ -420,8 +420,7 @@ class _Watch:
         self._merged = dict(event["merged_candidate"])
 
     def on_merge_rejected(self, event: dict[str, Any]) -> None:
-        reason = "a merge no better than its parents"
-        self._guarded(self._add_rejected, self._merged, list(event["parent_ids"]), None, None, reason)
+        self._guarded(self._add_rejected, self._merged, list(event["parent_ids"]), None, None, MERGE_REJECTED)
 
     def on_error(self, event: dict[str, Any]) -> None:
         error = event["exception"]

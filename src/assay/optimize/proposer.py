@@ -97,6 +97,7 @@ class Proposer:
         money: SearchBudget | None = None,
         function: ProposerFunction | None = None,
         check: Callable[[Texts], str | None] | None = None,
+        hidden: Sequence[str] = (),
         demonstrations: Demonstrations | None = None,
     ) -> None:
         self.failure: Failure | None = None
@@ -118,6 +119,8 @@ class Proposer:
         self._money = money
         self._function = function
         self._check = check
+        self._hidden = hidden
+        """Fields of a record that tell a proposer nothing."""
         self._demonstrations = demonstrations
         self._times: Counter[str] = Counter()
 
@@ -167,12 +170,19 @@ class Proposer:
     def _prompt(self, wanted: Rewriting) -> str:
         results = []
         for shown in wanted.shown:
-            result, cut = feedback(shown.outcome, shown.example, self._reflection.feedback_characters)
+            example = self._without_hidden(shown.example)
+            result, cut = feedback(shown.outcome, example, self._reflection.feedback_characters)
             results.append(result)
             self.cut += cut
         return reflection_prompt(
             self._reflection, self._constraints, wanted.texts, wanted.component, results, wanted.rejected
         )
+
+    def _without_hidden(self, example: SetExample) -> SetExample:
+        if not self._hidden or example.record is None:
+            return example
+        record = {name: value for name, value in example.record.items() if name not in self._hidden}
+        return msgspec.structs.replace(example, record=record)
 
     def _used(self, answer: _Answer | Failure) -> tuple[str | None, str]:
         """The text of an answer, or why it has none."""
@@ -199,7 +209,8 @@ class Proposer:
             return _Answer(None, "it was cut off at the token limit")
         try:
             plain = self._function is not None or self._picks(wanted)
-            text = (entry.text or "") if plain else text_in(entry.text or "", wanted.texts[wanted.component])
+            current, answer = wanted.texts[wanted.component], entry.text or ""
+            text = answer if plain else text_in(answer, current, or_whole=entry.repeat == TRIES)
         except UnusableAnswerError as error:
             return _Answer(None, str(error))
         broken = self._constraints.broken_by(text, wanted.component)

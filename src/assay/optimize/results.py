@@ -31,7 +31,8 @@ STOPPED = {
     "no_improvement": "no proposal was better for too long",
     "proposals": "the allowed number of proposals was made",
     "repeating": "the proposer only repeated itself; a higher --temperature or another --model may help",
-    "nothing_left": "the best text is perfect on the dataset, so there is nothing to learn from",
+    "nothing_left": "the best text is perfect on the dataset, so there is nothing to learn from; "
+    "add records to it, or give it a larger share with --split",
     "proposer_failed": "the proposer failed",
     "evaluator_failed": "the evaluator kept failing",
     "evaluator_away": "the evaluator became unavailable",
@@ -116,6 +117,10 @@ class Result(Struct, frozen=True, kw_only=True):
     proposer_failure: Failure | None
     calls: dict[str, int]
     """`asked` for, `used`, `from_cache`, `reused` from another search, `made_now`, and `retries` among those."""
+    clamped: str | None
+    """How many of a judge's answers were outside 0..1, in words; None when none was, or no judge scored."""
+    merges: int | None
+    """How many candidates are merges of two others, kept or not; None when --merge was not given."""
     feedback_cut: int
     """Examples that were too large to be shown to the proposer whole."""
     estimate: CallEstimate
@@ -315,6 +320,10 @@ def in_words(result: Result) -> str:
             f"texts that failed: {len(result.failed_texts)}, while the evaluator scored others; "
             "each failure was shown to the proposer"
         )
+    if result.clamped is not None:
+        lines.append(f"judge: {result.clamped}")
+    if result.merges == 0:
+        lines.append("merges: none was made; --merge had no effect")
     if result.feedback_cut:
         lines.append(f"feedback: {result.feedback_cut} examples were cut to fit (--feedback-chars)")
     selected = "" if result.best_is_seed or result.selected_on == "text" else " (selected on, so biased upwards)"

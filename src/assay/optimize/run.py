@@ -18,6 +18,7 @@ from assay.core.seams import Model, close_part
 from assay.core.usage import Account, usage_of
 from assay.costs.budget import SearchBudget, prices_for
 from assay.costs.spending import total_cost
+from assay.evaluators.llm_judge import JudgeEvaluator, clamped_in_words
 from assay.evaluators.payload import AsksModels, Evaluator, EvaluatorError
 from assay.evaluators.preflight import notes, preflight
 from assay.optimize.budget import CallEstimate
@@ -35,7 +36,7 @@ from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFu
 from assay.optimize.results import SCHEMA, STOPPED, Result, comparison, lineage, overall_verdict, problem_of
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
-from assay.optimize.task_fitness import TaskFitness
+from assay.optimize.task_fitness import PLACE_OF_SAMPLE, TaskFitness
 from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
@@ -214,6 +215,7 @@ class _Work:
             money=money,
             function=propose,
             check=evaluator.broken_by if isinstance(evaluator, TaskFitness) else None,
+            hidden=PLACE_OF_SAMPLE if isinstance(evaluator, TaskFitness) else (),
             demonstrations=self._demonstrations,
         )
 
@@ -294,7 +296,9 @@ class _Work:
         )
 
     async def _first_draft(self) -> Texts:
-        shown = [example.record for example in self._sets.dataset[:3] if example.record is not None]
+        hidden = PLACE_OF_SAMPLE if isinstance(self._evaluator, TaskFitness) else ()
+        records = [example.record for example in self._sets.dataset[:3] if example.record is not None]
+        shown = [{name: value for name, value in record.items() if name not in hidden} for record in records]
         text = await self._proposer.first_draft(ONE, shown)
         if text is None:
             failure = self._proposer.failure
@@ -367,6 +371,8 @@ class _Work:
             unresolved=unresolved,
             proposer_failure=self._proposer.failure,
             calls=self._call_counts(),
+            clamped=self._clamped(),
+            merges=state.merges if self._settings.strategy.merges else None,
             feedback_cut=self._proposer.cut,
             estimate=planned,
             valset=valset,
@@ -392,6 +398,11 @@ class _Work:
             "repeated": state.repeated,
             "unusable": sum(self._proposer.unusable.values()),
         }
+
+    def _clamped(self) -> str | None:
+        if not isinstance(self._evaluator, JudgeEvaluator):
+            return None
+        return clamped_in_words([entry.side_info for entry in self._journal.evaluations() if entry.failure is None])
 
     def _call_counts(self) -> dict[str, int]:
         used = self._evaluations

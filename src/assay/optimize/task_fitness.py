@@ -5,7 +5,7 @@ Each evaluation is an ordinary attempt, made by `core/attempt.py`: same solver, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +26,10 @@ from assay.reports.outcomes import failures_of
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
 from assay.tasks.build import Unavailable
+from assay.wording import few
 
+PLACE_OF_SAMPLE = ("task", "position", "sample")
+"""Where a record comes from: what evaluations need, and a proposer does not."""
 PLACE = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
 
@@ -126,7 +129,7 @@ class TaskFitness:
                 if sample.row is not None and not self._places:
                     raise UsageError(
                         f"task `{name}` builds its prompts from a dataset row; --prompt-at says which text of its "
-                        "solver is the candidate, such as input_builder.input_messages.0.content"
+                        f"solver is the candidate. {_texts_there(self._definitions[name])}"
                     )
                 self._samples[name, position] = sample
                 shown = {"row": sample.row} if sample.row is not None else {"prompt": sample.prompt}
@@ -214,14 +217,34 @@ def _measure(definition: TaskDefinition) -> Measure:
 
 
 def _text_at(definition: TaskDefinition, path: Sequence[str]) -> str:
-    text = _at(definition.solver.options, path)
+    try:
+        text = _at(definition.solver.options, path)
+    except UsageError as error:
+        raise UsageError(f"{error}. {_texts_there(definition)}") from error
     if not isinstance(text, str):
         place = ".".join(path)
         raise UsageError(
             f"--prompt-at {place}: there is no text in task `{definition.name}`, but {kind_of(text)}; "
-            "name the text itself, such as input_builder.input_messages.0.content"
+            f"name the text itself. {_texts_there(definition)}"
         )
     return text
+
+
+def _texts_there(definition: TaskDefinition) -> str:
+    """The texts of a task's solver, by the places that `--prompt-at` takes."""
+    places = list(_text_places(definition.solver.options))
+    return f"Texts of the solver: {few(places)}" if places else "The solver has no texts"
+
+
+def _text_places(options: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if isinstance(options, str):
+        # a type or a role is a text, too, but none that anybody optimizes
+        if path[-1] not in ("type", "role", "key", "model_key") and (" " in options or "{{" in options):
+            yield ".".join(path)
+        return
+    items = enumerate(options) if isinstance(options, list | tuple) else ()
+    for step, value in options.items() if isinstance(options, Mapping) else items:
+        yield from _text_places(value, (*path, str(step)))
 
 
 def _at(options: Any, path: Sequence[str]) -> Any:

@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from assay.strict_json import objects_in
 from assay.usable_answers import UnusableError
 
 _OPENING = re.compile(r"```[a-zA-Z]*+(?>\s*\n)")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
 _TRIMMED = " \t\r\n'\"`*."
 _MAX_CHARACTERS = 100_000
-_MAX_READ = 20 * _MAX_CHARACTERS
-"""Characters that may be read in search of an object, some of them repeatedly: each `{` may begin one."""
 
 
 def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
@@ -46,24 +45,10 @@ def _fenced(text: str) -> Iterator[str]:
 
 def _embedded(text: str) -> list[dict[str, Any]]:
     """Objects inside prose, outermost first, each taken once."""
-    decoder = json.JSONDecoder()
-    objects: list[dict[str, Any]] = []
-    at = text.find("{")
-    tries = read = 0
-    while at >= 0 and tries < 200:
-        tries += 1
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            end = at + 1
-            read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
-            if read > _MAX_READ:
-                raise UnusableError("too many objects that have no end") from error
-        else:
-            if isinstance(value, dict):
-                objects.append(value)
-        at = text.find("{", end)
-    return objects
+    try:
+        return [json.loads(found) for found in objects_in(text)]
+    except ValueError as error:
+        raise UnusableError(str(error)) from error
 
 
 def _decoded(text: str) -> dict[str, Any] | None:
