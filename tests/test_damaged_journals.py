@@ -147,6 +147,28 @@ def test_a_damaged_run_has_no_number_of_an_older_leaderboard(made: Path, tmp_pat
         SURFACES["viewer: runs"](case)
 
 
+def test_a_damaged_journal_that_is_indexed_by_another_process_has_no_number_meanwhile(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a long one is: the leaderboard of before the damage is not shown either."""
+    for module in ("run_view", "boards"):
+        monkeypatch.setattr(f"assay.viewer.{module}.LONG_BYTES", 0)
+    shutil.copytree(made / "whole", tmp_path / "run")
+    (tmp_path / "run" / "leaderboard.json").unlink()
+    api, journal = viewer_of(tmp_path / "run"), tmp_path / "run" / "journal.jsonl"
+    ask = Params([("run", "run")])
+    api.run(ask)
+    api.library.builders.wait()
+    assert api.run(ask)["board"]["complete"]
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(DAMAGES["an edited score"].change(lines)))
+    page = api.run(ask)
+    assert (page["board"], page["summary"]["score"], page["progress"]["done"]) == (None, None, 0)
+    api.library.builders.wait()
+    with pytest.raises(UsageError, match=r"line 3: was changed"):
+        api.run(ask)
+
+
 def test_a_repaired_run_is_shown_by_the_viewer_that_was_open(made: Path, tmp_path: Path) -> None:
     case = damaged_case(made, tmp_path, DAMAGES["an edited score"].change, looked_before=True)
     with pytest.raises(UsageError, match=r"line 3: was changed"):

@@ -72,7 +72,7 @@ class Api:
             except SearchFolderError:
                 view.refuse_damaged()
                 return search_of(view.name, view.folder)
-            board, moved_on = view.boards.latest(run)
+            board, moved_on = view.latest_board()
             return {
                 "kind": "run",
                 "name": view.name,

@@ -32,6 +32,7 @@ class Boards:
         self._builders = builders
         self._board: dict[str, Any] | None = None
         self._stamp: Any = None
+        self._seen = stamp_of(self._journal)
         self._not_before = 0.0
 
     def latest(self, run: RunFile) -> tuple[dict[str, Any] | None, bool]:
@@ -40,6 +41,9 @@ class Boards:
         if written is not None:
             return written, False
         journal = stamp_of(self._journal)
+        if not journal.may_follow(self._seen):
+            self._board = None  # it was edited or replaced: an older leaderboard is not of this journal
+        self._seen = journal
         if self._stamp == ("journal", journal):
             return self._board, False
         if journal.size > LONG_BYTES:
@@ -88,8 +92,10 @@ class Boards:
         path = place_of(self._folder, BOARD_FILE)
         try:
             stored = msgspec.json.decode(read_regular(path))
-            self._board = stored["board"]
-            if stored["journal"] == list(journal):
+            made_of = Stamp(*stored["journal"])
+            if journal.may_follow(made_of):
+                self._board = stored["board"]
+            if journal == made_of:
                 self._stamp = ("journal", journal)
                 return self._board, False
         except (OSError, UsageError, msgspec.MsgspecError, KeyError, TypeError):

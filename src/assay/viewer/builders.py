@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.journal import DamagedError
 from assay.core.run_file import read_run_file, write_whole
 from assay.processes.environment import worker_environment
 from assay.processes.start import Process, start_job, wait_or_kill
@@ -60,7 +61,10 @@ def build_words(folder: Path) -> None:
 
 
 def build_board(folder: Path) -> None:
-    """The leaderboard of a run that has none yet, kept with the stamp of the journal it was made of."""
+    """The leaderboard of a run that has none yet, kept with the stamp of the journal it was made of.
+
+    There is none of a damaged journal: the page says which line it is.
+    """
     from msgspec.structs import replace
 
     from assay.reports.board.build import build_leaderboard
@@ -68,7 +72,10 @@ def build_board(folder: Path) -> None:
 
     journal = stamp_of(folder / "journal.jsonl")
     view = replace(view_of(read_run_file(folder).config, folder), per_example=False)
-    board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
+    try:
+        board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
+    except DamagedError:
+        return
     write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"journal": journal, "board": board}))
 
 

@@ -79,10 +79,8 @@ def _line(view: RunView) -> dict[str, Any]:
     except SearchFolderError:
         view.refuse_damaged()
         return listed_search(view.name, view.folder)
-    board, moved_on = view.boards.latest(run)
+    board, moved_on = view.latest_board()
     known_done = board is not None and not moved_on and board["complete"]
-    if known_done:
-        view.refuse_damaged()
     # a finished run's leaderboard has everything; only other runs need their index for the list
     progress = finished_progress(board) if known_done and board else view.progress()
     rows = board["tasks"] if board else []

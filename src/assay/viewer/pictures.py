@@ -173,7 +173,7 @@ def _side(view: RunView, common: View) -> Side:
 
 
 def _board(view: RunView) -> Leaderboard | None:
-    board, _ = view.boards.latest(view.run_file())
+    board, _ = view.latest_board()
     return None if board is None else msgspec.convert(board, Leaderboard)
 
 

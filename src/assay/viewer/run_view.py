@@ -357,8 +357,17 @@ class RunView:
                 kept.append(row)
         return np.array(kept, np.int64)
 
+    def latest_board(self) -> tuple[dict[str, Any] | None, bool]:
+        """The newest leaderboard, and whether the journal has moved on since. A finished one says nothing about what
+        happened to the journal afterwards, so that is looked at.
+        """
+        board, moved_on = self.boards.latest(self.run_file())
+        if board is not None and not moved_on and board["complete"]:
+            self.refuse_damaged()
+        return board, moved_on
+
     def refuse_damaged(self) -> None:
-        """Refuse a journal with a damaged line without indexing it: for lists, which show what a leaderboard says."""
+        """Refuse a journal with a damaged line, without indexing it."""
         stamp = self.journal_stamp()
         if stamp != self._intact and stamp.size:
             refuse_damaged(self.journal)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -63,17 +63,20 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     with connection:  # commits, or rolls back what failed
         connection.execute("BEGIN IMMEDIATE")
         start = place(connection)
-        offset, row = start.offset, start.rows
-        for line in read_lines(journal, SearchLine, place=start.offset, lines=start.rows):
-            if isinstance(line, Damaged):
-                break
-            connection.execute("INSERT INTO words(rowid, said) VALUES (?, ?)", (row, tokens(text_of(line.record))))
-            row, offset = row + 1, line.place + len(line.line)
-            if row - start.rows >= COMMIT_ROWS:
-                break
-        if row > start.rows:
-            move(connection, journal, ReadSoFar(offset=offset, rows=row))
-    return row - start.rows >= COMMIT_ROWS
+        reached = start
+
+        def rows() -> Iterator[tuple[int, str]]:
+            nonlocal reached
+            for line in read_lines(journal, SearchLine, place=start.offset, lines=start.rows):
+                if isinstance(line, Damaged) or reached.rows - start.rows >= COMMIT_ROWS:
+                    return
+                yield reached.rows, tokens(text_of(line.record))
+                reached = ReadSoFar(offset=line.place + len(line.line), rows=reached.rows + 1)
+
+        connection.executemany("INSERT INTO words(rowid, said) VALUES (?, ?)", rows())
+        if reached.rows > start.rows:
+            move(connection, journal, reached)
+    return reached.rows - start.rows >= COMMIT_ROWS
 
 
 def text_of(line: SearchLine) -> str:
