@@ -15,13 +15,14 @@ import assay
 from assay.cli.main import main
 from assay.cli.running_scores import earlier_attempts
 from assay.core.errors import UsageError
-from assay.core.journal import Journal, finished_keys
+from assay.core.journal import Journal
 from assay.costs.spending import spent_in
 from assay.datasets.run_results import RunResults
 from assay.reports.marks import Mark, append_mark, marks_agreement
 from assay.reports.per_example import read_examples
 from assay.reports.worst_attempts import worst_attempts
-from assay.runs.shard_files import Shard, finished_in_shards, merge_shards, new_file
+from assay.runs.earlier_attempts import EarlierAttempts
+from assay.runs.shard_files import Shard, merge_shards, new_file, shard_files
 from assay.runs.shards import merge_run
 from assay.tasks.load import load_tasks
 from assay.viewer.api import Api, Params
@@ -163,7 +164,9 @@ SURFACES: dict[str, Surface] = {
     "view --export": command("view", "--export", "OUT/site", "RUN"),
     "a shard, merged": lambda case: as_shard(case, merge_run),
     "a shard, in the driver": lambda case: as_shard(case, merged_here),
-    "a shard, resumed": lambda case: as_shard(case, lambda folder: finished_in_shards(folder, Shard(0, 100))),
+    "a shard, resumed": lambda case: as_shard(
+        case, lambda folder: EarlierAttempts(*(path for _, path in shard_files(folder)))
+    ),
     "viewer: runs": in_list,
     "viewer: run": request("run", ("run", "RUN")),
     "viewer: samples": request("samples", ("run", "RUN")),
@@ -198,7 +201,7 @@ SURFACES: dict[str, Surface] = {
     "running scores": lambda case: list(earlier_attempts(case.run / JOURNAL)),
     "agreement with marks": marks,
     "what a run spent": lambda case: spent_in(case.run / JOURNAL),
-    "what is finished": lambda case: finished_keys(case.run / JOURNAL),
+    "what is finished": lambda case: EarlierAttempts(case.run / JOURNAL),
 }
 
 READ_NO_JOURNAL = {
@@ -222,13 +225,10 @@ READERS = {
     "reports/marks.py": "agreement with marks",
     "reports/per_example.py": "per example",
     "reports/worst_attempts.py": "worst attempts",
-    "runs/dry_run.py": "run --dry-run",
-    "runs/evaluate.py": "run, resumed",
+    "runs/earlier_attempts.py": "what is finished",
     "runs/folder.py": "run, resumed",
-    "runs/ray.py": "what is finished",
     "runs/rescore.py": "rescore",
     "runs/shard_files.py": "a shard, merged",
-    "runs/shards.py": "run --shard",
     "viewer/run_view.py": "viewer: runs",
 }
 """Modules that read journals, each with a surface that goes through it."""

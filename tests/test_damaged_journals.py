@@ -242,7 +242,7 @@ def test_everything_that_an_opened_run_offers_is_a_surface() -> None:
     assert found - NO_NUMBERS <= registered, "register it in damaged_surfaces.py"
 
 
-READING = {"read_journal", "read_records", "counting_lines", "finished_keys", "lines_at", "refuse_damaged"}
+READING = {"read_journal", "read_records", "counting_lines", "lines_at", "refuse_damaged"}
 
 
 def test_every_module_that_reads_a_journal_is_behind_a_surface() -> None:
