@@ -103,7 +103,7 @@ def _why_not_answers(run: PlannedParts, name: str, requests: Mapping[str, list[R
     if (why := _why_not_in_requests(run, name)) is not None:
         return why
     if any(made is None for made in requests.values()):
-        return None  # nobody knows before the run
+        return None  # only the run itself finds out
     known = [request for made in requests.values() for request in made or ()]
     written = [request for request in known if request.continuation is None and not request.embed]
     if not written:
@@ -154,7 +154,7 @@ def _why_no_key(run: PlannedParts, name: str) -> str | None:
 
 def _has_key(task: Task, key: str, known: dict[str, None]) -> bool:
     if is_elsewhere(task.definition.dataset):
-        return True  # nobody knows before the run
+        return True  # only the run itself finds out
     for number, sample in enumerate(task.dataset):
         slices = sample.slices()
         if metadata_value(slices, key) is not None:

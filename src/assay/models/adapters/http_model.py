@@ -41,7 +41,7 @@ class HttpModel:
     capabilities = Capabilities(remote=True, cacheable=True)
     limits: RateLimits | None = None
     at_usual_address = False
-    """Whether the address is the provider's, because nobody has given another one."""
+    """Whether the address is the provider's, because no other was given."""
 
     def __init__(
         self, name: str, *, address: str, api_key_env: str, key_required: bool, timeout_seconds: float | None
