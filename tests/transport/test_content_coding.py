@@ -89,15 +89,15 @@ def test_packed_bodies_are_unpacked_in_bounds(answer: bytes, expected: bytes | s
 
 
 def test_a_bomb_is_found_before_it_is_unpacked() -> None:
-    bomb = gzip.compress(bytes(60 << 20))
+    bomb = gzip.compress(bytes(20 << 20))
     tracemalloc.start()
     with pytest.raises(PackedTooWellError):
         unpacked(bomb, "gzip", 64 << 20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 16 << 20
+    assert peak < 12 << 20
 
 
 def test_a_long_answer_that_packs_well_is_unpacked() -> None:
-    text = b"".join(b'{"token": "%d", "logprob": -0.5},' % number for number in range(400_000))
+    text = b"".join(b'{"token": "%d", "logprob": -0.5},' % number for number in range(150_000))
     assert unpacked(gzip.compress(text), "gzip", 64 << 20) == text
