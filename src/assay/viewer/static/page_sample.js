@@ -5,7 +5,7 @@ import { button, copy, el, fill, h, link, section, toggle } from "./dom.js";
 import { badge, weakTag } from "./signs.js";
 import { isBlindTo, markingBar } from "./marking.js";
 import { paramsOf, stateOf } from "./filters.js";
-import { conversation, facts, failureCard, fold, json, scoreCard, targetsCard } from "./sample_parts.js";
+import { conversation, facts, failureCard, fold, json, prose, scoreCard, targetsCard } from "./sample_parts.js";
 import { chooseText, code, isRendered, rendered } from "./render.js";
 import { sampleSides } from "./sample_sides.js";
 import { lastSeen, noteStep, replace, returnTo, toCompare, toSample, toSamples } from "./route.js";
