@@ -68,7 +68,7 @@ def test_judges_and_simulated_users_are_priced_by_their_own_names(project: Any) 
         judges = {each["model"].rpartition(":")[2]: each for each in row["judges"]}
         assert set(judges) == {"fake-judge", "fake-user"}
         # a verdict no one could read was paid for all the same
-        assert judges["fake-judge"]["answers"] == judges["fake-user"]["answers"] == 6
+        assert (judges["fake-judge"]["answers"], judges["fake-user"]["answers"]) == (6 + 2 * 2, 6)
         for name, per_token in (("fake-judge", 1e-3), ("fake-user", 1e-2)):
             tokens = judges[name]["tokens_in"] + judges[name]["tokens_out"]
             assert tokens > 0
@@ -82,7 +82,7 @@ def test_judges_and_simulated_users_are_priced_by_their_own_names(project: Any) 
         again = assay("run", "run.yaml", "--run-dir", "out", "--no-cache", cwd=folder)
         assert again.returncode == 3
         # the two that failed were retried, and what they cost came on top
-        assert board(folder)["tasks"][0]["judges"][0]["answers"] == 8
+        assert board(folder)["tasks"][0]["judges"][0]["answers"] == 10 + 2 * 3
         many = assay("leaderboard", "out", cwd=folder)
         assert "judges' cost" in many.stdout
 
