@@ -9,6 +9,7 @@ import pytest
 from tests.reports.board.scripted_boards import write_run
 from tests.reports.runs import Adder, Broken, run_into, write_sums
 
+from assay.checksum import record_of, with_checksums
 from assay.cli.main import main
 from assay.core.types import Score
 
@@ -40,7 +41,8 @@ def test_a_failure_that_was_made_up_for_is_not_shown(tmp_path: Path, capsys: pyt
     journal = run / "journal.jsonl"
     first = json.loads(journal.read_text().splitlines()[0])
     failed = {**first, "scores": [], "failures": [{"stage": "model", "kind": "timeout", "message": "too slow"}]}
-    journal.write_text(json.dumps(failed) + "\n" + journal.read_text())
+    lines = [json.dumps(failed).encode(), *map(record_of, journal.read_bytes().splitlines(keepends=True))]
+    journal.write_bytes(with_checksums(lines, 1))
     main(["show", str(run), "--samples", "9"])
     shown = capsys.readouterr().out
     assert "too slow" not in shown

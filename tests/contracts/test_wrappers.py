@@ -23,6 +23,7 @@ from assay.models.layers.adaptive import Adaptive
 from assay.models.layers.batched import Batched
 from assay.models.layers.cached import Cached
 from assay.models.layers.conversation import WithFrame
+from assay.models.layers.left_open import LeftOpen
 from assay.models.layers.outage import WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import Retrying
@@ -49,6 +50,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "WithSettings": lambda model: WithSettings(model, {}),
     "WithoutThinking": WithoutThinking,
     "WithoutWaiting": WithoutWaiting,
+    "LeftOpen": LeftOpen,
     "ReadsMedia": lambda model: ReadsMedia(model, MediaFiles(Path("task.jsonl"))),
     "WithFrame": lambda model: WithFrame(model, system=None, prefill=None),
 }

@@ -1,4 +1,4 @@
-"""Too little memory, reported as such: not as a bug in assay, a gate that was not met, or an interrupt nobody made.
+"""Too little memory, reported as such: not as a bug in assay, a gate that was not met, or an interrupt by the user.
 
 Python raises `MemoryError` only where it allocates itself. A shared library that cannot be mapped is an `ImportError`,
 a thread that cannot start a `RuntimeError`, and the library behind numpy ends the process or sends it Ctrl-C.

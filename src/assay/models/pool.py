@@ -96,7 +96,7 @@ class ModelPool:
 
     def _refuse_usual_address(self, spec: str, options: Mapping[str, Any]) -> None:
         """`--model-arg base_url=…` is for evaluated models. A judge of the same kind without an address of its own
-        would be asked elsewhere, with the same key: the user says where."""
+        would answer from elsewhere, with the same key: the user says where."""
         adapter, _, argument = spec.partition(":")
         address = self._config.model_options.get("base_url")
         if address and adapter == self._config.model.partition(":")[0] and not chosen_address(argument, options):

@@ -1,6 +1,6 @@
 """Settings that nothing in a planned run applies are refused by name, before the first request.
 
-What a setting applies to stands on its field (`setting.py`); here is whether a run has such a thing. The run is asked,
+What a setting applies to stands on its field (`setting.py`); here is whether a run has such a thing. The run decides,
 not a table: its models and solvers say what they do, and what a task sets itself shows in its first requests.
 """
 

@@ -1,4 +1,4 @@
-"""The files that a command runs: the scripts among its words, and the code beside them that those name.
+"""The files that a command runs: the scripts among its words, and the code next to them that those name.
 
 Trust in a command is trust in all of these. What a script loads from elsewhere (installed packages, names that it
 computes) is not among them.
@@ -57,7 +57,7 @@ def _places(word: str, folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _named_by(script: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """Code that a script names: modules beside a Python script that it imports, files of code in the text of any."""
+    """Code that a script names: modules next to a Python script that it imports, files of code in the text of any."""
     if not _is_code(script):
         return
     try:
@@ -66,10 +66,10 @@ def _named_by(script: Path, folders: Sequence[Path]) -> Iterator[Path]:
         return
     if script.suffix == ".py":
         yield from _imported(text, script.parent)
-    beside = [script.parent, *(folder.resolve() for folder in folders)]
+    nearby = [script.parent, *(folder.resolve() for folder in folders)]
     for word in dict.fromkeys(_FILE_NAME.findall(text)):
-        for path in _places(word, beside):
-            if is_file(path) and _is_code(path) and any(path.resolve().is_relative_to(folder) for folder in beside):
+        for path in _places(word, nearby):
+            if is_file(path) and _is_code(path) and any(path.resolve().is_relative_to(folder) for folder in nearby):
                 yield path
 
 

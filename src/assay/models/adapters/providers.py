@@ -71,7 +71,7 @@ def hosts_of(variable: str) -> frozenset[str]:
 
 
 def is_hosted(address: str) -> bool:
-    """Whether an address is that of a hosted service, rather than of a program that somebody runs."""
+    """Whether an address is that of a hosted service, rather than of a program that users run."""
     host = urlsplit(address).hostname or ""
     return any(provider.hosted and urlsplit(provider.address).hostname == host for provider in PROVIDERS.values())
 

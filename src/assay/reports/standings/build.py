@@ -79,7 +79,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     timeouts: int
     remaining: int
     prompts_cut: int
-    """Attempts whose prompt was cut to the model's context: models with different ones were asked different things."""
+    """Attempts whose prompt was cut to the model's context: models with different contexts got different prompts."""
     coverage: float
     """Scored attempts out of those that the run planned to score, over all its tasks."""
     scored: int
