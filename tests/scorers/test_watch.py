@@ -50,7 +50,7 @@ def scored(
     async def go() -> tuple[tuple[Score, ...], tuple[Failure, ...]]:
         with Watch(limit, stop, (said if said is not None else []).append):
             task: Any = Task(scorers, {})
-            scores, failures, _ = await score_trace(task, Sample(id="1"), Trace(prediction="x"))
+            scores, failures, *_ = await score_trace(task, Sample(id="1"), Trace(prediction="x"))
             return scores, failures
 
     return asyncio.run(go())
@@ -125,7 +125,7 @@ def test_many_short_ones_without_a_pause_between_them_are_not_one_long_one() -> 
             task: Any = Task((Scorer(lambda: time.sleep(0.02)),), {})
             return [await score_trace(task, Sample(id=str(n)), Trace(prediction="x")) for n in range(60)]
 
-    assert all(len(scores) == 1 and not failures for scores, failures, _ in asyncio.run(go()))
+    assert all(len(scores) == 1 and not failures for scores, failures, *_ in asyncio.run(go()))
 
 
 def test_a_limit_of_its_own_by_alarm_is_the_scorers_own_business() -> None:
