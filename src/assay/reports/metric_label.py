@@ -23,4 +23,5 @@ def metric_label(definition: TaskDefinition) -> str:
     name = str(first.options.get("metric", first.use))
     if word in (name, first.use):
         return word
-    return f"{word} ({name.removesuffix(word).strip('_') or name})"
+    variant = name.removesuffix(word).strip("_") if name in CATALOG["metric"] else name
+    return f"{word} ({variant})"
