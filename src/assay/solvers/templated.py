@@ -15,7 +15,7 @@ from assay.prompts.field_template import FieldTemplate
 from assay.solvers.few_shot_turns import FewShot
 from assay.solvers.single_turn import SingleRequest
 
-_REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "response_format", "tools")
+_REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "response_format", "tools")
 
 
 def single_turn_solver(

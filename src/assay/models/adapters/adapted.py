@@ -20,7 +20,8 @@ from assay.core.fingerprint import fingerprint
 from assay.core.seams import BuildContext, Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.env_file import key_variable, named_variable
-from assay.models.adapters.http_model import HttpModel, checked_base_url
+from assay.models.adapters.extra_fields import with_extra
+from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url
 from assay.models.adapters.otlp_receiver import SpanReceiver, span_receiver
 from assay.models.adapters.providers import NO_KEY
 from assay.overriding import override
@@ -121,7 +122,10 @@ def chat_input(request: Request) -> dict[str, Any]:
     fields = msgspec.to_builtins(request)
     messages = fields.get("messages") or [{"role": "user", "content": request.prompt or ""}]
     optional = {name: fields[name] for name in (*_SENT, "response_format", "tools") if name in fields}
-    return {"messages": messages, **optional, **(request.extra or {})}
+    try:
+        return with_extra({"messages": messages, **optional}, {}, request.extra)
+    except UnsupportedRequestError as error:
+        raise FailureError(Failure(stage="model", kind="unsupported", message=str(error))) from error
 
 
 class AdaptedModel(HttpModel):

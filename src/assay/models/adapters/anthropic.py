@@ -24,6 +24,7 @@ from assay.models.adapters.chat_messages import (
     with_vendor_state,
 )
 from assay.models.adapters.content_parts import Media, read_part, text_of_content
+from assay.models.adapters.extra_fields import checked_extra, with_extra
 from assay.models.adapters.http_model import (
     HttpModel,
     UnsupportedRequestError,
@@ -86,7 +87,7 @@ class AnthropicModel(HttpModel):
             timeout_seconds=timeout_seconds,
         )
         self._max_tokens = max_tokens
-        self._extra = dict(extra or {})
+        self._extra = checked_extra(extra)
         self._beta = beta
         self._url = anthropic_url(self._base_url)
         self._headers["anthropic-version"] = API_VERSION
@@ -191,7 +192,7 @@ def anthropic_body(request: Request, extra: Mapping[str, Any], model: str, max_t
     if request.reasoning_effort is not None and (budget := thinking_budget(request.reasoning_effort)):
         body["thinking"] = {"type": "enabled", "budget_tokens": budget}
         body["max_tokens"] += budget  # the API counts thinking too; the request's limit is for the answer
-    return {**body, **extra, **(request.extra or {})}
+    return with_extra(body, extra, request.extra)
 
 
 class _Block(Struct, frozen=True):

@@ -25,7 +25,15 @@ from assay.models.adapters.chat_messages import (
     with_vendor_state,
 )
 from assay.models.adapters.content_parts import Media, read_part
-from assay.models.adapters.http_model import HttpModel, checked_base_url, endpoint, kind_of, retry_after_seconds
+from assay.models.adapters.extra_fields import checked_extra, with_extra
+from assay.models.adapters.http_model import (
+    HttpModel,
+    UnsupportedRequestError,
+    checked_base_url,
+    endpoint,
+    kind_of,
+    retry_after_seconds,
+)
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 from assay.overriding import override
@@ -71,7 +79,7 @@ class GeminiModel(HttpModel):
             key_required=self._base_url == OFFICIAL_BASE_URL,
             timeout_seconds=timeout_seconds,
         )
-        self._extra = dict(extra or {})
+        self._extra = checked_extra(extra)
         self._url = gemini_url(self._base_url, self._model)
         if self._key:
             self._headers["x-goog-api-key"] = self._key
@@ -85,7 +93,10 @@ class GeminiModel(HttpModel):
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:
             raise self._failed("unsupported", "the Gemini API cannot score a given continuation")
-        body = gemini_body(request, self._extra, self._model)
+        try:
+            body = gemini_body(request, self._extra, self._model)
+        except UnsupportedRequestError as error:
+            raise self._failed("unsupported", str(error)) from error
         started = perf_counter()
         answer = await self._post(self._url, body)
         seconds = perf_counter() - started
@@ -161,7 +172,7 @@ def gemini_body(request: Request, extra: Mapping[str, Any], model: str) -> dict[
         body["systemInstruction"] = {"parts": [part for message in system for part in _parts(message, earlier)]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [tool.get("function", tool) for tool in request.tools]}]
-    config = {**_config(request), **extra, **(request.extra or {})}
+    config = with_extra(_config(request), extra, request.extra)
     if config:
         body["generationConfig"] = config
     return body

@@ -22,6 +22,8 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import call_arguments, message_body, vendor_state, with_vendor_state
 from assay.models.adapters.client_errors import Away, chain_of, trouble_of
+from assay.models.adapters.extra_fields import checked_extra, with_extra
+from assay.models.adapters.http_model import UnsupportedRequestError
 from assay.models.adapters.providers import is_run_by_users
 from assay.printable import one_line
 
@@ -49,7 +51,7 @@ class LiteLLMModel:
         self.name = f"litellm:{model}"
         self._model = model
         self._timeout = timeout_seconds
-        self._extra = dict(extra or {})
+        self._extra = checked_extra(extra)
         address = self._extra.get("api_base") or self._extra.get("base_url")
         if model.partition("/")[0] in RUN_BY_USERS or (address and is_run_by_users(str(address))):
             self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
@@ -68,9 +70,10 @@ class LiteLLMModel:
         litellm = _library()
         if request.continuation is not None:
             raise self._failed("unsupported", "litellm cannot score a given continuation", retryable=False)
+        arguments = self._arguments(request)
         started = perf_counter()
         try:
-            reply = await litellm.acompletion(**self._arguments(request))
+            reply = await litellm.acompletion(**arguments)
         except Exception as error:
             raise self._failure_of(error) from error
         return self._completion(reply, perf_counter() - started)
@@ -105,7 +108,10 @@ class LiteLLMModel:
         }
         settings = {name: value for name, value in optional.items() if value is not None}
         arguments = {"model": self._model, "messages": messages, "num_retries": 0}
-        return arguments | settings | self._extra | (request.extra or {})
+        try:
+            return with_extra(arguments | settings, self._extra, request.extra)
+        except UnsupportedRequestError as error:
+            raise self._failed("unsupported", str(error), retryable=False) from error
 
     def _completion(self, reply: Any, seconds: float) -> Completion:
         choice = reply.choices[0]

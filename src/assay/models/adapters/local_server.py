@@ -13,6 +13,7 @@ import asyncio
 import importlib.util
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,9 @@ class ServedModel:
                 address = await self._start()
                 self._model = OpenAIModel("local", base_url=address, api_key_env=NO_KEY)
                 self._text_model = OpenAIModel("local", base_url=address, api_key_env=NO_KEY, mode="completions")
-        # the settings of a request override the server's options
-        own = {"temperature": request.temperature, "max_tokens": request.max_tokens}
-        settings = {name: value for name, value in own.items() if value is not None}
         model = self._text_model if request.plain and self._text_model is not None else self._model
         try:
-            return await model.generate(_with_extra(request, {**self._options, **settings}))
+            return await model.generate(_with_options(request, self._options))
         except FailureError as error:
             failure = msgspec.structs.replace(error.failure, part=self.name)
             raise FailureError(failure, error.retry_after_seconds) from error
@@ -110,8 +108,11 @@ class ServedModel:
         return f"{address.result().strip()}/v1"
 
 
-def _with_extra(request: Request, extra: dict[str, Any]) -> Request:
-    return msgspec.structs.replace(request, temperature=None, max_tokens=None, extra={**extra, **(request.extra or {})})
+def _with_options(request: Request, options: Mapping[str, Any]) -> Request:
+    """What the request leaves open is filled in with the model's options."""
+    missing = {name: options[name] for name in ("temperature", "max_tokens") if getattr(request, name) is None}
+    extra = {name: value for name, value in options.items() if name not in ("temperature", "max_tokens")}
+    return msgspec.structs.replace(request, **missing, extra={**extra, **(request.extra or {})})
 
 
 def require_xllamacpp() -> None:

@@ -21,6 +21,7 @@ from assay.core.seams import Served
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
+from assay.models.adapters.extra_fields import checked_extra, with_extra
 from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url, endpoint
 from assay.models.adapters.options import one_of
 from assay.models.adapters.providers import NO_KEY, named_server
@@ -91,9 +92,7 @@ class OpenAIModel(HttpModel):
             max_tokens_field or self._usual_max_tokens_field(),
             ("max_tokens", "max_completion_tokens"),
         )
-        if not isinstance(extra, Mapping | None):
-            raise UsageError(f"extra must be a mapping of parameter names to values, got {extra!r}")
-        self._extra = dict(extra or {})
+        self._extra = checked_extra(extra)
         self._keep_raw = keep_raw
         self._url = openai_url(self._base_url, self._mode)
         if self._key:
@@ -372,7 +371,7 @@ def openai_body(
         body["reasoning_effort"] = request.reasoning_effort
     if request.response_format is not None:
         body["response_format"] = request.response_format
-    return {**body, **extra, **(request.extra or {})}
+    return with_extra(body, extra, request.extra)
 
 
 def _chat_fields(request: Request) -> dict[str, Any]:
