@@ -255,3 +255,57 @@ def test_a_number_of_attempts_that_is_asked_for_is_made_also_if_it_is_one(task: 
     three = replace(definition, metadata={**definition.metadata, "trials": 3})
     assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy")] == [3]
     assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy", given={"repeat"})] == [1]
+
+
+TWO_PROVIDERS = """
+prompts: ["Say {{w}}"]
+providers:
+  - {id: "openai:chat:served", label: A, config: {apiBaseUrl: "http://127.0.0.1:1/v1"}}
+  - {id: "openai:chat:served", label: B, config: {apiBaseUrl: "http://127.0.0.1:%d/v1"}}
+tests: [{vars: {w: x}, assert: [{type: equals, value: alpha}]}]
+"""
+
+TWO_MODELS = """
+models:
+  - {key: A, display_name: %s, config: {url: "http://127.0.0.1:1/v1", model_key: served}}
+  - {key: B, display_name: %s, config: {url: "http://127.0.0.1:%d/v1", model_key: served}}
+tasks: [{$ref: task.yaml}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "models"),
+    [
+        (TWO_PROVIDERS % 1, {}, {}),
+        (TWO_PROVIDERS % 2, {"model_options": {"base_url": "http://127.0.0.1:3/v1"}}, {}),
+        (TWO_PROVIDERS % 2, {}, {"A": "stub:x", "B": "stub:x"}),
+        (TWO_MODELS % ("A", "B", 1), {}, {}),
+        (TWO_MODELS % ("Same", "Same", 1), {}, {}),
+        (TWO_MODELS % ("A", "B", 2), {"model_options": {"base_url": "http://127.0.0.1:3/v1"}}, {}),
+    ],
+)
+def test_two_models_of_a_file_that_come_to_be_one_are_refused_by_name(
+    tmp_path: Path, task: str, text: str, settings: dict[str, Any], models: dict[str, str]
+) -> None:
+    write_task(tmp_path, [{"q": "x", "a": "y"}], [EQUALS])
+    source = "promptfooconfig.yaml" if "providers" in text else "run.yaml"
+    Path(source).write_text(text)
+    config = RunConfig(**settings)
+    definitions, _ = read_tasks([source], config, models=models)
+    with pytest.raises(UsageError, match="the models `A` and `B` are one model with the same settings"):
+        plan_runs(definitions, config)
+
+
+def test_one_model_in_place_of_the_several_of_a_file_is_one_run(task: str) -> None:
+    Path("promptfooconfig.yaml").write_text(TWO_PROVIDERS % 1)
+    definitions, _ = read_tasks(["promptfooconfig.yaml"], RunConfig())
+    assert len(plan_runs(definitions, RunConfig(), ["stub:x"])) == 1
+
+
+def test_a_model_that_is_written_in_two_ways_is_refused_before_it_is_asked(task: str) -> None:
+    Path("models").mkdir()
+    Path("models/ours.yaml").write_text(
+        "key: ours\ndisplay_name: Ours\nconfig: {url: 'http://127.0.0.1:1/v1', model_key: served}\n"
+    )
+    with pytest.raises(UsageError, match="the models `new` and `old` are one model"):
+        assay.evaluate_tasks(task, {"new": "ours", "old": "openai:served@http://127.0.0.1:1/v1"})

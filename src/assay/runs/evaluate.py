@@ -34,7 +34,16 @@ from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
 from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
 from assay.runs.local import run_here
-from assay.runs.plan import PlannedRun, RunKeywords, check_settings, keep_picked, make_config, plan_runs, read_tasks
+from assay.runs.plan import (
+    PlannedRun,
+    RunKeywords,
+    check_settings,
+    keep_picked,
+    make_config,
+    plan_runs,
+    read_tasks,
+    refuse_same_runs,
+)
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch, refuse_late_canary
@@ -254,11 +263,15 @@ def _refuse_without_gates(
 
 async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
     """Build every run before the first request: a model, judge, key, option, snippet or sandbox of the last one that
-    cannot be used is refused before the first one is paid. Each run builds its own again."""
+    cannot be used is refused before the first one is paid, and so are two that are one. Each run builds its own again.
+    """
+    made: list[tuple[PlannedRun, object]] = []
     for run in planned:
         model = None if run.model is None else LeftOpen(as_model(run.model))
         async with assemble(run.definitions, run.config, model=model, command=options.command) as parts:
             await parts.check()
+            made.append((run, parts.run_file.fingerprint))
+    refuse_same_runs(made)
 
 
 def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:

@@ -15,7 +15,9 @@ from assay import env_file
 from assay.catalog import unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model
+from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.costs.spending import GENERATION
@@ -66,6 +68,8 @@ class PlannedRun(NamedTuple):
     """An object of the user's, in place of the model that the config names."""
     given: object | None = None
     """That object as it was passed."""
+    key: str | None = None
+    """Which of the several models of a file answers."""
 
 
 class TaskFiles(NamedTuple):
@@ -312,7 +316,27 @@ def plan_runs(
         ]
     if config.model_options:
         _refuse_unknown_options(runs)
+    if len(runs) > 1:
+        refuse_same_runs([(run, _known_identity(run)) for run in runs])
     return runs
+
+
+def _known_identity(run: PlannedRun) -> object:
+    """What is known of a run's identity before its model is made; two objects are compared when they are chosen."""
+    config, tasks = run.config, {each.name: task_fingerprint(each) for each in run.definitions}
+    return fingerprint([config.model, id(run.model), config.model_options, config.identity(), tasks])
+
+
+def refuse_same_runs(runs: Iterable[tuple[PlannedRun, object]]) -> None:
+    """`UsageError` when two runs have the same identity: they would be one run, and the second would only repeat it."""
+    known: dict[object, PlannedRun] = {}
+    for run, identity in runs:
+        if (same := known.setdefault(identity, run)) is not run:
+            one, other = (each.key or each.config.label or each.config.model for each in (same, run))
+            raise UsageError(
+                f"the models `{one}` and `{other}` are one model with the same settings, and would be one run. Leave "
+                "one out, or give each its own address or settings: --model-arg and --model-for replace those of a file"
+            )
 
 
 def _refuse_unknown_options(runs: Sequence[PlannedRun]) -> None:
@@ -408,9 +432,11 @@ def _by_model(
         if "repeat" not in given and config.repeat == 1 and (trials := definition.metadata.get("trials")):
             own = msgspec.structs.replace(own, repeat=trials)
         own = _cached_as_written(own, definition)
+        key = None
         if variant := definition.metadata.get("variant"):
             own = msgspec.structs.replace(own, prompt=variant.get("prompt"))
-        run = runs.setdefault(repr(own), PlannedRun([], own))
+            key = None if chosen else variant.get("model")
+        run = runs.setdefault(repr((own, key)), PlannedRun([], own, key=key))
         # one model in place of a file's several makes one of their tasks
         if not variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
