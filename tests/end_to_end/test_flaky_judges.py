@@ -211,9 +211,14 @@ def test_a_gate_is_about_its_own_scorer(tmp_path: Path, capsys: pytest.CaptureFi
     with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(1)}, 12) as made:
         made.says["judge"] = lambda request: "correct" if "q1:" in request["messages"][1]["content"] else None
         assert made.run("--gate", "t.exact >= 0.5", "--gate", "t >= 0.5") == 3  # met, and finished with failures
+        assert "|      1 | 0.083 – 1.000 |     8.3% |     11 |" in capsys.readouterr().out
         assert made.run("--gate", "t.judge >= 0.5") == 1
         assert "cannot tell" in capsys.readouterr().err
         assert made.run("--gate", "t.judge >= 0.05") == 3  # met whatever the missing verdicts would have been
+        assert made.run("--gate", "t.exact.coverage == 1") == 3
+        for coverage in ("coverage", "t.coverage", "t.judge.coverage"):
+            assert made.run("--gate", f"{coverage} >= 0.9") == 1
+            assert f"{coverage} >= 0.9: 0.08333 is not >= 0.9" in capsys.readouterr().err
 
 
 def test_a_rerun_asks_only_for_the_verdicts_that_are_missing(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from tests.reports.board.scripted_boards import BROKEN, board_of
+from tests.reports.yaml_runs import EQUALS, Runs, python_scorer
 
 from assay.reports.board.types import Latency, ScorerRow
-from assay.reports.documents.leaderboard import display_names, notes, percentiles
+from assay.reports.documents.leaderboard import aggregates_table, display_names, notes, percentiles
 
 
 def test_tasks_that_fail_for_the_same_reason_are_reported_once(tmp_path: Path) -> None:
@@ -38,3 +39,20 @@ def test_display_names_and_purposes_are_noted_where_the_keys_do_not_say_them(tmp
 def test_times_have_no_more_digits_than_were_measured() -> None:
     assert percentiles(Latency(mean=1.0, p50=9.876, p95=30000.0)) == ["9.9", "30,000"]
     assert percentiles(None) == ["–", "–"]
+
+
+def test_an_aggregate_that_lacks_attempts_has_its_bounds_and_coverage(runs: Runs) -> None:
+    body = '{"v": 1.0} if sample["q"] == "a" else 1 / 0'
+    breaks = python_scorer(body, metrics=[{"type": "mean", "field": "v"}, {"type": "std_dev", "field": "v"}])
+    rows = [{"q": each, "a": "a"} for each in "aabb"]
+    table = aggregates_table(runs(rows, [EQUALS, breaks]))
+    assert table is not None
+    assert table.header[4:] == ["scored", "bounds", "coverage", "failed"]
+    assert [[str(cell) for cell in row[4:7]] for row in table.rows][:2] == [["4", "–", "100.0%"], ["2", "–", "50.0%"]]
+
+
+def test_bounds_and_coverage_of_aggregates_are_shown_only_where_attempts_failed(runs: Runs) -> None:
+    again = {**EQUALS, "key": "again"}
+    table = aggregates_table(runs([{"q": "a", "a": "a"}], [EQUALS, again]))
+    assert table is not None
+    assert table.header[4:] == ["scored"]

@@ -5,14 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.reports.board.scripted_boards import BROKEN, board_of
 from tests.reports.runs import Broken, run_into, write_sums
+from tests.reports.yaml_runs import EQUALS, only, python_scorer, run_task, write_task
 
+from assay.core.errors import UsageError
 from assay.core.types import PartSpec
 from assay.reports.board.build import build_leaderboard
 from assay.reports.board.types import Leaderboard
 from assay.reports.gates.check import check_gates
 from assay.reports.gates.expression import parse_gates
+from assay.reports.gates.names import check_names, numbers_of_board
 from assay.reports.gates.result import GateResult
 
 
@@ -55,3 +59,25 @@ def test_a_gate_on_repetitions_is_decided_at_both_ends_too(tmp_path: Path) -> No
     assert check("sums.pass@2 >= 0.6", board).met
     assert "0.6667 is not >= 0.7" in check("sums.pass@2 >= 0.7", board).sentences[0]
     assert "`sums.consistency` has no bounds" in check("sums.consistency >= 0", board).sentences[0]
+
+
+def test_coverage_is_that_of_the_scorer_that_lacks_the_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    breaks = python_scorer('{"v": 1} if sample["q"] == "a" else 1 / 0', metrics=[{"type": "mean", "field": "v"}])
+    path = write_task(tmp_path, [{"q": each, "a": "a"} for each in "aabb"], [EQUALS, breaks])
+    board = run_task(path)
+    other, own = (each.name for each in only(board).aggregates)
+    names = numbers_of_board(board)
+    for name, share in {"coverage": 0.5, "t.coverage": 0.5, f"t.{own}.coverage": 0.5, f"t.{other}.coverage": 1}.items():
+        gate = f"{name} == {share}"
+        check_names(parse_gates([gate]), names, baseline=None)
+        assert check(gate, board).met, gate
+    with pytest.raises(UsageError, match=r"no number called `nothing\.coverage`"):
+        check_names(parse_gates(["t.nothing.coverage == 1"]), names, baseline=None)
+
+
+def test_verdicts_without_an_aggregate_are_part_of_coverage(tmp_path: Path) -> None:
+    board = board_of(tmp_path, {"sums": [[1.0], [1.0], [1.0], [0.0]]})
+    lacking = replace(board, tasks=[replace(board.tasks[0], missing_scores={"judge": 1})])
+    assert check("coverage == 1", board).met
+    assert check("coverage == 0.75", lacking).met

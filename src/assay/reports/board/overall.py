@@ -82,6 +82,18 @@ def failed_attempts(row: TaskRow) -> int:
     return first.failed + first.timeouts
 
 
+def coverage_of(row: TaskRow, lacking: int) -> float:
+    """The share of the planned attempts that a number is over when it lacks so many that failed."""
+    planned = row.total - row.excluded
+    return (planned - row.remaining - lacking) / planned if planned else 0.0
+
+
+def least_coverage(row: TaskRow) -> float:
+    """The coverage of the number, or the scorer, that lacks the most attempts."""
+    lacking = [each.failed + each.timeouts for each in row.aggregates]
+    return min([row.coverage, *(coverage_of(row, each) for each in [*lacking, *row.missing_scores.values()])])
+
+
 def in_overall(row: TaskRow) -> bool:
     """Whether the task counts in the overall score, or would if it could be run here."""
     return row.has_score and not row.lower_is_better and not row.own_scale and row.metric not in NOT_SHARES

@@ -8,6 +8,7 @@ from assay.core.types import Bounds, Summary
 from assay.costs.spending import is_worth_showing, money
 from assay.printable import one_line
 from assay.reports.board.cost_notes import costs_something, price_notes
+from assay.reports.board.overall import coverage_of
 from assay.reports.board.slices import weak_sentences
 from assay.reports.board.types import Latency, Leaderboard, ScoreInterval, TaskRow, missing_words
 from assay.reports.board.weak_passes import weak_sentence
@@ -63,18 +64,20 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
             Span(number(summary.value), "key"),
             Span(_summary_interval(summary), "quiet"),
             f"{summary.scored:,}",
-            *([_failed_cell(summary)] if broken else []),
+            *(_failed_cells(row, summary) if broken else []),
         ]
         for row in several
         for summary in row.aggregates
     ]
-    header = ["task", "aggregate", "value", interval_header(board.level), "scored", *(["failed"] if broken else [])]
-    return TextTable(header=header, rows=rows, numeric_from=2, drops=("scored",))
+    header = ["task", "aggregate", "value", interval_header(board.level), "scored"]
+    header += ["bounds", "coverage", "failed"] if broken else []
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=("scored", "coverage", "bounds"))
 
 
-def _failed_cell(summary: Summary) -> Cell:
+def _failed_cells(row: TaskRow, summary: Summary) -> list[Cell]:
     failed = summary.failed + summary.timeouts
-    return Span(f"{failed:,}", "bad") if failed else "0"
+    count = Span(f"{failed:,}", "bad") if failed else "0"
+    return [interval(summary.bounds), f"{coverage_of(row, failed):.1%}", count]
 
 
 OPTIONAL = (

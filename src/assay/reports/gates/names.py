@@ -14,7 +14,16 @@ from assay.reports.board.build import attempts_counted, summaries_by_part, summa
 from assay.reports.board.journal_table import empty_table
 from assay.reports.board.types import Leaderboard, TaskRow
 from assay.reports.gates.expression import DropGate, Gate, Term, wrong
-from assay.reports.gates.terms import CALIBRATION, INTERVALS, MEASURED_OF_TASK, OF_RUN, OF_THE_RUN, Meaning, meanings
+from assay.reports.gates.terms import (
+    CALIBRATION,
+    INTERVALS,
+    MEASURED_OF_TASK,
+    OF_AGGREGATE,
+    OF_RUN,
+    OF_THE_RUN,
+    Meaning,
+    meanings,
+)
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
 from assay.wording import hint, nearest
@@ -32,8 +41,8 @@ class TaskNumbers(Struct, frozen=True, kw_only=True):
     """The names that are about several attempts at each sample: `pass@3`."""
 
     def has(self, aspect: str) -> bool:
-        known = aspect in self.names or aspect in OF_ANY_TASK
-        return known or any(fnmatchcase(aspect, pattern) for pattern in self.patterns)
+        known = {aspect, aspect.removesuffix(OF_AGGREGATE)} & {*self.names} or aspect in OF_ANY_TASK
+        return bool(known) or any(fnmatchcase(aspect, pattern) for pattern in self.patterns)
 
 
 def numbers_of_definition(definition: TaskDefinition, repeat: int) -> TaskNumbers:

@@ -14,7 +14,14 @@ from msgspec import Struct
 
 from assay.core.types import Bounds, Summary
 from assay.costs.spending import Cost, total_cost
-from assay.reports.board.overall import bounds_of, failed_attempts, in_overall, overall_bounds
+from assay.reports.board.overall import (
+    bounds_of,
+    coverage_of,
+    failed_attempts,
+    in_overall,
+    least_coverage,
+    overall_bounds,
+)
 from assay.reports.board.types import Leaderboard, TaskRow
 
 OVERALL = ("overall", "overall.low", "overall.high")
@@ -24,7 +31,7 @@ MEASURED: dict[str, Callable[[Leaderboard], float | None]] = {
     "timeouts": lambda board: board.timeouts,
     "remaining": lambda board: sum(row.remaining for row in board.tasks),
     "weak": lambda board: _sum_of_known(row.weak_passes for row in board.tasks),
-    "coverage": lambda board: min((row.coverage for row in board.tasks), default=None),
+    "coverage": lambda board: min(map(least_coverage, board.tasks), default=None),
     "tokens": lambda board: sum(row.tokens_in + row.tokens_out for row in board.tasks),
     "cost": lambda board: board.cost.amount if board.cost else None,
     "judge_cost": lambda board: board.judge_cost.amount if board.judge_cost else 0.0,
@@ -32,7 +39,7 @@ MEASURED: dict[str, Callable[[Leaderboard], float | None]] = {
 }
 
 MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
-    "coverage": lambda row: row.coverage,
+    "coverage": least_coverage,
     "failed": lambda row: row.failed + row.timeouts,
     "timeouts": lambda row: row.timeouts,
     "weak": lambda row: row.weak_passes,
@@ -49,6 +56,8 @@ OF_THE_RUN = "run."
 """The prefix of such a name where a task has the same."""
 INTERVALS = ("low", "high")
 CALIBRATION = "ece"
+OF_AGGREGATE = ".coverage"
+"""After the name of an aggregate: the share of attempts that it is over."""
 
 Ends = tuple[float, float]
 """A number if every failed attempt had been wrong, and if every one had been right."""
@@ -78,7 +87,8 @@ class Meaning(NamedTuple):
     @property
     def is_score(self) -> bool:
         """Whether it is computed from scores, rather than a count, a time or a cost."""
-        return self.aspect not in (MEASURED if self.task is None else MEASURED_OF_TASK)
+        measured = MEASURED if self.task is None else MEASURED_OF_TASK
+        return self.aspect not in measured and not self.aspect.endswith(OF_AGGREGATE)
 
 
 def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[Meaning]:
@@ -131,8 +141,11 @@ def _of_task(row: TaskRow, aspect: str) -> TermValue:
     if aspect == CALIBRATION:
         value = row.calibration.expected_error.value if row.calibration else None
         return _bounded(row, value, None, failed_attempts(row), lambda bounds: None)
-    summary = next((each for each in [*row.aggregates, *row.repetitions] if each.name == aspect), None)
-    return TermValue(value=None) if summary is None else _summary(row, summary)
+    summaries = {each.name: each for each in [*row.repetitions, *row.aggregates]}
+    if aspect in summaries:
+        return _summary(row, summaries[aspect])
+    covered = summaries.get(aspect.removesuffix(OF_AGGREGATE))
+    return _certain(None if covered is None else coverage_of(row, covered.failed + covered.timeouts))
 
 
 def _summary(row: TaskRow, summary: Summary) -> TermValue:
