@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import msgspec
 
@@ -71,13 +71,33 @@ def secret_option_in(options: object) -> str | None:
 
 
 def secrets_sent(url: str, headers: Mapping[str, str]) -> list[str]:
-    """What a request carries that nobody else should read: a login, and parameters and headers named like secrets."""
+    """What a request carries that nobody else should read: a login, parameters named like secrets, and its headers."""
     parts = urlsplit(url)
-    named = [*parse_qsl(parts.query), *headers.items(), ("password", parts.password or "")]
-    values = [value for name, value in named if _is_credential(name)]
+    login = [part for part in (parts.username, parts.password) if part]
     return [
-        re.sub(r"^[A-Za-z]+ +(?=\S+$)", "", value.strip()) for value in values
-    ]  # without `Bearer`, `Basic`, `Token`
+        *login,
+        *map(unquote, login),
+        *(_without_scheme(value) for name, value in parse_qsl(parts.query) if _is_credential(name)),
+        *(
+            _without_scheme(value) if _is_credential(name) else value.strip()
+            for name, value in headers.items()
+            if name.lower() not in _PUBLIC_HEADERS
+        ),
+    ]
+
+
+_PUBLIC_HEADERS = ("accept", "accept-charset", "accept-encoding", "accept-language", "content-type", "user-agent")
+
+
+def _without_scheme(value: str) -> str:
+    """A credential without `Bearer`, `Basic` or `Token` before it."""
+    return re.sub(r"^[A-Za-z]+ +(?=\S+$)", "", value.strip())
+
+
+def redactor_of_given(values: Iterable[str]) -> Redactor:
+    """For keys that the user gave by hand; of those that are addresses, for their passwords too."""
+    given = tuple(values)
+    return _redactor_of((*given, *(each for value in given for each in _password_in(value))), SHORTEST_GIVEN)
 
 
 def cut_keys(text: str) -> str:
@@ -143,9 +163,9 @@ def _password_in(url: str) -> Iterator[str]:
         yield password
 
 
-@lru_cache(maxsize=4)
-def _redactor_of(secrets: tuple[str, ...]) -> Redactor:
-    return Redactor(secrets, shortest=8)
+@lru_cache(maxsize=16)
+def _redactor_of(secrets: tuple[str, ...], shortest: int = 8) -> Redactor:
+    return Redactor(secrets, shortest=shortest)
 
 
 @lru_cache(maxsize=1024)
@@ -165,13 +185,13 @@ class Redactor:
         if not self._keys:
             return
         self._forms = sorted({form for key in self._keys for form in _forms(key)}, key=len)
-        plain = [re.escape(key) for key in self._keys]
+        plain = [re.escape(key) for key in sorted(self._keys, key=len, reverse=True)]  # one may begin with another
         spelt = [_BETWEEN.join(form.decode()) for form in reversed(self._forms)]
         self._pattern = re.compile("|".join((*plain, *spelt)), re.IGNORECASE | re.ASCII)
         # without letters and digits enough a key is looked for as it is
-        self._plain = [key.lower().encode() for key in self._keys if len(_squeezed(key.encode())) < _SHORTEST_FORM]
+        self._plain = [key.encode().lower() for key in self._keys if len(_squeezed(key.encode())) < _SHORTEST_FORM]
         length = min(map(len, (*self._keys, *self._forms)))
-        breaks = bytes(number for number in _BREAKS if chr(number) not in "".join(self._keys))
+        breaks = set(_BREAKS).difference("".join(self._keys).encode())
         self._runs = bytes(32 if number in breaks else 97 for number in range(256))
         self._run = b"a" * length
         # with a blank after every character, each second place holds one; looking at every so-many-th is enough

@@ -525,3 +525,44 @@ def test_a_credential_that_the_script_names_is_reported_before_it_runs(
     assert "THRESHOLD" not in sentence
     assert "secret" not in sentence
     assert command_evaluator(script(tmp_path, code), pass_env=["MY_SERVICE_KEY"]).withheld_in_words() is None
+
+
+LEAK = """
+import json, os, sys
+said = f"key {os.environ['MY_SECRET_KEY']}, limit {os.environ['MY_LIMIT']}"
+for line in sys.stdin:
+    candidate = json.loads(line)["candidate"]
+    sys.stderr.write(said)
+    sys.stderr.flush()
+    print(json.dumps({"score": 1, "said": [said]}) if candidate == "score" else said, flush=True)
+    if candidate == "exit":
+        sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("in_front", [True, False])
+def test_a_key_that_a_program_was_given_stands_in_nothing_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, persistent: bool, in_front: bool
+) -> None:
+    command = ["MY_LIMIT=thirteen", *script(tmp_path, LEAK)]
+    monkeypatch.delenv("MY_SECRET_KEY", raising=False)
+    if in_front:
+        evaluator = command_evaluator(["MY_SECRET_KEY=hunter2", *command], persistent=persistent)
+    else:
+        monkeypatch.setenv("MY_SECRET_KEY", "hunter2")
+        evaluator = command_evaluator(command, persistent=persistent, pass_env=["MY_SECRET_KEY"])
+    scored, no_json, ended = asked(evaluator, "score", "text", "exit")
+    assert isinstance(scored, Evaluation)
+    assert scored.side_info == {"said": ["key [key], limit thirteen"]}
+    assert "Seen: key [key], limit thirteen" in message(no_json)
+    for broken in (no_json, ended):
+        assert isinstance(broken, EvaluatorError)
+        assert "hunter2" not in f"{broken.failure} {broken.side_info}"
+        assert "key [key], limit thirteen" in broken.side_info["stderr"]
+
+
+def test_a_password_in_a_variable_that_is_an_address_is_removed_by_itself(tmp_path: Path) -> None:
+    code = "import sys; sys.exit('login failed: admin with hunter2')"
+    broken = failure(["DATABASE=db://admin:hunter2@localhost/scores", *script(tmp_path, code)])
+    assert broken.side_info["stderr"] == "login failed: admin with [key]"

@@ -192,6 +192,29 @@ def test_a_short_key_that_was_given_by_hand_is_removed_too(header: str) -> None:
     assert key not in repr(broken.side_info)
 
 
+def test_a_header_given_by_hand_is_removed_whatever_its_name() -> None:
+    headers = {"X-Team": "blue team 7", "Accept": "application/json"}
+    answer = Answer(b'{"score": 1, "seen": "blue team 7 accepts application/json"}')
+    with serving(answer) as server:
+        found = evaluate(server.url, headers=headers)
+    assert found.side_info == {"seen": "[key] accepts application/json"}
+
+
+@pytest.mark.parametrize(
+    ("login", "repeated", "left"),
+    [
+        ("bob:pw", "Basic Ym9iOnB3", "Basic [key]"),
+        ("operator:hunter2", "Basic b3BlcmF0b3I6aHVudGVyMg==", "Basic [key]"),
+        ("operator:hunter2", "operator with hunter2", "[key] with [key]"),
+        ("operator:h%C3%BCnter2", "hünter2 or h%C3%BCnter2", "[key] or [key]"),
+    ],
+)
+def test_a_login_in_the_address_is_removed_whole_and_in_parts(login: str, repeated: str, left: str) -> None:
+    with serving(Answer(f"401: {repeated}".encode(), status=401)) as server, pytest.raises(EvaluatorError) as caught:
+        evaluate(server.url.replace("://", f"://{login}@"))
+    assert caught.value.side_info == {"body": f"401: {left}"}
+
+
 def test_one_evaluator_serves_several_event_loops() -> None:
     with serving(Answer()) as server:
         evaluator = http_evaluator(server.url)

@@ -40,7 +40,7 @@ from assay.processes.capped import Finished, run_capped
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import caller_environment
 from assay.processes.service import EndedError
-from assay.redaction import is_credential_variable
+from assay.redaction import Redactor, is_credential_variable, redactor_of_given
 
 TASK_MODEL_VARIABLE = "OPTIMIZE_ANYTHING_TASK_MODEL"
 MAX_STDOUT_BYTES = 4 * 1024 * 1024
@@ -53,8 +53,10 @@ _VARIABLE = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 
 
 class _Answer(NamedTuple):
+    """What a program wrote, without the keys it was given."""
+
     stdout: bytes
-    stderr: bytes
+    stderr: str
 
 
 class CommandEvaluator:
@@ -189,7 +191,7 @@ class CommandEvaluator:
         except (OSError, ValueError) as error:
             raise self._not_started(error) from error
         self._refuse_unfinished(finished, timeout_seconds)
-        return _Answer(finished.stdout, finished.stderr)
+        return self._without_keys(finished.stdout, finished.stderr)
 
     async def _ask_kept(
         self, kept: KeptPrograms, payload: Mapping[str, Any], timeout_seconds: float, task_model: str | None
@@ -204,7 +206,7 @@ class CommandEvaluator:
                 raise self._too_long(bytes(child.stderr)) from error
             how = "ended without an answer" if child.status == 0 else _how_it_ended(child.status or 0)
             raise self._broken("exit_code", how, bytes(child.stderr)) from error
-        return _Answer(line, bytes(child.stderr))
+        return self._without_keys(line, bytes(child.stderr))
 
     def _start(self, task_model: str | None, on_line: OnLine) -> Child:
         return Child(
@@ -236,9 +238,18 @@ class CommandEvaluator:
         return self._broken("bad_output", f"stdout is longer than {limit} bytes, the limit", stderr)
 
     def _broken(self, kind: str, message: str, stderr: bytes) -> EvaluatorError:
-        text = stderr.decode("utf-8", "backslashreplace").strip()
+        text = self._without_keys(b"", stderr).stderr
         written = f". It wrote to stderr: {shortened_end(text, 300)}" if text else ""
         return failed(self.name, kind, f"{message}{written}{self._not_passed(text)}", _seen(text))
+
+    def _without_keys(self, stdout: bytes, stderr: bytes) -> _Answer:
+        redactor = self._redactor()
+        return _Answer(redactor.body(stdout), redactor.text(stderr.decode("utf-8", "backslashreplace").strip()))
+
+    def _redactor(self) -> Redactor:
+        """Knows the credentials that the program gets: those that were passed, and those in front of it."""
+        passed = self._environment(None).items()
+        return redactor_of_given(value for name, value in passed if name in self.pass_env or _is_withheld(name, value))
 
     def _not_passed(self, stderr: str) -> str:
         """Variables that its stderr names and that are set here, but were not passed to it."""
@@ -316,12 +327,12 @@ def _beginning_of(path: Path) -> str:
 
 
 @contextmanager
-def _with_stderr(stderr: bytes) -> Iterator[None]:
+def _with_stderr(stderr: str) -> Iterator[None]:
     """Add what was written to stderr to whatever is wrong with the answer."""
     try:
         yield
     except EvaluatorError as error:
-        error.side_info = {**_seen(stderr.decode("utf-8", "backslashreplace").strip()), **error.side_info}
+        error.side_info = {**_seen(stderr), **error.side_info}
         raise
 
 

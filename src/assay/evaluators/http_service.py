@@ -24,8 +24,9 @@ from assay.evaluators.payload import (
     read_batch,
     shortened,
 )
-from assay.redaction import SHORTEST_GIVEN, Redactor, secrets_sent
+from assay.redaction import redactor_of_given, secrets_sent
 from assay.transport.client import HttpClient
+from assay.transport.route import basic_login
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
@@ -56,7 +57,8 @@ class HttpEvaluator:
         self.score_range = check_score_range(score_range)
         self._task_model = check_task_model(task_model)
         self._max_body_bytes = max_body_bytes
-        self._redactor = Redactor(secrets_sent(self._url, self._headers), shortest=SHORTEST_GIVEN)
+        sent = [*secrets_sent(self._url, self._headers), *secrets_sent("", _login_in(self._url))]
+        self._redactor = redactor_of_given(sent)
         self._batches = None if batch is None else Batches(batch, self.send_batch)
         self._client = HttpClient(part=self.name, max_body_bytes=max_body_bytes)
 
@@ -156,6 +158,12 @@ def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not value.replace("\t", " ").isprintable():
             raise UsageError(f"evaluator header `{name}`: a header is one line without control characters")
     return dict(headers)
+
+
+def _login_in(url: str) -> dict[str, str]:
+    """The header that a login in the address is sent as."""
+    parts = urlsplit(url)
+    return {"Authorization": basic_login(parts)} if "@" in parts.netloc else {}
 
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

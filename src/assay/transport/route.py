@@ -64,12 +64,12 @@ def route_to(url: str, headers: Mapping[str, str], method: str = "POST") -> Rout
     target = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
     sent = {**_DEFAULTS, **headers}
     if "@" in parts.netloc and "authorization" not in {name.lower() for name in headers}:
-        sent["Authorization"] = _basic(parts)
+        sent["Authorization"] = basic_login(parts)
     proxy = _proxy_for(url, parts)
     if proxy is None:
         return Route((end,), _head(method, target, parts, sent, url))
     via, proxy_end = _taken_apart(proxy)
-    credentials = {"Proxy-Authorization": _basic(via)} if "@" in via.netloc else {}
+    credentials = {"Proxy-Authorization": basic_login(via)} if "@" in via.netloc else {}
     if end.tls:
         return Route((proxy_end, end), _head(method, target, parts, sent, url), _lines(credentials, url))
     whole = f"http://{_authority(parts)}{target}"
@@ -94,7 +94,8 @@ def _authority(parts: SplitResult) -> str:
     return name if name.isascii() else name.encode("idna").decode("ascii")
 
 
-def _basic(parts: SplitResult) -> str:
+def basic_login(parts: SplitResult) -> str:
+    """What the `Authorization` header says of the login in an address."""
     login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     return f"Basic {b64encode(login.encode()).decode()}"
 
