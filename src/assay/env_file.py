@@ -80,17 +80,27 @@ def ignored_here() -> list[str]:
     return [f"{path}: {name} has no effect there; set it in the environment" for name in words]
 
 
-def refuse_unused_address(key: str, instead: str) -> None:
-    """`UsageError` when the file has the base URL of the server that a key belongs to: it is not read there, so the
-    key would be sent to another server than the one next to it. `instead` is how the address is given.
+def refuse_unused_address(key: str, adapter: str, address: str, instead: str) -> None:
+    """`UsageError` when a base URL of the key's server, or of the adapter's, is set where nothing reads it: the key
+    would be sent to another server than the one next to it. `instead` is how the address is given.
     """
-    service = key.removesuffix("_API_KEY")
-    for name in (f"{service}_BASE_URL", f"{service}_API_BASE"):
-        if name in _readable_part() and name not in os.environ:
-            raise UsageError(
-                f"{_path()}: {name} is not read from this file, so {key} would be sent to the public server instead; "
-                f"write the address after the model's name, {instead}, or remove it from the file"
-            )
+    services = dict.fromkeys((key.removesuffix("_API_KEY"), adapter.upper().replace("-", "_")))
+    names = [f"{service}_{word}" for service in services for word in _ADDRESS_WORDS]
+    for place, there in (("the environment", os.environ), (str(_path()), _readable_part())):
+        for name in (*names, *_OTHER_ADDRESSES.get(adapter, ())):
+            if not _is_same_address(there.get(name) or address, address):
+                raise UsageError(
+                    f"{place}: {name} is not read from there, so {key} would be sent to {address} instead; write the "
+                    f"address after the model's name, {instead}, or remove {name}"
+                )
+
+
+_ADDRESS_WORDS = ("BASE_URL", "API_BASE", "API_BASE_URL", "API_URL")
+_OTHER_ADDRESSES = {"gemini": ("GOOGLE_GEMINI_BASE_URL",)}
+
+
+def _is_same_address(one: str, other: str) -> bool:
+    return one.rstrip("/").removesuffix("/v1") == other.rstrip("/").removesuffix("/v1")
 
 
 def refuse_unset(option: str, names: Iterable[str]) -> None:

@@ -89,18 +89,18 @@ def test_nothing_of_it_is_exported_to_the_run_or_to_a_child(tmp_path: Path, serv
     assert "warning: .env: ASSAY_ALLOW_UNSANDBOXED has no effect there" in done.stderr
 
 
-@pytest.mark.parametrize("task", ["t.yaml", "u.jsonl"])
-def test_it_sends_the_users_key_nowhere(tmp_path: Path, server: Server, task: str) -> None:
+@pytest.mark.parametrize("more", [["t.yaml"], ["u.jsonl"], ["u.jsonl", "--dry-run"]])
+def test_it_sends_the_users_key_nowhere(tmp_path: Path, server: Server, more: list[str]) -> None:
     project(tmp_path, server.port)
     before = server.seen()
     done = assay(
-        *("run", task, "--model", "openai:m", "--retries", "0", "--patience", "0"),
+        *("run", *more, "--model", "openai:m", "--retries", "0", "--patience", "0"),
         cwd=tmp_path,
         OPENAI_API_KEY="sk-of-the-user-0123456789",
     )
     assert done.returncode == 2
     assert server.seen() == before
-    assert ".env: OPENAI_BASE_URL is not read from this file, so OPENAI_API_KEY would be sent" in done.stderr
+    assert ".env: OPENAI_BASE_URL is not read from there, so OPENAI_API_KEY would be sent" in done.stderr
 
 
 LIBRARY = """

@@ -105,3 +105,45 @@ def test_a_text_server_scores_continuations() -> None:
                 return (await model.generate(Request(prompt="a b", continuation=" c d"))).logprob
 
     assert asyncio.run(score()) == -2.0
+
+
+@pytest.mark.parametrize("where", ["environment", ".env"])
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        *((word, f"{word.upper()}_BASE_URL") for word in (*HOSTED, "openai", "anthropic", "gemini", "vllm")),
+        *(("openai", name) for name in ("OPENAI_API_BASE", "OPENAI_API_BASE_URL")),
+        ("gemini", "GOOGLE_GEMINI_BASE_URL"),
+    ],
+)
+def test_an_address_next_to_a_key_that_nothing_reads_is_refused(
+    where: str, word: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = f"{word.upper()}_API_KEY"
+    monkeypatch.setenv(key, "sk-1")
+    if where == ".env":
+        Path(".env").write_text(f"{name}=http://127.0.0.1:9/v1\n")
+    elif (word, name) == ("openai", "OPENAI_BASE_URL"):
+        return  # the one that is read
+    else:
+        monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    with pytest.raises(UsageError) as caught:
+        make_model(f"{word}:m")
+    assert f"{where}: {name} is not read from there, so {key} would be sent to http" in str(caught.value)
+    assert f"`{word}:m@URL`" in str(caught.value)
+    make_model(f"{word}:m@http://127.0.0.1:9/v1")  # as advised
+    monkeypatch.delenv(key)
+    make_model(f"{word}:m")  # no key goes anywhere
+
+
+def test_a_key_of_another_name_is_kept_from_the_wrong_server_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("TEAM_KEY=sk-1\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\n")
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not read from there, so TEAM_KEY would be sent"):
+        make_model("openai:m", {"api_key_env": "TEAM_KEY"})
+
+
+@pytest.mark.parametrize("address", ["https://api.anthropic.com", "https://api.anthropic.com/v1/"])
+def test_the_address_that_is_used_anyway_is_no_contradiction(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    make_model("anthropic:m")

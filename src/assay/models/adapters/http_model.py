@@ -51,7 +51,8 @@ class HttpModel:
             self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env)
-        self._key_variable = api_key_env
+        if self.at_usual_address and self._key is not None:
+            refuse_unused_address(api_key_env, name.partition(":")[0], address, f"`{name}@URL`")
         self._missing_key = api_key_env if key_required and self._key is None else None
         self._redactor = Redactor([self._key])
         self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
@@ -171,8 +172,6 @@ class HttpModel:
                 f"`{self.name}` needs a key: set the environment variable {self._missing_key} (or write it into "
                 ".env), or name another with api_key_env, or another server with base_url"
             )
-        if self.at_usual_address and self._key is not None:
-            refuse_unused_address(self._key_variable, f"`{self.name}@URL`")
 
     def _key_named(self, name: str) -> str | None:
         if name == NO_KEY:

@@ -40,6 +40,8 @@ class OpenAIModel(HttpModel):
 
     adapter = "openai"
     """The prefix before the colon; the presets of other servers have their own."""
+    usual_address = OFFICIAL_BASE_URL
+    """The server of a model whose server is not named; only for OpenAI's, the environment may name another."""
     capabilities = msgspec.structs.replace(HttpModel.capabilities, embeds=True)
 
     def __init__(
@@ -67,9 +69,10 @@ class OpenAIModel(HttpModel):
             raise UsageError(f"`{self.adapter}` needs a model name: `{self.adapter}:MODEL`")
         model, base_url = named_server(self.adapter, model, base_url)
         self._model = model
-        self._base_url = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_BASE_URL)
+        base_url = base_url or (os.environ.get("OPENAI_BASE_URL") if self.usual_address == OFFICIAL_BASE_URL else None)
+        self._base_url = checked_base_url(base_url or self.usual_address)
         self._official = self._base_url == OFFICIAL_BASE_URL
-        self.at_usual_address = base_url is None and "OPENAI_BASE_URL" not in os.environ
+        self.at_usual_address = not base_url
         own_key = api_key_env not in ("OPENAI_API_KEY", NO_KEY)  # naming a variable means that a key is to be sent
         super().__init__(
             f"{self.adapter}:{model}",

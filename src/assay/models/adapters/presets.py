@@ -20,14 +20,16 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
     address, key, title, hosted, _ = PROVIDERS[word]
     # what a program that people run serves under a name is theirs to change
     can = msgspec.structs.replace(OpenAIModel.capabilities, cacheable=hosted)
-    kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word, "capabilities": can})
+    kind = type(
+        f"{word.title()}Model", (OpenAIModel,), {"adapter": word, "usual_address": address, "capabilities": can}
+    )
 
     usual = {"api_key_env": key, "max_tokens_field": "max_tokens"}
 
     def make(model: str, *, base_url: str | None = None, **options: Any) -> OpenAIModel:
         name, chosen = named_server(word, model, base_url)
         required = hosted and chosen is None
-        preset: OpenAIModel = kind(name, base_url=chosen or address, key_required=required, **{**usual, **options})
+        preset: OpenAIModel = kind(name, base_url=chosen, key_required=required, **{**usual, **options})
         return preset
 
     options = [each for each in signature(OpenAIModel).parameters.values() if each.name != "key_required"]
