@@ -6,9 +6,10 @@ import asyncio
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from assay.sandbox import Expressions, IoPairs, Limits, Program, Rehearsal, Sandbox, Stdout, TestProgram
-from assay.sandbox.rehearsal import ACCEPTS_NONE, PROVES_NOTHING
+from assay.sandbox.rehearsal import ACCEPTS_NONE, IDLE_CHECK, PROVES_NOTHING
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the full sandbox is Linux only")
 
@@ -83,7 +84,9 @@ PROVING_NOTHING = {
     "only what is true anyway": check("assert True"),
     "every error is caught": check("try:", "    assert candidate(1) == 2", "except Exception:", "    pass"),
     "every error is caught at the top": asserts("try:\n    assert f(1) == 2\nexcept Exception:\n    pass"),
-    "one expression without the program": Expressions(code="", targets=("abs(f(1)) == 2", "1 == 1")),
+    "an expression that names the program and never calls it": Expressions(
+        code="", targets=("abs(f(1)) == 2", "1 == 1 or f(1) == 2")
+    ),
 }
 
 
@@ -91,6 +94,67 @@ PROVING_NOTHING = {
 def test_a_test_that_passes_for_every_program_proves_nothing(sandbox: Sandbox, case: str) -> None:
     found = rehearse(sandbox, PROVING_NOTHING[case])
     assert (found.problem, found.refused) == (PROVES_NOTHING, True)
+
+
+UNCALLED = {
+    "functions": asserts("def test_one():\n    assert f(1) == 2\ndef test_two():\n    assert f(2) == 3"),
+    "a body for scripts": asserts("if __name__ == '__main__':\n    assert f(1) == 2"),
+    "a class": asserts(
+        "import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\n"
+        "unittest.main(argv=['x'], exit=False)"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "named"),
+    [("functions", "test_one, test_two"), ("a body for scripts", "if __name__ == '__main__':"), ("a class", "Cases")],
+)
+def test_tests_that_wait_for_a_runner_are_named(sandbox: Sandbox, case: str, named: str) -> None:
+    found = rehearse(sandbox, UNCALLED[case])
+    assert (found.problem, found.refused) == (PROVES_NOTHING, True)
+    assert found.detail == f"defines tests that nothing calls: {named}"
+
+
+GUARDED = {
+    "an assertion": asserts("import math\nassert math.sqrt(4) == 2\nassert f(1) == 2"),
+    "an assertion beside one that needs a verifier": asserts("import math\nassert math.sqrt(4) == 2\nassert f(1) > 1"),
+    "an expression": Expressions(code="", targets=("2 == 2  # sure", "f(1) == 2")),
+    "an expression beside one that needs a verifier": Expressions(code="", targets=("abs(f(1)) == 2", "1 == 1")),
+    "a helper of the prelude": asserts("assert double(2) == 4\nassert f(1) == 2", "def double(x): return 2 * x\n"),
+    "a name that a later check uses": asserts("assert (n := 1)\nassert f(n) == 2"),
+}
+
+
+@pytest.mark.parametrize("case", GUARDED)
+def test_a_check_without_the_program_beside_others_is_a_remark_and_no_mark(sandbox: Sandbox, case: str) -> None:
+    found = rehearse(sandbox, GUARDED[case])
+    assert (found.problem, found.refused) == (IDLE_CHECK, False)
+    assert "it counts for no marks" in found.detail
+    wrong = replace(GUARDED[case], code="def f(x): return 0 * x")
+    assert asyncio.run(sandbox.run(wrong)).share == 0.0
+    right = replace(GUARDED[case], code="def f(x): return 2")
+    assert asyncio.run(sandbox.run(right)).share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("program", "detail"),
+    [
+        (asserts("\nassert 1 == 2\nassert f(1) == 2"), "line 2: assert 1 == 2"),
+        (Expressions(code="", targets=("1 == 2", "f(1) == 2")), "assert 1 == 2"),
+    ],
+)
+def test_a_check_that_fails_without_the_program_cannot_run(sandbox: Sandbox, program: Program, detail: str) -> None:
+    found = rehearse(sandbox, program)
+    assert (found.problem, found.refused) == ("broken_test", True)
+    assert detail in found.detail
+
+
+def test_a_check_that_reaches_the_program_through_the_prelude_counts(sandbox: Sandbox) -> None:
+    program = asserts("assert twice(1) == 4\nassert f(1) == 2", "def twice(x): return 2 * f(x)\n")
+    assert rehearse(sandbox, program) == Rehearsal()
+    outcome = asyncio.run(sandbox.run(replace(program, code="def f(x): return 2")))
+    assert [check.outcome for check in outcome.checks] == ["pass", "pass"]
 
 
 ACCEPTING_NONE = {

@@ -10,6 +10,7 @@ import builtins
 import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 from msgspec import Struct
@@ -63,6 +64,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The line of the tests where each check begins; empty where that is the first."""
     hands_over: bool = False
     """The tests pass the candidate's function to their own `check`."""
+    guards: tuple[str, ...] = ()
+    """Checks that name nothing of the candidate: part of the test, but of no candidate's marks."""
+    lines_of_guards: tuple[int, ...] = ()
+    uncalled: tuple[str, ...] = ()
+    """What the tests define for a test runner, which nothing here calls."""
 
     def unsplittable(self) -> str:
         """Why the checks cannot be separated from the candidate's code, by their text alone; empty when they can."""
@@ -91,12 +97,17 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     helpers = list(ast.walk(_parse(prelude, "prelude")))
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names, modules = _names_of_candidate(nodes, helpers)
-    calls = _all_or_none([_as_call(tree.body, names) for tree in trees])
+    asking = [_mention(list(ast.walk(tree)), _reaching(names, helpers)) for tree in trees]
+    sources = [target.strip() for target in targets]
+    calls = _all_or_none([_as_call(tree.body, names) for tree in compress(trees, asking)])
     return Plan(
-        labels=tuple(_label(target) for target in targets),
+        labels=tuple(_label(source) for source in compress(sources, asking)),
         calls=calls,
         setup=_with_imports(prelude, modules),
-        sources=tuple(target.strip() for target in targets),
+        sources=tuple(compress(sources, asking)),
+        guards=tuple(
+            ast.unparse(ast.Assert(test=tree.body)) for tree, asks in zip(trees, asking, strict=True) if not asks
+        ),
         mode="expression",
         names=names,
         looks_inside=looks_inside(nodes),
@@ -119,7 +130,11 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     asserts = [node for node in tree.body if isinstance(node, ast.Assert)]
     whole = not asserts or len(imports) + len(asserts) < len(tree.body)
+    guards: list[ast.Assert] = []
     if not whole:
+        reaching = _reaching(names, helpers)
+        guards = [node for node in asserts if not _mention(list(ast.walk(node)), reaching)]
+        asserts = [node for node in asserts if node not in guards]
         calls = _all_or_none([_as_call(node.test, names) for node in asserts])
         sources = tuple(ast.unparse(node) for node in asserts)
         labels = tuple(_label(source) for source in sources)
@@ -141,6 +156,9 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         needs=needs.read(tree, bound) if calls is None else Needs(),
         lines=() if whole else tuple(node.lineno for node in asserts),
         hands_over=any(map(_is_call_of_check, tree.body)),
+        guards=tuple(map(ast.unparse, guards)),
+        lines_of_guards=tuple(node.lineno for node in guards),
+        uncalled=_uncalled(tree),
     )
 
 
@@ -159,6 +177,23 @@ def _reading(
 ) -> TraitsOfTest:
     """Plain calls have no traits: they pass literals and get data back."""
     return splitting.read(nodes, helpers, names) if calls is None else TraitsOfTest()
+
+
+def _reaching(names: Sequence[str], helpers: Sequence[ast.AST]) -> Sequence[str]:
+    """The names by which a check can reach the candidate: its own, and those of a prelude that uses them."""
+    return [*names, *_bound(helpers)] if _mention(helpers, names) else names
+
+
+def _uncalled(tree: ast.Module) -> tuple[str, ...]:
+    """What stands at the top of the tests and waits for a test runner."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name not in read:
+            found.append(node.name)
+        elif isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            found.append(f"if {ast.unparse(node.test)}:")
+    return tuple(found)
 
 
 def _mention(nodes: Sequence[ast.AST], names: Sequence[str]) -> bool:

@@ -39,10 +39,10 @@ def plan_of(program: Program) -> Plan | None:
     else:
         together = program.unsplittable == "weak"
         plan = assertions.plan_tests(program.tests, program.prelude, program.entry_points)
-    if not plan.sources:
+    if not plan.sources and not plan.guards:
         raise unusable("there is nothing to check")
     if not plan.names:
-        raise unusable(f"the tests never use a name of the candidate: {plan.labels[0]}")
+        raise unusable(f"the tests never use a name of the candidate: {[*plan.labels, *plan.guards][0]}")
     plan = msgspec.structs.replace(plan, may_run_together=together)
     if plan.unsplittable() and not plan.may_run_together:
         raise unusable(

@@ -30,6 +30,7 @@ from assay.sandbox.zygote import Zygote
 
 PROVES_NOTHING = "test_proves_nothing"
 ACCEPTS_NONE = "test_accepts_none"
+IDLE_CHECK = "check_without_program"
 MOST_CPU_SECONDS = 1.0
 """For a made-up program, which does nothing: a test that needs more of its own is not decided here."""
 CALLED = "assay: a made-up program was called"
@@ -41,13 +42,13 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     """What the made-up programs show about one test."""
 
     problem: str = ""
-    """Empty for none, `test_accepts_none` for a remark, otherwise why the test cannot judge: a failure kind."""
+    """Empty for none, one of two kinds of remarks, otherwise why the test cannot judge: a failure kind."""
     detail: str = ""
 
     @property
     def refused(self) -> bool:
         """Whether the test judges no program: every attempt at it is a failure, whatever the program does."""
-        return self.problem not in ("", ACCEPTS_NONE)
+        return self.problem not in ("", ACCEPTS_NONE, IDLE_CHECK)
 
 
 SOUND = Rehearsal()
@@ -55,7 +56,6 @@ _ACCEPTS_NONE = Rehearsal(problem=ACCEPTS_NONE, detail="a function that does not
 _PROVES_NOTHING = Rehearsal(
     problem=PROVES_NOTHING, detail="passes whether the function returns None, raises or does not exist"
 )
-_NEVER_ASKS = Rehearsal(problem=PROVES_NOTHING, detail="never uses the program: what it checks holds for every program")
 _PRINTS_NOTHING = Rehearsal(problem=ACCEPTS_NONE, detail="a program that prints nothing passes")
 
 
@@ -105,6 +105,14 @@ def _prelude_fault(trouble: ProgramVerdict | None) -> Rehearsal | None:
     return Rehearsal(problem=BROKEN_TEST, detail=f"the prelude does not run: {trouble[1]}")
 
 
+def _broken_check(report: dict[str, Any], lines: Sequence[int]) -> Rehearsal:
+    """The first of `lines`, if there are any, is where the check begins."""
+    detail = str(report["detail"])
+    where = f"line {lines[0]}: " if lines else ""
+    detail = detail.removeprefix("line 1: ") if where else detail
+    return Rehearsal(problem=BROKEN_TEST, detail=clean(f"{where}{detail}", 500))
+
+
 class _Rehearsing:
     """One test that calls functions, and the made-up programs it is tried on."""
 
@@ -117,6 +125,29 @@ class _Rehearsing:
         self.prelude = given if not given.strip() else completed(given)
 
     def result(self) -> Rehearsal:
+        """What is wrong with the test, else the remark on what it checks without the program."""
+        found = (self.fault_of_guards() if self.plan.guards else None) or self.fault()
+        if found.problem or not self.plan.guards:
+            return found
+        first = self.plan.guards[0]
+        more = f" (and {len(self.plan.guards) - 1} more)" if len(self.plan.guards) > 1 else ""
+        return Rehearsal(
+            problem=IDLE_CHECK, detail=clean(f"`{first}`{more} does not use the program: it counts for no marks", 500)
+        )
+
+    def fault_of_guards(self) -> Rehearsal | None:
+        """Checks that name nothing of the program have to hold without one."""
+        plan = msgspec.structs.replace(
+            self.plan, names=(), sources=self.plan.guards, guards=(), mode="statements", lines=self.plan.lines_of_guards
+        )
+        with self.trial() as trial:
+            relay = start_relay(trial, plan)
+            relay.run()
+        failed = (number for number, report in enumerate(relay.reports) if report["outcome"] != "pass")
+        number = next(failed, None)
+        return None if number is None else _broken_check(relay.reports[number], plan.lines[number:])
+
+    def fault(self) -> Rehearsal:
         if self.plan.calls is not None and not self.plan.run_together():
             return self.plain_calls()
         passes, found = self.attempt(self.returning_none(), first=True)
@@ -181,11 +212,17 @@ class _Rehearsing:
             if report["used"] or "Handle" in detail or self.is_about_data(number):
                 continue
             if report["outcome"] == "pass":
-                return _NEVER_ASKS
-            where = f"line {self.plan.lines[number]}: " if self.plan.lines else ""
-            detail = detail.removeprefix("line 1: ") if where else detail
-            return Rehearsal(problem=BROKEN_TEST, detail=clean(f"{where}{detail}", 500))
+                return self.never_asks(number)
+            return _broken_check(report, self.plan.lines[number:])
         return None
+
+    def never_asks(self, check: int) -> Rehearsal:
+        if self.plan.whole and self.plan.uncalled:
+            what = f"defines tests that nothing calls: {', '.join(self.plan.uncalled)}"
+            return Rehearsal(problem=PROVES_NOTHING, detail=clean(what, 500))
+        which = "" if self.plan.whole else f"`{self.plan.labels[check]}` "
+        what = f"{which}never uses the program: what it checks holds for every program"
+        return Rehearsal(problem=PROVES_NOTHING, detail=clean(what, 500))
 
     def is_about_data(self, check: int) -> bool:
         """Whether a check reads a name without calling it: a constant of the program, which no function stands for."""

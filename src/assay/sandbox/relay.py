@@ -37,7 +37,7 @@ def start_relay(trial: Trial, plan: Plan, needs: Needs | None = None) -> Relay:
     """Start a verifier with the checks; with `needs` it looks for those first, and watches every use of a name."""
     verifier = trial.session.start("verifier", cpu_seconds=2 * trial.limits.cpu_seconds + 1)
     request = {
-        "prelude": sendable(plan.setup),
+        "prelude": sendable("\n".join([plan.setup, *plan.guards])),
         "names": list(plan.names),
         "checks": [sendable(source) for source in plan.sources],
         "mode": plan.mode,
