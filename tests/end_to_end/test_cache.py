@@ -243,3 +243,43 @@ def test_a_difference_says_how_many_answers_are_shared() -> None:
     assert diff("b", "c").verdict == "no difference: every sample that both have was scored the same"
     found = diff("a", "b", allow_unequal=True)
     assert (found.cached_a, found.cached_b, found.shared_answers) == (0, 1, 1)
+
+
+def test_equal_requests_of_one_run_are_not_answers_of_an_earlier_one() -> None:
+    line = json.loads(Path("cap.jsonl").read_text())
+    Path("cap.jsonl").write_text("".join(json.dumps(line | {"id": name}) + "\n" for name in "abc"))
+    settings: dict[str, Any] = {"model_options": {"cache": True}, "temperature": 0.0, "concurrency": 1}
+
+    async def go() -> int:
+        async with fake_openai(lambda prompt: "Paris") as server:
+            await evaluate(server, "a", **settings)
+            await evaluate(server, "b", **settings)
+            return requests(server)
+
+    assert asyncio.run(go()) == 1
+    boards = [json.loads(Path(folder, "leaderboard.json").read_text()) for folder in "ab"]
+    rows = [board["tasks"][0] for board in boards]
+    assert [(row["cached"], row.get("from_earlier_runs", 0)) for row in rows] == [(2, 0), (3, 3)]
+    assert "notices" not in boards[0] or not boards[0]["notices"]
+    assert boards[1]["notices"] == ["3 of 3 answers came from an earlier run, through the cache"]
+    assert rows[1]["tokens_in"] == 0 < rows[0]["tokens_in"]
+    assert diff("a", "a").shared_answers == 0
+    assert diff("a", "b").shared_answers == 3
+
+
+def test_answers_of_a_run_s_earlier_session_are_its_own() -> None:
+    line = json.loads(Path("cap.jsonl").read_text())
+    Path("cap.jsonl").write_text("".join(json.dumps(line | {"id": name}) + "\n" for name in "ab"))
+    settings: dict[str, Any] = {"model_options": {"cache": True}, "temperature": 0.0, "concurrency": 1}
+
+    async def go() -> int:
+        async with fake_openai(lambda prompt: "Paris") as server:
+            await evaluate(server, "a", **settings)
+            journal = Path("a/journal.jsonl")
+            journal.write_text(journal.read_text().splitlines(keepends=True)[0])
+            await evaluate(server, "a", **settings)
+            return requests(server)
+
+    assert asyncio.run(go()) == 1
+    board = json.loads(Path("a/leaderboard.json").read_text())
+    assert (board["tasks"][0]["cached"], board["tasks"][0]["from_earlier_runs"]) == (1, 0)

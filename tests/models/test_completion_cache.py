@@ -17,6 +17,8 @@ from assay.user.folder import secret_for_cache
 
 REQUEST = Request(prompt="2 + 2", temperature=0.0, max_tokens=5)
 ANSWER = Completion(text="4", finish_reason="stop", tokens_in=3, tokens_out=1)
+OURS = msgspec.structs.replace(ANSWER, cached=True)
+EARLIER = msgspec.structs.replace(OURS, from_earlier_run=True)
 
 
 def opened(path: Path) -> CompletionCache:
@@ -28,7 +30,7 @@ def test_an_answer_is_found_again_after_reopening(tmp_path: Path) -> None:
     first.put(first.key({"name": "a"}, REQUEST), ANSWER)
     first.close()
     second = opened(tmp_path / "deep" / "cache.sqlite")
-    assert second.get(second.key({"name": "a"}, REQUEST)) == ANSWER
+    assert second.get(second.key({"name": "a"}, REQUEST)) == EARLIER
     second.close()
 
 
@@ -86,8 +88,8 @@ def test_an_answer_that_this_user_did_not_put_there_is_none(tmp_path: Path, ther
     cache.put(key, ANSWER)
     cache.commit()
     with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE other AS SELECT key, ? AS completion, at FROM completions", (there,))
-        database.executescript("DROP TABLE completions; ALTER TABLE other RENAME TO completions")
+        database.execute("CREATE TABLE other AS SELECT key, ? AS answer, at FROM answers", (there,))
+        database.executescript("DROP TABLE answers; ALTER TABLE other RENAME TO answers")
     reopened = opened(path)
     assert reopened.get(key) is None
     reopened.close()
@@ -101,7 +103,7 @@ def test_an_answer_moved_to_another_request_is_none(tmp_path: Path) -> None:
     cache.put(right, ANSWER)
     cache.commit()
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("UPDATE completions SET key = ?", (other,))
+        database.execute("UPDATE answers SET key = ?", (other,))
     assert cache.get(other) is None
     cache.close()
 
@@ -134,7 +136,7 @@ def test_without_a_secret_answers_are_cached_for_one_run(
     first = opened(tmp_path / "cache.sqlite")
     first.put(first.key("m", REQUEST), ANSWER)
     first.commit()
-    assert first.get(first.key("m", REQUEST)) == ANSWER
+    assert first.get(first.key("m", REQUEST)) == OURS
     first.close()
     assert "answers are cached for this run only" in caplog.text
     second = opened(tmp_path / "cache.sqlite")
@@ -154,3 +156,13 @@ def test_what_is_not_a_file_is_no_cache(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     with pytest.raises(UsageError, match=f"is {kind}, not a completion cache"):
         opened(path)
+
+
+def test_a_resumed_run_knows_its_own_answers(tmp_path: Path) -> None:
+    for run, expected in (("a", None), ("a", OURS), ("b", EARLIER)):
+        with closing(opened(tmp_path / "cache.sqlite")) as cache:
+            cache.name_run(run)
+            key = cache.key("m", REQUEST)
+            assert cache.get(key) == expected
+            if expected is None:
+                cache.put(key, ANSWER)

@@ -138,6 +138,8 @@ class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sent: str | None = None
     """The prompt as it was really sent, where assay renders it; a record has it in `Trace.sent` instead."""
     cached: bool = False
+    from_earlier_run: bool = False
+    """Cached, and not by this run."""
     retries: int = 0
     raw: dict[str, Any] | None = None
     """Further fields of the server's answer, such as the references of a RAG service."""
@@ -202,6 +204,8 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of `tokens_in` that the server's own cache served."""
     cached: int = 0
     """Answers from assay's own cache, which were paid for before: their tokens do not count."""
+    from_earlier_runs: int = 0
+    """Those of them that other runs put there."""
     unknown: int = 0
     """Other answers for which the model reported no tokens."""
     guessed_in: int = 0

@@ -89,6 +89,7 @@ def _sum_up(model: str, judge: bool, entries: Iterable[AccountEntry]) -> Usage:
     for entry in entries:
         completion = entry.completion
         amounts = {"answers": 1, "cached": int(completion.cached)}
+        amounts["from_earlier_runs"] = int(completion.from_earlier_run)
         if not completion.cached and (completion.tokens_in is not None or completion.tokens_out is not None):
             amounts |= {"tokens_in": completion.tokens_in or 0, "tokens_out": completion.tokens_out or 0}
             amounts["from_server_cache"] = completion.tokens_cached or 0

@@ -61,6 +61,9 @@ class Counted(Protocol):
     @property
     def cached(self) -> bool: ...
 
+    @property
+    def from_earlier_run(self) -> bool: ...
+
 
 @dataclass(slots=True)
 class Spending:
@@ -72,6 +75,8 @@ class Spending:
     tokens_out: int = 0
     from_server_cache: int = 0
     cached: int = 0
+    from_earlier_runs: int = 0
+    """The cached ones that other runs put into the cache."""
     unknown: int = 0
     """Other answers whose tokens the model did not count."""
     guessed_in: int = 0
@@ -87,6 +92,7 @@ class Spending:
             self.answers += 1
             if each.cached:
                 self.cached += 1
+                self.from_earlier_runs += each.from_earlier_run
                 continue
             self.unknown += each.tokens_in is None and each.tokens_out is None
             self.tokens_in += each.tokens_in or 0
@@ -313,6 +319,7 @@ class _Completion(Struct):
     tokens_out: int | None = None
     tokens_cached: int | None = None
     cached: bool = False
+    from_earlier_run: bool = False
 
 
 class _Message(Struct):

@@ -215,6 +215,11 @@ class ModelPool:
         for model in self._outage_waiters:
             model.bind(stop, say)
 
+    def name_run(self, identity: str) -> None:
+        """Say which run the models answer, before the first request: its own answers are not those of earlier runs."""
+        if self._cache is not None:
+            self._cache.name_run(identity)
+
     def request_state(self) -> RequestState | None:
         """The state of all models together; None before there is one."""
         if not self._limits:

@@ -21,7 +21,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
-from assay.core.run_file import RUN_SCHEMA, RunFile
+from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.core.seams import BuildContext, Model, capabilities_of, close_part, identity_of
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, TaskDefinition, Usage
@@ -257,6 +257,10 @@ class Parts(BuiltTasks):
         """A model whose answers are to be cached has to be the one that it was when they were given."""
         for sentence in await self.models.check_cached():
             progress.say(sentence)
+
+    def belong_to(self, folder: Path) -> None:
+        """Ask for the run that this folder holds, which may have begun in an earlier session."""
+        self.models.name_run(f"{folder.resolve()} {sealed_as(read_run_file(folder))}")
 
     async def refuse_wrong_likelihoods(self) -> None:
         """A server whose likelihoods are not real ones is refused before the first real request."""

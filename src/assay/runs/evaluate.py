@@ -343,6 +343,7 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         await parts.make_ready(progress)
         folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
+        parts.belong_to(folder)
         try:
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated

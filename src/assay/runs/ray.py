@@ -19,7 +19,7 @@ from assay import env_file
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.run import Stop
-from assay.core.run_file import RunFile
+from assay.core.run_file import RunFile, sealed_as
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
@@ -212,6 +212,7 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
         if config.allow_broken_tests:  # otherwise the driver has refused them
             await parts.try_tests(progress)
         await parts.check_cached_models(progress)
+        parts.models.name_run(sealed_as(run_file))
         yield parts
 
 

@@ -83,6 +83,7 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         await parts.make_ready(progress)
         folder = options.folder_of(parts.run_file)
         prepare_folder(folder, parts.run_file, resume_foreign=options.resume_foreign, shard=shard)
+        parts.belong_to(folder)
         # less what earlier attempts at this shard have used
         earlier = [path for other, path in shard_files(folder) if other == shard]
         parts.keep_to_budget(stop, earlier, sharers=count, canaries=canary_usage(folder, shard))

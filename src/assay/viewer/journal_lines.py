@@ -27,6 +27,7 @@ class CompletionPart(Struct, gc=False):
     tokens_out: int | None = None
     tokens_cached: int | None = None
     cached: bool = False
+    from_earlier_run: bool = False
     retries: int = 0
     tool_calls: Any = None
 

@@ -42,7 +42,7 @@ class Cached(Wrapper):
             return await self.model.generate(plain)
         key = self._cache.key(self._identity, known)
         if self._reads and not request.fresh and (completion := self._cache.get(key)) is not None:
-            return msgspec.structs.replace(completion, cached=True)
+            return completion
         completion = await self.model.generate(plain)
         self._cache.put(key, completion)
         return completion

@@ -140,7 +140,7 @@ def _board(
         stretches=stretches,
         answered=answered,
         notices=[
-            *_cached_answers(tables),
+            *_answers_of_earlier_runs(tables),
             *_partial_imports(run.definitions),
             *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
@@ -297,6 +297,7 @@ def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: 
     judges = judge_rows(with_generation(table.judges, [definition]), prices)
     return {
         "cached": table.spent.cached,
+        "from_earlier_runs": table.spent.from_earlier_runs,
         "tokens_in": table.spent.tokens_in,
         "tokens_out": table.spent.tokens_out,
         "tokens_unknown": table.spent.unknown,
@@ -346,17 +347,16 @@ def attempts_counted(repeat: int) -> list[int]:
     return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
 
 
-def _cached_answers(tables: dict[str, TaskTable]) -> list[str]:
-    """How many answers the run did not get from its models."""
+def _answers_of_earlier_runs(tables: dict[str, TaskTable]) -> list[str]:
+    """How many answers the run has in common with earlier runs."""
     parts = {
         "answers": [table.spent for table in tables.values()],
         "judges' answers": [spent for table in tables.values() for spent in table.judges.values()],
     }
-    counts = {what: (sum(each.cached for each in of), sum(each.answers for each in of)) for what, of in parts.items()}
     return [
-        f"{cached:,} of {answers:,} {what} came from an earlier run, through the cache"
-        for what, (cached, answers) in counts.items()
-        if cached
+        f"{earlier:,} of {sum(each.answers for each in of):,} {what} came from an earlier run, through the cache"
+        for what, of in parts.items()
+        if (earlier := sum(each.from_earlier_runs for each in of))
     ]
 
 

@@ -44,6 +44,7 @@ class _Completion(LikelihoodFields, gc=False):
     tokens_cached: int | None = None
     cut: int = 0
     cached: bool = False
+    from_earlier_run: bool = False
     tool_calls: Any = None
 
 

@@ -157,6 +157,9 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     skipped_records: int = 0
     """Bad records of the task file, skipped with `--allow-bad-tasks`."""
     cached: int = 0
+    """Answers from assay's own cache, whose tokens are not counted."""
+    from_earlier_runs: int = 0
+    """Those of them that earlier runs put there; the others repeat an answer of this run to an equal request."""
     tokens_in: int = 0
     tokens_out: int = 0
     judge_tokens_in: int = 0

@@ -269,8 +269,8 @@ def _board(
         overall_b=second.overall_score,
         overall_change=_change(first.overall_score, second.overall_score),
         same_result=first.fingerprint == second.fingerprint,
-        cached_a=sum(row.cached for row in first.tasks),
-        cached_b=sum(row.cached for row in second.tasks),
+        cached_a=sum(row.from_earlier_runs for row in first.tasks),
+        cached_b=sum(row.from_earlier_runs for row in second.tasks),
         shared_answers=_shared_answers(first, second, tasks),
         settings_changed=_settings_changed(first, second),
         same_model=same_model(first.stretches, second.stretches),
@@ -286,14 +286,14 @@ def _board(
 
 
 def _shared_answers(a: Leaderboard, b: Leaderboard, tasks: list[TaskDiff]) -> int:
-    """Equal answers, as many as one side had from the cache: it answers only for the same model and settings."""
+    """Equal answers, as many as one side had from an earlier run: of the same model and settings, as the cache asks."""
     if (a.model, a.settings.get("generation")) != (b.model, b.settings.get("generation")):
         return 0
-    cached = {task.task: 0 for task in tasks}
+    earlier = {task.task: 0 for task in tasks}
     for row in (*a.tasks, *b.tasks):
-        cached[row.task] = max(cached[row.task], row.cached)
+        earlier[row.task] = max(earlier[row.task], row.from_earlier_runs)
     same = {task.task: task.changes.same + task.changes.score_only for task in tasks if task.changes is not None}
-    return sum(min(cached[name], count) for name, count in same.items())
+    return sum(min(earlier[name], count) for name, count in same.items())
 
 
 def _corrected(board: BoardDiff) -> BoardDiff:
