@@ -177,9 +177,7 @@ def test_functions_of_prompts_lists_and_requests_plain_and_async_are_models(task
 
 
 def test_a_lambda_is_a_metric_and_the_run_file_says_which(task: str) -> None:
-    result = assay.evaluate_tasks(
-        task, "toy", metric=lambda said, targets, extras: float(int(said) > 2), score_workers=1
-    )
+    result = assay.evaluate_tasks(task, "toy", metric=lambda said, targets, extras: float(int(said) > 2))
     row = result.leaderboard.tasks[0]
     assert row.score == 0.5
     assert row.metric.startswith("here:lambda@")

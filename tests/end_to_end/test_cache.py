@@ -107,12 +107,12 @@ def test_what_the_project_says_is_noted_where_it_is_not_applied(
     from assay.cli.main import main
 
     monkeypatch.setenv("ASSAY_CACHE_ANSWERS", "1")
-    Path("mine.py").write_text("def answer(prompt):\n    return 'Paris'\n")
-    assert main(["run", "cap.jsonl", "--model", "mine:answer", "--run-dir", "run"]) == 0
-    assert "answers are not cached: mine:answer may change under the same name" in capfd.readouterr().err
+    Path("says_paris.py").write_text("def answer(prompt):\n    return 'Paris'\n")
+    assert main(["run", "cap.jsonl", "--model", "says_paris:answer", "--run-dir", "run"]) == 0
+    assert "answers are not cached: says_paris:answer may change under the same name" in capfd.readouterr().err
     assert not Path(".assay").exists()
     monkeypatch.setenv("ASSAY_CACHE_ANSWERS", "yes")
-    assert main(["run", "cap.jsonl", "--model", "mine:answer", "--run-dir", "run"]) == 2
+    assert main(["run", "cap.jsonl", "--model", "says_paris:answer", "--run-dir", "run"]) == 2
     assert "ASSAY_CACHE_ANSWERS must be 1" in capfd.readouterr().err
 
 

@@ -113,6 +113,7 @@ COMMANDS = {
     "report of a folder of that name": ["report", f"{HOSTILE}-made"],
     "view --export": ["view", "--export", f"{HOSTILE}-site", "run", "broken"],
     "view, no such folder": ["view", HOSTILE],
+    "repair": ["repair", "broken"],
     "verify": ["verify", "run", f"{HOSTILE}.jsonl", "f.jsonl"],
     "score": ["score", "artifact.txt", *JUDGED],
     "score, an evaluator that fails": [

@@ -133,7 +133,7 @@ def test_the_other_commands_take_a_declarative_run(tmp_path: Path) -> None:
         (["diff", "one", "two"], "t"),
         (["report", "one"], "0.500"),
         (["show", "t.yaml"], "request:\ncompute: 1 + 1"),
-        (["list", "t.yaml"], "2 samples, accuracy, t.yaml"),
+        (["list", "t.yaml"], "2 samples, accuracy (string_equals), t.yaml"),
         (["rescore", "one"], "0.500"),
     ):
         done = assay(*arguments, cwd=tmp_path)

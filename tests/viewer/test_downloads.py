@@ -37,7 +37,7 @@ def test_a_table_of_several_runs_holds_what_matches(api: Api) -> None:
     lines = [json.loads(line) for line in ask(api, *asked, ("format", "jsonl")).data.splitlines()]
     assert {(line["run"], line["outcome"]) for line in lines} == {("one", "timeout"), ("two", "timeout")}
     head, *rows = ask(api, *asked, ("format", "csv")).data.decode().splitlines()
-    assert head.startswith("run,model,task")
+    assert head.startswith("run,model,model_label,task")
     assert len(rows) == len(lines)
 
 

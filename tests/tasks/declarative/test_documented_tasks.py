@@ -103,7 +103,7 @@ def test_the_trivia_task_with_its_judge(tmp_path: Path, monkeypatch: pytest.Monk
         "import json\n"
         "def judge(prompt):\n"
         "    truth, said = prompt.split('Ground Truth Answer: ')[1].split('\\nCandidate Answer: ')\n"
-        "    if said.strip() == 'garbage please': return 'I cannot tell'\n"
+        "    if said.strip().startswith('garbage please'): return 'I cannot tell'\n"
         "    label = 'correct' if truth.strip().lower() == said.strip().lower() else 'incorrect'\n"
         "    return json.dumps({'prediction': label, 'reasoning': '', 'confidence': 1})\n"
     )

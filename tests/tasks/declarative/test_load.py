@@ -105,7 +105,7 @@ def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Pat
 # --- whole runs, worked out by hand ------------------------------------------------------------------------------
 
 
-def test_a_second_run_retries_what_failed(read: Read, tmp_path: Path) -> None:
+def test_a_second_run_scores_what_failed_and_calls_no_model_again(read: Read, tmp_path: Path) -> None:
     asked: deque[str] = deque()  # what is in a list that a model closes over distinguishes it from others
 
     def model(prompt: str) -> str:
@@ -115,7 +115,7 @@ def test_a_second_run_retries_what_failed(read: Read, tmp_path: Path) -> None:
     definitions = read(PYTHON)
     run(definitions, model, tmp_path / "run")
     run(definitions, model, tmp_path / "run")
-    assert sorted(asked) == ["0", "1", "2", "3", "4", "5", "5"]
+    assert sorted(asked) == ["0", "1", "2", "3", "4", "5"]
 
 
 SYSTEM = """\
