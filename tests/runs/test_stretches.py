@@ -178,6 +178,131 @@ def test_a_judge_with_other_weights_is_refused_too(tmp_path: Path, monkeypatch: 
     with_server(work)
 
 
+# -- a run whose attempts are all made -------------------------------------------------------------------------------
+
+
+async def labelled(task: Path, server: FakeServer, folder: Path, label: str, kind: str, **how: Any) -> Leaderboard:
+    model = {label: f"{kind}:m@{server.base_url}"}
+    return (await aevaluate(task, model, folder=folder, cache=False, retries=0, **how)).leaderboard
+
+
+@pytest.fixture
+def answered_task(tmp_path: Path) -> Path:
+    return write_task(tmp_path / "answered.jsonl", {"compute: 1 + 1": "2"})
+
+
+def test_a_finished_run_is_not_given_out_as_that_of_other_weights(answered_task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        assert (await labelled(answered_task, server, tmp_path / "run", "old", "ollama")).complete
+        server.pages = tags(NEW)
+        with pytest.raises(UsageError, match=f"{OLD[:12]}….*{NEW[:12]}….*--fresh.*--run-dir.*--accept-model-change"):
+            await labelled(answered_task, server, tmp_path / "run", "new", "ollama")
+        assert read_run_file(tmp_path / "run").config.label == "old"
+        board = await labelled(answered_task, server, tmp_path / "run", "new", "ollama", accept_model_change=True)
+        assert (board.label, len(board.stretches), board.notices) == ("old", 1, [])
+        board = await labelled(answered_task, server, tmp_path / "run", "new", "ollama", fresh=True)
+        assert (board.label, server.seen.total()) == ("new", 2)
+
+    with_server(work)
+
+
+def test_a_finished_run_keeps_its_label_when_weak_signs_differ(
+    answered_task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = listed("/ckpt/1")
+        await labelled(answered_task, server, tmp_path / "run", "old", "vllm")
+        assert (await labelled(answered_task, server, tmp_path / "run", "mine", "vllm")).label == "mine"
+        assert not caplog.records, "the same signs: renamed"
+        server.pages = listed("/ckpt/2")
+        assert (await labelled(answered_task, server, tmp_path / "run", "new", "vllm")).label == "mine"
+
+    with_server(work)
+    assert "root was /ckpt/1, now /ckpt/2; the run is still called `mine`" in caplog.text
+
+
+def test_a_finished_run_whose_server_is_silent_now_is_given_out_with_a_warning(
+    answered_task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        await labelled(answered_task, server, tmp_path / "run", "old", "ollama")
+        server.pages = {}
+        assert (await labelled(answered_task, server, tmp_path / "run", "new", "ollama")).label == "old"
+
+    with_server(work)
+    assert f"digest was {OLD[:12]}…, now not said" in caplog.text
+
+
+def test_a_refused_resume_leaves_the_label(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        await labelled(task, server, tmp_path / "run", "old", "ollama")
+        server.pages = tags(NEW)
+        with pytest.raises(UsageError, match="other weights"):
+            await labelled(task, server, tmp_path / "run", "new", "ollama")
+        assert read_run_file(tmp_path / "run").config.label == "old"
+
+    with_server(work)
+
+
+def test_a_command_that_asks_nothing_says_so(
+    answered_task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", str(answered_task), "--run-dir", str(tmp_path / "run"), "--model"]
+    assert main([*command, "stub:2"]) == 0
+    assert "nothing was asked" not in capsys.readouterr().err
+    day = read_run_file(tmp_path / "run").created[:10]
+    assert main([*command, "stub:2"]) == 0
+    assert f"nothing was asked: all 1 attempts were made on {day}; --fresh runs them again\n" in capsys.readouterr().err
+    assert main([*command, "mine=stub:2"]) == 0
+    assert f"all 1 attempts were made on {day}, as `stub:2`; --fresh" in capsys.readouterr().err
+
+
+# -- stretches of which nothing is known -----------------------------------------------------------------------------
+
+
+def test_a_resume_by_a_server_that_no_longer_names_its_weights_is_refused(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        await evaluate(task, server, tmp_path / "run")
+        await evaluate(task, server, tmp_path / "whole")
+        server.pages = {}
+        with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*nothing that names.*--accept-model-change"):
+            await evaluate(task, server, tmp_path / "run")
+        board = await evaluate(task, server, tmp_path / "run", accept_model_change=True)
+        assert board.notices == [f"answers of weights that are not known: digest {OLD[:12]}… and not said"]
+
+    with_server(work)
+    compared = diff(tmp_path / "whole", tmp_path / "run", allow_unequal=True)
+    assert compared.same_model is None
+    assert f"served digest: {OLD[:12]}… → {OLD[:12]}… and not said (weights that are not known)" in (
+        compared.settings_changed
+    )
+    rescored = rescore(tmp_path / "run", folder=tmp_path / "again").leaderboard
+    assert rescored.notices == [f"answers of weights that are not known: digest {OLD[:12]}… and not said"]
+
+
+@pytest.mark.parametrize("said_first", [True, False], ids=["it disappears", "it appears"])
+def test_a_weak_sign_in_one_stretch_only_is_reported(
+    task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, said_first: bool
+) -> None:
+    async def work(server: FakeServer) -> None:
+        bare = {"/v1/models": {"data": [{"id": "m", "owned_by": "vllm"}]}}
+        first, second = (listed("/ckpt/1"), bare) if said_first else (bare, listed("/ckpt/1"))
+        server.pages = first
+        await evaluate(task, server, tmp_path / "run", kind="vllm")
+        server.pages = second
+        board = await evaluate(task, server, tmp_path / "run", kind="vllm")
+        seen = " → ".join(("/ckpt/1", "not said") if said_first else ("not said", "/ckpt/1"))
+        assert board.notices == [f"what the server says about the model changed in between: root {seen}"]
+
+    with_server(work)
+    was, now = ("/ckpt/1", "not said") if said_first else ("not said", "/ckpt/1")
+    assert f"root was {was}, now {now}" in caplog.text
+
+
 # -- versions ----------------------------------------------------------------------------------------------------------
 
 

@@ -180,7 +180,11 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     )
     switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
     switch(out, "--resume-foreign", "resume a run that another user or machine started, trusting its attempts")
-    switch(out, "--accept-model-change", "resume though the server or the files have other weights than before")
+    switch(
+        out,
+        "--accept-model-change",
+        "go on though the server or the files have other weights than before, or do not name them",
+    )
     switch(out, "--accept-versions", "resume though other versions of assay or its packages scored so far")
     switch(out, "--allow-bad-tasks", "skip bad records and report how many")
     switch(out, "--allow-broken-tests", "samples whose tests cannot run or prove nothing are failures, not a refusal")

@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.core.journal import AttemptOutcome, Counting, Failed, about_how_many, lines_at, read_journal
+from assay.core.run_file import RunFile
 from assay.core.types import Record
 from assay.key_set import KeySet
 from assay.reached import Reached
+
+
+def attempts_in(run_file: RunFile) -> int:
+    """How many attempts a run has in all."""
+    return sum(map(run_file.config.attempts_of, run_file.definitions))
 
 
 class MadeEarlier(Protocol):

@@ -28,7 +28,7 @@ from assay.reports.board.types import Leaderboard
 from assay.reports.view import view_of
 from assay.runs.assemble import assemble
 from assay.runs.chosen_models import chosen_models
-from assay.runs.earlier_attempts import EarlierAttempts
+from assay.runs.earlier_attempts import EarlierAttempts, attempts_in
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
@@ -46,7 +46,7 @@ from assay.runs.plan import (
 )
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
-from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch, refuse_late_canary
+from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
 from assay.runs.twins import warn_of_a_twin
 from assay.wording import in_python
 
@@ -354,10 +354,7 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
                     stop, [journal.path], generated_for=read_run_file(folder), canaries=canary_usage(folder)
                 )
                 with signals(stop, progress):
-                    if len(finished) < attempts_in(parts.run_file):
-                        await open_stretch(folder, parts, options.accepted, stop, progress)
-                    else:
-                        refuse_late_canary(folder, parts)
+                    await open_stretch(folder, parts, options.accepted, stop, progress, made=len(finished))
                     begin(folder, parts.run_file, len(finished), progress, listeners)
                     await run_here(
                         parts, journal, finished, stop, progress, on_records=on_records_for(progress, listeners)
@@ -382,11 +379,6 @@ def begin(folder: Path, run_file: RunFile, done: int, progress: Progress, listen
     if listeners:  # a run that is resumed is the one that was begun
         listeners.run_began(RunStart(folder=folder, run=read_run_file(folder), total=total, done=done))
     return total
-
-
-def attempts_in(run_file: RunFile) -> int:
-    """How many attempts a run has in all."""
-    return sum(map(run_file.config.attempts_of, run_file.definitions))
 
 
 def on_records_for(progress: Progress, listeners: Listeners) -> Callable[[list[Record]], None]:

@@ -62,9 +62,6 @@ def prepare_folder(
     )
     foreign = not resume_foreign and holds_attempts(folder, shard)
     take_folder(folder, run_file, earlier, changed=changed, refuse_if_foreign=foreign)
-    if earlier is not None and earlier.config.label != run_file.config.label:  # renamed, and the same run
-        config = msgspec.structs.replace(earlier.config, label=run_file.config.label)
-        record_change(folder, msgspec.structs.replace(earlier, config=config))
     if earlier is not None and not run_file.config.keep_thinking:
         refuse_scored_thinking(folder)
     if earlier is not None and (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
@@ -113,6 +110,13 @@ def take_folder(
         _write(folder, now)
     if not ours:
         seal_folder(folder, sealed_as(earlier or now))
+
+
+def rename(folder: Path, label: str | None) -> None:
+    """Give the model another label; it stays the same run."""
+    earlier = read_run_file(folder)
+    config = msgspec.structs.replace(earlier.config, label=label)
+    record_change(folder, msgspec.structs.replace(earlier, config=config))
 
 
 def record_change(folder: Path, now: SealedFile) -> None:

@@ -26,7 +26,7 @@ from assay.overriding import override
 from assay.own_functions import is_here
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts
-from assay.runs.evaluate import RunOptions, RunResult, attempts_in, begin, result_of
+from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
 from assay.runs.folder import prepare_folder, record_sandbox, what_changed
 from assay.runs.leases import Lending, Terms, WorkerReport
 from assay.runs.listeners import Listeners
@@ -64,8 +64,8 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
         run_file = parts.run_file
         folder = options.folder_of(run_file)
         prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
-        if len(EarlierAttempts(folder / "journal.jsonl")) < attempts_in(run_file):
-            await open_stretch(folder, parts, options.accepted, stop, progress)
+        made = len(EarlierAttempts(folder / "journal.jsonl"))
+        await open_stretch(folder, parts, options.accepted, stop, progress, made=made)
     try:
         with closing(Journal(folder / "journal.jsonl")) as journal:
             merge_shards(folder, journal)

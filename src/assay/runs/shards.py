@@ -20,7 +20,7 @@ from assay.reports.board.types import Leaderboard
 from assay.reports.view import View
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts, InEither
-from assay.runs.evaluate import RunOptions, attempts_in, on_records_for
+from assay.runs.evaluate import RunOptions, on_records_for
 from assay.runs.finish import finish
 from assay.runs.folder import prepare_folder
 from assay.runs.listeners import Listeners
@@ -89,8 +89,7 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         parts.keep_to_budget(stop, earlier, sharers=count, canaries=canary_usage(folder, shard))
         with signals(stop, progress):
             finished = EarlierAttempts(folder / "journal.jsonl")
-            if len(finished) < attempts_in(parts.run_file):
-                await open_stretch(folder, parts, options.accepted, stop, progress, shard=shard)
+            await open_stretch(folder, parts, options.accepted, stop, progress, made=len(finished), shard=shard)
             listeners = Listeners(options.listeners, progress.warn)
             counts = await run_range(folder, parts, shard, finished, stop, progress, listeners)
     return ShardResult(folder=folder, counts=counts)

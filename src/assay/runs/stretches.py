@@ -21,18 +21,23 @@ from assay.core.run import Stop
 from assay.core.run_file import read_run_file, write_whole
 from assay.core.types import Usage
 from assay.models.served import served_by
+from assay.printable import one_line
 from assay.reports.board.stretches import (
     FOLDER,
+    NOT_SAID,
     Stretch,
+    answering,
     first_versions,
     last_canary,
     read_stretches,
+    served_models,
     shown,
-    strong_of,
+    strong_signs,
     weak_signs,
 )
 from assay.runs.assemble import Parts
-from assay.runs.folder import versions
+from assay.runs.earlier_attempts import attempts_in
+from assay.runs.folder import rename, versions
 from assay.runs.progress import Progress
 from assay.runs.shard_files import Shard, holds_attempts
 
@@ -48,15 +53,33 @@ NOTHING_ACCEPTED = AcceptedChanges()
 
 
 async def open_stretch(
-    folder: Path, parts: Parts, accepted: AcceptedChanges, stop: Stop, progress: Progress, *, shard: Shard | None = None
+    folder: Path,
+    parts: Parts,
+    accepted: AcceptedChanges,
+    stop: Stop,
+    progress: Progress,
+    *,
+    made: int,
+    shard: Shard | None = None,
 ) -> None:
-    """Record what answers and what scores from now on; refuse what must not be mixed with the folder's attempts."""
-    now = await stretch_with(parts, shard)
-    if earlier := earlier_stretches(folder):
+    """Record what answers and what scores from now on; refuse what must not be mixed with the `made` attempts.
+
+    Where all are made, nothing is asked and nothing recorded: the number is that of what answered then.
+    """
+    all_made = made >= attempts_in(parts.run_file)
+    if all_made:
+        refuse_late_canary(folder, parts)
+    now, earlier = await stretch_with(parts, shard), earlier_stretches(folder)
+    if not all_made:
         refuse_other_versions(folder, earlier, now, accepted)
-        _refuse_other_weights(folder, earlier, now, accepted)
-        for sentence in weak_changes(earlier, now):
-            progress.warn(sentence)
+    if not accepted.model_change:
+        _refuse_other_weights(folder, earlier, now, all_made=all_made)
+    called = _renamed(folder, parts.config.label, changes_since(earlier, now), progress)
+    if all_made:
+        progress.say(
+            f"nothing was asked: all {made:,} attempts were made {_days(earlier)}{called}; --fresh runs them again"
+        )
+        return
     if parts.config.canary:
         from assay.runs.canary import ask_canaries, canary_sentence  # most runs ask none
 
@@ -120,17 +143,27 @@ def refuse_other_versions(folder: Path, earlier: Sequence[Stretch], now: Stretch
     )
 
 
-def _refuse_other_weights(folder: Path, earlier: Sequence[Stretch], now: Stretch, accepted: AcceptedChanges) -> None:
-    strong = strong_of(now)
-    before = [signs for each in earlier if (signs := strong_of(each)).keys() & strong.keys()]
-    if accepted.model_change or not before or any(agree(each, strong) for each in before):
-        return
-    was, is_now = _differing(before[-1], {name: strong[name] for name in before[-1] if name in strong})
-    raise UsageError(
-        f"{folder}: its attempts were made with {was}; the server or the files now have {is_now}: other weights. "
-        "Resuming would mix two models in one number. Start over (--fresh, or another --run-dir), or use "
-        "--accept-model-change to mix them, which the leaderboard then says."
-    )
+def _refuse_other_weights(folder: Path, earlier: Sequence[Stretch], now: Stretch, *, all_made: bool) -> None:
+    """Of each model that an earlier stretch identified; one that says nothing now can answer nothing more."""
+    served = [served_models(each) for each in answering(earlier)]
+    for whose in sorted({whose for each in served for whose in each}):
+        before = [each[whose].strong for each in served if whose in each and each[whose].strong]
+        model = served_models(now).get(whose)
+        strong = model.strong if model is not None else {}
+        if not before or any(agree(each, strong) for each in before) or (all_made and not strong):
+            continue
+        was, is_now = _differing(before[-1], strong, whose=whose, absent=NOT_SAID)
+        found = f"{is_now}: other weights" if strong else "nothing that names their weights, which may be others"
+        end = (
+            "Every attempt is made, so nothing would be asked of them. Start over (--fresh, or another --run-dir), "
+            "or use --accept-model-change to be given the earlier result."
+            if all_made
+            else "Resuming would mix two models in one number. Start over (--fresh, or another --run-dir), or use "
+            "--accept-model-change to mix them, which the leaderboard then says."
+        )
+        raise UsageError(
+            f"{folder}: its attempts were made with {was}; the server or the files now have {found}. {end}"
+        )
 
 
 def agree(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
@@ -147,15 +180,35 @@ async def record_node(folder: Path, parts: Parts) -> None:
         record_stretch(folder, now)
 
 
-def weak_changes(earlier: Sequence[Stretch], now: Stretch) -> list[str]:
-    """What the server says otherwise than in every earlier stretch, in one sentence; it stops nothing."""
-    weak = {name: values[0] for name, values in weak_signs([now]).items()}
-    changes = [
-        f"{name} was {shown(values[-1])}, now {shown(weak[name]) if name in weak else 'not said'}"
-        for name, values in weak_signs(earlier).items()
-        if weak.get(name) not in values
+def changes_since(earlier: Sequence[Stretch], now: Stretch) -> list[str]:
+    """What is said about the models otherwise than in every earlier stretch."""
+    if not answering(earlier):
+        return []
+    before, here = (strong_signs(each) | weak_signs(each) for each in (earlier, [now]))
+    not_said = (NOT_SAID,)
+    return [
+        f"{name} was {shown(before.get(name, not_said)[-1])}, now {shown(here.get(name, not_said)[0])}"
+        for name in {**before, **here}
+        if here.get(name, not_said)[0] not in before.get(name, not_said)
     ]
-    return [f"the server describes the model otherwise than before: {'; '.join(changes)}"] if changes else []
+
+
+def _renamed(folder: Path, label: str | None, changes: Sequence[str], progress: Progress) -> str:
+    """Give the run its new label, unless another model may have answered it; returns what it was called, in words."""
+    earlier = read_run_file(folder)
+    is_new = label != earlier.config.label
+    if changes:
+        kept = f"; the run is still called `{one_line(earlier.model_label)}`" if is_new else ""
+        progress.warn(f"the server describes the model otherwise than before: {'; '.join(changes)}{kept}")
+    elif is_new:
+        rename(folder, label)
+        return f", as `{one_line(earlier.model_label)}`"
+    return ""
+
+
+def _days(stretches: Sequence[Stretch]) -> str:
+    days = sorted({one_line(each.started[:10]) for each in answering(stretches) or stretches})
+    return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
 
 
 def record_stretch(folder: Path, stretch: Stretch, name: str | None = None) -> None:
@@ -165,7 +218,7 @@ def record_stretch(folder: Path, stretch: Stretch, name: str | None = None) -> N
 
 def open_rescoring(run: Path, folder: Path, accepted: AcceptedChanges) -> None:
     """Record what scores the answers of `run` from now on in `folder`; what answered them stays what it was."""
-    now = stretch_now()
+    now = msgspec.structs.replace(stretch_now(), scores_only=True)
     refuse_other_versions(folder, earlier_stretches(folder), now, accepted)
     _take_over(run, folder)
     record_stretch(folder, now)
@@ -175,10 +228,9 @@ def _take_over(run: Path, folder: Path) -> None:
     stretches, damaged = read_stretches(run)
     if damaged:
         raise UsageError(f"{run / damaged[0]}: was changed or damaged after it was written; delete it to leave it out")
-    for number, stretch in enumerate(stretches):
-        if stretch.served is not None or stretch.judges or stretch.canary:
-            answers = msgspec.structs.replace(stretch, versions={}, usage=[])
-            record_stretch(folder, answers, f"{number:016x}-answers")
+    for number, stretch in enumerate(answering(stretches)):
+        answers = msgspec.structs.replace(stretch, versions={}, usage=[])
+        record_stretch(folder, answers, f"{number:016x}-answers")
 
 
 def canary_usage(folder: Path, shard: Shard | None = None) -> list[Usage]:
@@ -187,11 +239,13 @@ def canary_usage(folder: Path, shard: Shard | None = None) -> list[Usage]:
     return [usage for stretch in stretches for usage in stretch.usage]
 
 
-def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, str]:
+def _differing(
+    before: Mapping[str, str], now: Mapping[str, str], *, whose: str = "", absent: str = "(none)"
+) -> tuple[str, str]:
     """What differs, on each side, in words."""
     names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
 
     def listed(values: Mapping[str, str]) -> str:
-        return ", ".join(f"{name} {shown(values[name]) if name in values else '(none)'}" for name in names)
+        return ", ".join(f"{whose}{name} {shown(values[name]) if name in values else absent}" for name in names)
 
     return listed(before), listed(now)

@@ -51,6 +51,15 @@ def test_a_run_of_two_models_is_the_same_as_none() -> None:
     assert same_model(two, two) is False
 
 
+def test_weights_are_the_same_only_if_every_stretch_that_answered_names_them() -> None:
+    named, silent = stretch({"digest": "1"}), Stretch(started="")
+    scored = Stretch(started="", scores_only=True)
+    assert same_model([named, silent], [named]) is same_model([silent], [silent]) is None
+    assert same_model([named, scored], [named]) is True
+    assert served_in_words([named, scored]) == "digest 1 (strong)"
+    assert served_in_words([named, silent]) == "digest 1 → not said (strong)"
+
+
 def test_a_sign_that_one_of_two_lacks_is_named_if_it_is_weak() -> None:
     assert served_changes([stretch(root="/r")], [stretch({"digest": "1"})]) == [
         "served root: /r → not said (a weak sign)"

@@ -25,7 +25,9 @@ from assay.printable import one_line
 
 FOLDER = "stretches"
 HASH_SHOWN = 12
-NOT_SAID = "not known: neither a server nor files say which weights answered"
+NOT_KNOWN = "not known: neither a server nor files say which weights answered"
+NOT_SAID = "not said"
+"""The value of a sign in a stretch that lacks it."""
 
 
 class CanaryAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +51,8 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The same of each judge and other model that the tasks call, where it said something."""
     shard: str = ""
     """The samples that this process had, where it had a share of the run."""
+    scores_only: bool = False
+    """Nothing was asked: answers that were there were scored."""
     canary: list[CanaryAnswer] = []
     usage: list[Usage] = []
     """What the canary used."""
@@ -70,36 +74,46 @@ def read_stretches(folder: Path) -> tuple[list[Stretch], list[str]]:
 
 def first_versions(run: RunFile) -> Stretch:
     """What a run was to be scored with when it was created."""
-    return Stretch(started=run.created, versions=run.versions)
+    return Stretch(started=run.created, versions=run.versions, scores_only=True)
+
+
+def answering(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Those in which a model was asked."""
+    return [each for each in stretches if not each.scores_only]
 
 
 Signs = dict[str, tuple[str, ...]]
 """Names to all values that a run saw, in order."""
 
 
-def strong_of(stretch: Stretch) -> dict[str, str]:
-    """The strong signs of the evaluated model and, under their names, of judges."""
-    return _with_judges(stretch, lambda served: served.strong)
-
-
-def weak_of(stretch: Stretch) -> dict[str, str]:
-    """The weak ones."""
-    return _with_judges(stretch, lambda served: served.weak)
-
-
-def _with_judges(stretch: Stretch, part: Callable[[Served], Mapping[str, str]]) -> dict[str, str]:
-    signs = dict(part(stretch.served)) if stretch.served is not None else {}
-    for judge, served in stretch.judges.items():
-        signs |= {f"judge {judge} {name}": value for name, value in part(served).items()}
-    return signs
+def served_models(stretch: Stretch) -> dict[str, Served]:
+    """What was served, by what the names of its signs begin with: nothing for the evaluated model."""
+    evaluated = {} if stretch.served is None else {"": stretch.served}
+    return evaluated | {f"judge {judge} ": served for judge, served in stretch.judges.items()}
 
 
 def strong_signs(stretches: Sequence[Stretch]) -> Signs:
-    return merged(map(strong_of, stretches))
+    """The strong signs of the evaluated model and, under their names, of judges."""
+    return _signs(stretches, lambda served: served.strong)
 
 
 def weak_signs(stretches: Sequence[Stretch]) -> Signs:
-    return merged(map(weak_of, stretches))
+    """The weak ones."""
+    return _signs(stretches, lambda served: served.weak)
+
+
+def _signs(stretches: Sequence[Stretch], part: Callable[[Served], Mapping[str, str]]) -> Signs:
+    """A sign that one stretch has and another lacks was not said there, which is a value of its own."""
+    each_has = [
+        {
+            f"{whose}{name}": value
+            for whose, served in served_models(each).items()
+            for name, value in part(served).items()
+        }
+        for each in answering(stretches)
+    ]
+    names = dict.fromkeys(name for has in each_has for name in has)
+    return merged({name: has.get(name, NOT_SAID) for name in names} for has in each_has)
 
 
 def versions_of(stretches: Sequence[Stretch]) -> dict[str, str]:
@@ -112,7 +126,8 @@ def stretch_notices(
 ) -> list[str]:
     """What a reader of the numbers must know: that not all come from one model, or from one version of the scoring."""
     notices = [
-        f"answers of more than one model: {name} {' and '.join(shown(value) for value in values)}"
+        f"{'answers of weights that are not known' if NOT_SAID in values else 'answers of more than one model'}: "
+        f"{name} {' and '.join(map(shown, values))}"
         for name, values in strong_signs(stretches).items()
         if len(values) > 1
     ]
@@ -147,29 +162,32 @@ def served_in_words(stretches: Sequence[Stretch]) -> str:
 
 
 def same_model(a: Sequence[Stretch], b: Sequence[Stretch]) -> bool | None:
-    """Whether the same weights answered two runs: only strong signs decide; None where there are none in common."""
-    first, second = (merged(each.served.strong for each in run if each.served is not None) for run in (a, b))
+    """Whether the same weights answered two runs: only strong signs decide; None where none is in every stretch."""
+    first, second = (merged(each.served.strong for each in answering(run) if each.served is not None) for run in (a, b))
     common = first.keys() & second.keys()
-    if not common:
-        return None
-    return all(len(first[name]) == 1 and first[name] == second[name] for name in common)
+    if any(len(first[name]) > 1 or first[name] != second[name] for name in common):
+        return False
+    each_has = [set() if each.served is None else {*each.served.strong} for each in answering([*a, *b])]
+    return True if common and set.intersection(*each_has) else None
 
 
 def served_changes(a: Sequence[Stretch], b: Sequence[Stretch]) -> list[str]:
     """What differs between what two runs were served, each sign with what it proves."""
     changes = []
-    for signs, word in ((strong_signs, "other weights"), (weak_signs, "a weak sign")):
+    for signs in (strong_signs, weak_signs):
         before, after = signs(a), signs(b)
-        changes += [
-            f"served {name}: {_listed(before, name)} → {_listed(after, name)} ({word})"
-            for name in sorted({*before, *after})
-            if before.get(name) != after.get(name) and (signs is weak_signs or (name in before and name in after))
-        ]
+        for name in sorted({*before, *after}):
+            then, now = (each.get(name, (NOT_SAID,)) for each in (before, after))
+            if then == now or (signs is strong_signs and not (name in before and name in after)):
+                continue
+            not_known = "weights that are not known" if NOT_SAID in (*then, *now) else "other weights"
+            word = "a weak sign" if signs is weak_signs else not_known
+            changes.append(f"served {name}: {_listed(then)} → {_listed(now)} ({word})")
     return changes
 
 
-def _listed(signs: Signs, name: str) -> str:
-    return " and ".join(map(shown, signs.get(name, ()))) or "not said"
+def _listed(values: Sequence[str]) -> str:
+    return " and ".join(map(shown, values))
 
 
 def last_canary(stretches: Sequence[Stretch]) -> list[CanaryAnswer]:

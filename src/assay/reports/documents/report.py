@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.core.run_file import write_whole
 from assay.printable import one_line, printable
-from assay.reports.board.stretches import NOT_SAID, served_in_words
+from assay.reports.board.stretches import NOT_KNOWN, served_in_words
 from assay.reports.board.types import Leaderboard
 from assay.reports.document import Block, Cell, Heading, Items, Span, TextTable
 from assay.reports.documents.leaderboard import notes
@@ -34,7 +34,7 @@ def report_document(board: Leaderboard) -> list[Block]:
         Items(
             [
                 f"model: {model}",
-                f"served: {served_in_words(board.stretches) or NOT_SAID}",
+                f"served: {served_in_words(board.stretches) or NOT_KNOWN}",
                 f"settings: {board.settings}",
                 f"versions: {versions}",
                 ("run fingerprint: ", Span(board.run_fingerprint, "code")),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.core.fingerprint import canonical_json
 from assay.costs.prices import dated
-from assay.reports.board.stretches import NOT_SAID, served_in_words
+from assay.reports.board.stretches import NOT_KNOWN, served_in_words
 from assay.reports.board.types import Leaderboard
 from assay.reports.diff.columns import Side
 from assay.reports.documents.report import scorers_table
@@ -33,7 +33,7 @@ def _facts(side: Side) -> dict[str, Child]:
         "started": board.created or "–",
         "command": tag("code", " ".join(board.command)) if board.command else "–",
         "model": tag("code", canonical_json(board.model).decode()),
-        "served": served_in_words(board.stretches) or NOT_SAID,
+        "served": served_in_words(board.stretches) or NOT_KNOWN,
         "settings": tag("code", canonical_json(board.settings).decode()),
         "versions": ", ".join(f"{name} {version}" for name, version in board.versions.items()),
         "sandbox": tag("code", canonical_json(board.sandbox).decode()) if board.sandbox else "–",
