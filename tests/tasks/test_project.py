@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.end_to_end.commands import assay
 
+REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".bzr")
+
 
 @pytest.mark.parametrize("place", ["home", "world"])
 def test_the_home_folder_and_one_that_all_may_write_to_are_no_project(
@@ -20,14 +22,16 @@ def test_the_home_folder_and_one_that_all_may_write_to_are_no_project(
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("mark", ["a clone", "a submodule"])
+@pytest.mark.parametrize("mark", [*REPOSITORIES, "a submodule"])
 def test_a_repository_inside_the_project_is_somebody_elses(stranger: Path, tmp_path: Path, mark: str) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir()
     inner = project / "vendor" / "tasks"
     inner.parent.mkdir()
     stranger.rename(inner)
-    (inner / ".git").mkdir() if mark == "a clone" else (inner / ".git").write_text("gitdir: ../../.git/modules/tasks\n")
+    (inner / ".git").write_text("gitdir: ../../.git/modules/tasks\n") if mark == "a submodule" else (
+        inner / mark
+    ).mkdir()
     refused = assay("run", "vendor/tasks/task.yaml", cwd=project)
     assert refused.returncode == 2
     assert f"belongs to another repository inside the current project ({inner})" in refused.stderr

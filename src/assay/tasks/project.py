@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-_MARKS = (".git", ".assay", "assay.toml", "pyproject.toml")
+_REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".bzr")
+"""What a repository has at its top, whichever program made it."""
+_MARKS = (*_REPOSITORIES, ".assay", "assay.toml", "pyproject.toml")
 
 
 def project_root(path: Path) -> Path:
@@ -18,7 +21,7 @@ def project_root(path: Path) -> Path:
     for folder in (start, *start.parents):
         if _belongs_to_all(folder):
             return start
-        if any((folder / mark).exists() for mark in _MARKS):
+        if _has_any(folder, _MARKS):
             return folder
     return start
 
@@ -49,7 +52,11 @@ def repository_inside_this_project(path: Path) -> Path | None:
     if here is None or not path.is_relative_to(here):
         return None
     below = (folder for folder in (path, *path.parents) if folder != here and folder.is_relative_to(here))
-    return next((folder for folder in below if (folder / ".git").exists()), None)
+    return next((folder for folder in below if _has_any(folder, _REPOSITORIES)), None)
+
+
+def _has_any(folder: Path, names: Sequence[str]) -> bool:
+    return any((folder / name).exists() for name in names)
 
 
 def _is_part(path: Path, project: Path) -> bool:
