@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
+import pytest
 from tests.damages import DAMAGES
 from tests.end_to_end.commands import assay
 from tests.reports.runs import write_sums
@@ -36,6 +38,24 @@ def test_a_run_is_damaged_repaired_and_completed_by_the_printed_command(tmp_path
     assert "own:answer: repaired on " in ranked.stdout + ranked.stderr
     again = assay("repair", "r", cwd=tmp_path)
     assert (again.returncode, again.stdout, again.stderr) == (0, "no damaged lines: nothing was changed\n", "")
+
+
+@pytest.mark.parametrize("given", [["--run-dir", "r"], ["--run-dir=r", "--fresh"], []])
+def test_a_run_that_was_moved_is_completed_where_it_is(tmp_path: Path, given: list[str]) -> None:
+    write_sums(tmp_path / "tasks", "sums", 3)
+    (tmp_path / "own.py").write_text("def answer(prompt):\n    return 'no idea'\n")
+    assert assay("run", "tasks", "--model", "own:answer", *given, cwd=tmp_path).returncode == 0
+    [first] = [*tmp_path.glob("r"), *tmp_path.glob("runs/*")]
+    first.rename(tmp_path / "moved here")
+    journal = tmp_path / "moved here" / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole.replace(b'"score":0.0', b'"score":1.0', 1))
+    command = "assay run tasks --model own:answer --run-dir 'moved here'"
+    done = assay("repair", "moved here", cwd=tmp_path)
+    assert done.stderr == f"1 of 3 attempts remains; run them with: {command}\n"
+    assert assay(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0
+    assert len(journal.read_bytes().splitlines()) == 3
+    assert not first.exists()
 
 
 def test_a_line_that_the_journal_has_twice_is_not_missing(tmp_path: Path) -> None:

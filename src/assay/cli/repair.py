@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,16 +34,19 @@ def run(options: argparse.Namespace) -> int:
     from assay.optimize.journal import SearchEntry
     from assay.runs.repair import repair
 
-    done = repair(Path(options.run), SearchEntry)
+    folder = Path(options.run)
+    done = repair(folder, SearchEntry)
     if not done.lines:
         print("no damaged lines: nothing was changed")
         return DONE
     print(f"{done.lines:,} damaged {'line' if done.lines == 1 else 'lines'} set aside in {done.aside}")
-    print(_what_remains(done), file=sys.stderr)
+    print(_what_remains(done, folder), file=sys.stderr)
     return WITH_FAILURES if done.remaining or done.run is None else DONE
 
 
-def _what_remains(done: Repaired) -> str:
+def _what_remains(done: Repaired, folder: Path) -> str:
+    from assay.runs.command import continuing
+
     if done.run is None:
         return "rerun the same `assay optimize` command to request again what they held"
     if not done.remaining:
@@ -52,4 +54,5 @@ def _what_remains(done: Repaired) -> str:
     remain = f"{done.remaining:,} of {done.planned:,} attempts {'remains' if done.remaining == 1 else 'remain'}"
     if done.run.answers_of:
         return f"{remain}; rerun the same `assay rescore` command to score them"
-    return f"{remain}; run them with: {shlex.join(done.run.command)}"
+    command = continuing(done.run, folder)
+    return f"{remain}; " + (f"run them with: {command}" if command else f"rerun what made the run, in {folder}")

@@ -14,6 +14,7 @@ from assay.core.types import Request
 from assay.models.adapters.anthropic import API_VERSION, DEFAULT_MAX_TOKENS, anthropic_body, anthropic_url
 from assay.models.adapters.gemini import gemini_body, gemini_url
 from assay.models.adapters.openai import openai_body, openai_url
+from assay.runs.command import command_without
 
 LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
 """Flags of the whole run that mean nothing, or another thing, for one sample of it."""
@@ -21,25 +22,10 @@ LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")
 
 def run_only(run: RunFile, sample: str) -> str | None:
     """The run's own command for this sample alone; None where no command line made the run."""
-    command = list(run.command)
-    if command[:2] != ["assay", "run"]:
+    kept = command_without(run, LEFT_OUT)
+    if kept is None:
         return None
-    kept = _without(command, LEFT_OUT)
-    if sum(word == "--model" or word.startswith("--model=") for word in kept) > 1:  # a run each: this is one of them
-        kept = [*_without(kept, ("--model",)), "--model", run.config.model]
     return shlex.join([*kept, *((f"--only={sample}",) if sample.startswith("-") else ("--only", sample))])
-
-
-def _without(command: Sequence[str], flags: Sequence[str]) -> list[str]:
-    kept, skip = [], False
-    for word in command:
-        if skip:
-            skip = False
-        elif word in flags:
-            skip = True
-        elif not word.startswith(tuple(f"{flag}=" for flag in flags)):
-            kept.append(word)
-    return kept
 
 
 def as_curl(run: RunFile, request: Mapping[str, Any]) -> str | None:
