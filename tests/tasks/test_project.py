@@ -29,9 +29,10 @@ def test_a_repository_inside_the_project_is_somebody_elses(stranger: Path, tmp_p
     inner = project / "vendor" / "tasks"
     inner.parent.mkdir()
     stranger.rename(inner)
-    (inner / ".git").write_text("gitdir: ../../.git/modules/tasks\n") if mark == "a submodule" else (
-        inner / mark
-    ).mkdir()
+    if mark == "a submodule":
+        (inner / ".git").write_text("gitdir: ../../.git/modules/tasks\n")
+    else:
+        (inner / mark).mkdir()
     refused = assay("run", "vendor/tasks/task.yaml", cwd=project)
     assert refused.returncode == 2
     assert f"belongs to another repository inside the current project ({inner})" in refused.stderr
