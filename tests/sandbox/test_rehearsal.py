@@ -212,6 +212,35 @@ def test_a_test_that_never_ends_without_the_right_answer_is_left_to_judge(sandbo
     assert asyncio.run(sandbox.rehearse(program, Limits(cpu_seconds=0.05))) == Rehearsal()
 
 
+ENDING_EARLY = {
+    "a loop": (asserts("while True:\n    pass\nassert f(1) == 2"), "ran out of time"),
+    "a sleep": (asserts("import time\ntime.sleep(10000)\nassert f(1) == 2"), "ran out of time"),
+    "an exit": (asserts("import os\nos._exit(0)\nassert f(1) == 2"), "ended its process with status 0"),
+    "an abort": (asserts("import os\nos.abort()\nassert f(1) == 2"), "ended by signal 6"),
+    "output": (asserts("while True:\n    print('x' * 9999)\nassert f(1) == 2"), "printed too much"),
+    "an endless check without the program": (asserts("assert sum(iter(int, 1))\nassert f(1) == 2"), "out of time"),
+    "an exit beside the program": (
+        TestProgram(code="", tests="import os\nos._exit(0)\nassert eval('f(1)') == 2", unsplittable="weak"),
+        "exited with status 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ENDING_EARLY)
+def test_a_test_that_ends_before_it_calls_the_program_cannot_run(sandbox: Sandbox, case: str) -> None:
+    program, detail = ENDING_EARLY[case]
+    found = asyncio.run(sandbox.rehearse(program, Limits(cpu_seconds=0.1, wall_seconds=1)))
+    assert (found.problem, found.refused) == ("broken_test", True)
+    assert detail in found.detail
+    assert found.detail.endswith("before it had called the program")
+
+
+@pytest.mark.prove
+def test_a_test_that_needs_more_time_than_its_trial_gets_the_time_of_a_real_program(sandbox: Sandbox) -> None:
+    spend = "import time\nwhile time.process_time() < 3.2:\n    pass\nassert f(1) == 2"
+    assert asyncio.run(sandbox.rehearse(asserts(spend), Limits(cpu_seconds=4))) == Rehearsal()
+
+
 def test_a_test_that_cannot_be_split_keeps_its_own_word(sandbox: Sandbox) -> None:
     found = rehearse(sandbox, asserts("assert eval('f(1)') == 2"))
     assert (found.problem, found.refused) == ("unsupported", True)

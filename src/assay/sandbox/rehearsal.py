@@ -26,16 +26,19 @@ from assay.sandbox.relay import start_relay
 from assay.sandbox.script import judge_stdout, prints_nothing, runs_of
 from assay.sandbox.session import Session
 from assay.sandbox.trial import ProgramVerdict, Trial, attributed
-from assay.sandbox.zygote import Zygote
+from assay.sandbox.zygote import Zygote, ZygoteError
 
 PROVES_NOTHING = "test_proves_nothing"
 ACCEPTS_NONE = "test_accepts_none"
 IDLE_CHECK = "check_without_program"
 MOST_CPU_SECONDS = 1.0
-"""For a made-up program, which does nothing: a test that needs more of its own is not decided here."""
+"""For a made-up program, which does nothing; a test that runs out of time by itself gets what a real one gets."""
 CALLED = "assay: a made-up program was called"
 _OWN_FAULTS = {"ImportError", "ModuleNotFoundError", "NameError", "OSError", "FileNotFoundError", "PermissionError"}
 """What a test raises for its own faults where it shares a process with the program, which cannot be watched there."""
+
+
+_BEFORE_A_CALL = "before it had called the program"
 
 
 class Rehearsal(Struct, frozen=True, kw_only=True):
@@ -61,13 +64,16 @@ _PRINTS_NOTHING = Rehearsal(problem=ACCEPTS_NONE, detail="a program that prints 
 
 def rehearse(program: Program, plan: Plan | None, limits: Limits, zygote: Zygote, wake: int) -> Rehearsal:
     """Try the test of a program whose own code is empty, apart from what the task puts before every program."""
-    limits = msgspec.structs.replace(limits, cpu_seconds=min(limits.cpu_seconds, MOST_CPU_SECONDS))
+    little = msgspec.structs.replace(limits, cpu_seconds=min(limits.cpu_seconds, MOST_CPU_SECONDS))
     try:
         if isinstance(program, Stdout):
-            return _rehearse_output(program, limits, zygote, wake)
+            return _rehearse_output(program, little, zygote, wake)
         if plan is None:
             raise TypeError("only a program judged by its output goes without a plan")
-        return _Rehearsing(program, plan, limits, zygote, wake).result()
+        found = _Rehearsing(program, plan, little, zygote, wake).result()
+        if found.detail.endswith(_BEFORE_A_CALL) and little != limits:
+            found = _Rehearsing(program, plan, limits, zygote, wake).result()
+        return found
     except FailureError as error:
         return refusal(error)
 
@@ -103,6 +109,10 @@ def _prelude_fault(trouble: ProgramVerdict | None) -> Rehearsal | None:
     if trouble is None or not (trouble[0] in ("runtime_error", "syntax_error") or REFUSAL in trouble[1]):
         return None
     return Rehearsal(problem=BROKEN_TEST, detail=f"the prelude does not run: {trouble[1]}")
+
+
+def _ended_early(why: str) -> Rehearsal:
+    return Rehearsal(problem=BROKEN_TEST, detail=f"{why} {_BEFORE_A_CALL}")
 
 
 def _broken_check(report: dict[str, Any], lines: Sequence[int]) -> Rehearsal:
@@ -142,7 +152,13 @@ class _Rehearsing:
         )
         with self.trial() as trial:
             relay = start_relay(trial, plan)
-            relay.run()
+            try:
+                relay.run()
+            except ZygoteError:
+                if not relay.gone:
+                    raise
+        if relay.gone:
+            return _ended_early(relay.gone)
         failed = (number for number, report in enumerate(relay.reports) if report["outcome"] != "pass")
         number = next(failed, None)
         return None if number is None else _broken_check(relay.reports[number], plan.lines[number:])
@@ -184,7 +200,7 @@ class _Rehearsing:
         return f"for name in {list(self.plan.names)!r}:\n    globals().pop(name, None)\n"
 
     def functions(self, body: str) -> str:
-        watched = f"print({CALLED!r}); " if self.plan.run_together() else ""
+        watched = f"print({CALLED!r}, flush=True); " if self.plan.run_together() else ""
         return "".join(f"def {name}(*args, **kwargs): {watched}{body}\n" for name in self.plan.names)
 
     def attempt(self, made_up: str, *, first: bool) -> tuple[bool, Rehearsal | None]:
@@ -202,6 +218,11 @@ class _Rehearsing:
                 if error.failure.kind != "unsupported" or not self.plan.may_run_together:
                     raise
                 return False, None  # it will be run together with the program, and is not decided here
+            except ZygoteError:
+                if relay.asked or not relay.gone:
+                    raise
+        if relay.gone and not relay.asked:
+            return False, _ended_early(relay.gone)
         passes = len(relay.reports) == relay.count and all(report["outcome"] == "pass" for report in relay.reports)
         return passes, self.first_fault(relay.reports) if first else None
 
@@ -235,7 +256,8 @@ class _Rehearsing:
             wrapped = f"{self.plan.setup}\n{source}" if self.plan.mode == "statements" else f"assert ({source})"
             reply = trial.ask({"op": "together", "source": wrapped})
             if isinstance(reply, tuple):
-                return False, None
+                called = CALLED.encode() in trial.candidate.output["stdout"]
+                return False, None if called else _ended_early(f"the test ended: {reply[1]},")
             passes = passes and reply.get("ran") is True
             types = [] if reply.get("ran") is True else reply.get("error", {}).get("types", [])
             fault = fault or (trial.trouble(reply)[1] if set(types) & _OWN_FAULTS else "")

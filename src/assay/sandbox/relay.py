@@ -18,7 +18,7 @@ from assay.sandbox.clean_text import clean
 from assay.sandbox.inside.candidate import ACTIONS
 from assay.sandbox.inside.values import MalformedError
 from assay.sandbox.needs import Needs
-from assay.sandbox.programs import Check
+from assay.sandbox.programs import Check, OutcomeName
 from assay.sandbox.session import SandboxChild
 from assay.sandbox.trial import ProgramVerdict, TooCostlyError, Trial, malformed, sendable, text, unusable
 from assay.sandbox.zygote import SetupError, ZygoteError
@@ -60,6 +60,10 @@ class Relay:
         self.reports: list[dict[str, Any]] = []
         """The verifier's own words about each check."""
         self.calls = 0
+        self.asked = False
+        """The test has asked the candidate for more than its names."""
+        self.gone = ""
+        """Why the verifier ended before it had reported every check."""
         self.reached = False
         """The current check has had an answer from the candidate."""
         self.answered = False
@@ -116,6 +120,7 @@ class Relay:
     def carry(self, message: dict[str, Any]) -> ProgramVerdict | None:
         """Forward one request to the candidate, and its reply; a verdict when the candidate has ended."""
         self.calls += 1
+        self.asked = self.asked or message.get("op") != "names"
         if self.calls > self.trial.limits.calls:
             return "timeout", f"the test made more than {self.trial.limits.calls} calls"
         reply = self.trial.ask({**_request(message), "keep": True})
@@ -217,23 +222,30 @@ class Relay:
         return self.verdicts
 
     def verifier_gone(self) -> list[ProgramVerdict]:
-        """A verifier that reached a limit is the candidate's outcome: a test that does so by itself is of no use."""
+        """A verifier that reached a limit is the candidate's outcome: tests that do so by themselves are found when
+        they are tried."""
         verifier = self.verifier
         if verifier.stopped in ("stdout", "stderr"):
-            return self.cut_short(("output_limit", "the test printed too much"))
+            return self.stopped("output_limit", "the test printed too much")
         if verifier.stopped in ("frame", "replies"):
-            return self.cut_short(("output_limit", "the test handed the candidate too much"))
+            return self.stopped("output_limit", "the test handed the candidate too much")
         if verifier.stopped == "memory":
-            return self.cut_short(("memory", "program and test together used too much memory"))
+            return self.stopped("memory", "program and test together used too much memory")
         self.trial.session.end(verifier)
         if verifier.stopped in ("cpu", "wall") or self.used_up_time():
-            return self.cut_short(("timeout", "the test ran out of time"))
+            return self.stopped("timeout", "the test ran out of time")
         self.trial.session.check_setup(verifier)
         status = verifier.ended.status if verifier.ended else signal.SIGKILL
+        if (code := os.waitstatus_to_exitcode(status)) != -signal.SIGKILL:
+            self.gone = f"the test ended its process with status {code}" if code >= 0 else f"ended by signal {-code}"
         stderr = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
         # one that exited by itself before its first request had received nothing of the candidate
         by_itself = self.calls == 0 and os.waitstatus_to_exitcode(status) >= 0
         raise (SetupError if by_itself else ZygoteError)(f"the verifier ended early (status {status}): {stderr}")
+
+    def stopped(self, outcome: OutcomeName, why: str) -> list[ProgramVerdict]:
+        self.gone = why
+        return self.cut_short((outcome, why))
 
     def used_up_time(self) -> bool:
         """Whether the kernel's limit ended it before we read its clock, as happens on a busy machine."""
