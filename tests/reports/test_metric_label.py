@@ -11,6 +11,7 @@ from tests.end_to_end.commands import assay
 
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.reports.metric_label import metric_label
+from assay.runs.opened import open_run
 
 YAML = """\
 key: strict
@@ -74,7 +75,17 @@ def test_every_surface_tells_the_lenient_word_from_the_strict_one(tmp_path: Path
         "lenient": LABEL,
         "strict": "exact_match",
     }
-    assert LABEL in assay("show", "r", cwd=tmp_path).stdout
+    exported = assay("export", "r", cwd=tmp_path).stdout
+    assert {row["task"]: row["metric_definition"] for row in csv.DictReader(exported.splitlines())} == {
+        "lenient": LABEL,
+        "strict": "exact_match",
+    }
+    shown = assay("show", "r", cwd=tmp_path).stdout
+    assert f"| {LABEL} |" in shown
+    assert f"{LABEL}: score 1.000" in shown
+    assert "  exact_match: score 0.000" in shown
+    assert f"{LABEL}: score 1.000" in assay("show", "r", "--sample", "1", cwd=tmp_path).stdout
+    assert f"{LABEL}: score 1.000" in str(open_run(tmp_path / "r").sample("1", task="lenient"))
     assert LABEL in assay("list", "lenient.jsonl", cwd=tmp_path).stdout
     assert LABEL in (tmp_path / "r" / "report.md").read_text()
     assert assay("report", "r", "--output", "report.html", cwd=tmp_path).returncode == 0

@@ -69,7 +69,8 @@ def attempt_text(
     `beginnings` is the shared beginning of each task's prompts: left out of the line, and its few-shot examples out of
     the turns. `run` is the attempt's: its system message and prefill surround each request, which its model got.
     """
-    example = per_example(record, measures.get(record.task, Measure()))
+    measure = measures.get(record.task, Measure())
+    example = per_example(record, measure)
     verdict = "failed" if example.failure is not None else f"score {number(example.score)}"
     if any(is_weak_pass(score.values, score.metadata) for score in record.scores):
         verdict += ", a weak pass"
@@ -89,7 +90,7 @@ def attempt_text(
         ("targets", " / ".join(example.targets) or None),
         ("expected", example.expected or None),
         *(line for failure in record.failures for line in _failure_lines(failure, longest)),
-        *((score.name, _values(score.values)) for score in record.scores),
+        *((measure.labels.get(score.name, score.name), _values(score.values)) for score in record.scores),
         *(line for score in record.scores for line in _reasons(score, longest)),
         ("excluded by", ", ".join(record.excluded) or None),
     ]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
+from assay.reports.metric_label import score_labels
 from assay.reports.outcomes import Broken, failures_of
 from assay.scorers.expected import judge_columns
 from assay.stats.cells import interval_of_mean
@@ -83,6 +84,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     """The range for the interval of the mean, as passed to the aggregate; None: inferred from the values."""
     compared_with: frozenset[str] = frozenset()
     """The columns that judges are shown: where a sample has no targets, its answer is compared with those."""
+    labels: dict[str, str] = {}
+    """What a reader is shown for each scorer: its name, with its definition where the word alone has another."""
 
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
         """The interval of the mean of these numbers, as the leaderboard would show it."""
@@ -201,7 +204,7 @@ def headline_of(definition: TaskDefinition) -> PartSpec | None:
 def measure_of(definition: TaskDefinition) -> Measure:
     """The measure behind a task's first aggregate; the default score where that is not a mean over samples."""
     columns = frozenset(name for scorer in definition.scorers for name in judge_columns(scorer.options))
-    return msgspec.structs.replace(_first_aggregate(definition), compared_with=columns)
+    return msgspec.structs.replace(_first_aggregate(definition), compared_with=columns, labels=score_labels(definition))
 
 
 def _first_aggregate(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate

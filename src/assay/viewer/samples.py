@@ -179,6 +179,7 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
     rows, snapshot = run.rows_of(key), run.snapshot()
     row = run.row_of(key)
     record = run.record(row)
+    measure = snapshot.measure(str(record.get("task", "")))
     cut: list[dict[str, Any]] = []
     mark = run.marked_rows().get(row)
     request = request_of(run.run_file(), record)
@@ -190,7 +191,8 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "record": record if whole else shortened(record, "", cut),
         "turns": shown if whole else shortened(shown, "turns", []),
         **_question_in(record, snapshot.shared, before),
-        "expected": expected_in(record, snapshot.measure(str(record.get("task", ""))).compared_with),
+        "expected": expected_in(record, measure.compared_with),
+        "score_labels": measure.labels,
         "attempts": _attempts(snapshot, row),
         "cut": cut,
         "line": row + 1,

@@ -22,6 +22,7 @@ _FIRST: tuple[tuple[Column, ReadAttempt], ...] = (
     *fields("text", "task", "sample_id"),
     (Column("index", "int"), lambda run, each: each.record.index),
     *fields("int", "attempt"),
+    (Column("metric_definition", "text"), lambda run, each: run.metric_definitions[each.task]),
     *fields("text", "outcome"),
     *fields("float", "score", nullable=True),
 )

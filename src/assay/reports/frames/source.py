@@ -30,6 +30,7 @@ from assay.reports.board.types import Leaderboard
 from assay.reports.frames.attempt import Attempt
 from assay.reports.frames.columns import Seen
 from assay.reports.measure import Measure, measures_of
+from assay.reports.metric_label import metric_label
 from assay.reports.outcomes import OUTCOMES, judged, outcome_of
 from assay.reports.view import View, view_of
 from assay.wording import hint
@@ -105,6 +106,11 @@ class RunSource:
     @cached_property
     def measures(self) -> dict[str, Measure]:
         return measures_of(self.run.definitions)
+
+    @cached_property
+    def metric_definitions(self) -> dict[str, str]:
+        """The word that each task is scored by, with its definition where the word alone has another."""
+        return {definition.name: metric_label(definition) for definition in self.run.definitions}
 
     @cached_property
     def prices(self) -> Prices:

@@ -243,13 +243,13 @@ export function amountOf(name, value) {
   return Number.isInteger(value) && !/(^|[._])(score|correct)$/.test(name) ? count(value) : number(value);
 }
 
-export function scoreCard(score) {
+export function scoreCard(score, labels) {
   const values = Object.entries(score.values || {}).map(([name, value]) =>
     el("div.value-pair", el("span.quiet", name), " ", el("b", amountOf(name, value))),
   );
   return el(
     "div.card.score",
-    el("h3", score.name),
+    el("h3", labels[score.name] || score.name),
     el("div.row.wrap", values),
     score.extracted === false ? el("p.bad", "nothing could be extracted from the answer") : null,
     evidenceOf(score)
