@@ -218,7 +218,9 @@ def test_options_of_models_reach_every_model_that_a_file_names(tmp_path: Path, t
     given = RunConfig(model_options={"base_url": "http://127.0.0.1:9/v1"})
     runs = plan_runs(load_tasks([source]), given)
     assert [run.config.model_options["base_url"] for run in runs] == ["http://127.0.0.1:9/v1"] * 2
-    with pytest.raises(UsageError, match=r"(?s)unknown option .*`nonsense`.*as `options` of its model file"):
+    with pytest.raises(
+        UsageError, match=r"(?s)unknown option .*`nonsense`.*`config` of its provider.*--model-for KEY=MODEL"
+    ):
         plan_runs(load_tasks([source]), RunConfig(model_options={"nonsense": 1}))
     with pytest.raises(UsageError, match=r"unknown option .*`nonsense`"):
         assay.evaluate_tasks(source, model_options={"nonsense": 1})

@@ -245,6 +245,23 @@ def test_a_model_that_the_user_typed_is_the_users_choice(tmp_path: Path) -> None
         assert server.requests
 
 
+@pytest.mark.parametrize("whose", ["project", "downloads"])
+def test_a_model_file_that_the_user_chose_is_trusted_if_it_is_of_the_users_project(tmp_path: Path, whose: str) -> None:
+    project, downloads = tmp_path / "project", tmp_path / "downloads"
+    (project / ".git").mkdir(parents=True)
+    (downloads / ".git").mkdir(parents=True)
+    (tmp_path / whose / "models").mkdir()
+    (downloads / "t.jsonl").write_text('{"id": "a", "prompt": "x", "targets": ["y"], "metric": "exact_match"}\n')
+    with Listener() as server:
+        written = f"key: mc\ndisplay_name: M\nconfig: {{url: '{server.url}', model_key: m}}\n"
+        (tmp_path / whose / "models" / "mc.yaml").write_text(written)
+        done = assay("run", downloads / "t.jsonl", "--model", "mc", "--retries", "0", "--patience", "0", cwd=project)
+        assert (done.returncode, bool(server.requests)) == ((3, True) if whose == "project" else (2, False)), (
+            done.stderr
+        )
+    assert ("--trust" in done.stderr) == (whose == "downloads")
+
+
 @pytest.mark.parametrize(
     ("model", "kinds"),
     [

@@ -351,9 +351,10 @@ def _refuse_unknown_options(runs: Sequence[PlannedRun]) -> None:
         except UsageError as error:
             if len(runs) == 1:
                 raise
-            place = "as `options` of its model file, or of its entry under `models` of a run file"
             raise UsageError(
-                f"{error}\n--model-arg is for each of the {len(runs)} models; write an option of one model {place}"
+                f"{error}\n--model-arg is for each of the {len(runs)} evaluated models; an option of one is written "
+                "where it is described: promptfoo: `config` of its provider; a model file, or `models` of a run file: "
+                "`config: {model: NAME, options: {…}}`. Judges get none of it: --model-for KEY=MODEL"
             ) from error
 
 

@@ -38,6 +38,8 @@ from assay.tasks.trusted_content import content_of_definition, content_of_files,
 
 LONGEST_SHOWN = 120
 _NEVER_OWN = ("key", "library")
+OWN_MODELS = "own_models"
+"""In the metadata of a definition: the keys after `--model` whose model files are of the current project."""
 _PACKAGES = {"lm_eval": LM_EVAL, "inspect": INSPECT}
 """Parts whose code is that of an installed package, and the prefix of the names of its tasks."""
 _PACKAGE = Path(catalog.__file__).resolve().parent
@@ -183,7 +185,8 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     asked_models: Mapping[str, object] = definition.metadata.get("asked_models") or {}
     for model in (definition.metadata.get("model"), *asked_models.values()):
         if isinstance(model, Mapping) and model.get("key") not in typed:
-            reached.extend(_model(model, "model"))
+            own = not out_of_a_run and model.get("key") in definition.metadata.get(OWN_MODELS, ())
+            reached.extend(each for each in _model(model, "model") if each.kind in _NEVER_OWN or not own)
     reached.extend(
         Reach("variable", str(name), "$NAME in the file") for name in definition.metadata.get("variables", ())
     )

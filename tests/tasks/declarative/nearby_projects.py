@@ -8,6 +8,7 @@ import pytest
 
 from assay.tasks.declarative.library import Library
 from assay.tasks.declarative.nearby_files import NearbyFiles
+from assay.tasks.declarative.reading_options import ReadingOptions
 
 
 def project_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -24,5 +25,5 @@ def project_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def library(home: Path, **environ: str) -> Library:
-    return Library(NearbyFiles(home=home, root=home, environ=environ))
+def library(home: Path, reading: ReadingOptions | None = None, **environ: str) -> Library:
+    return Library(NearbyFiles(home=home, root=home, environ=environ, reading=reading or ReadingOptions()))

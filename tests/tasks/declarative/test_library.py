@@ -8,6 +8,7 @@ import pytest
 from tests.tasks.declarative.nearby_projects import library, project_in
 
 from assay.core.errors import UsageError
+from assay.tasks.declarative.reading_options import ReadingOptions
 
 
 @pytest.fixture
@@ -28,3 +29,10 @@ def test_an_unknown_key_is_reported_with_where_it_was_looked_for(project: Path) 
         library(project).dataset("row")
     with pytest.raises(UsageError, match=r"there is no model `jugde`.*--model-for"):
         library(project).model("jugde")
+
+
+def test_a_model_file_can_be_put_behind_a_key(project: Path) -> None:
+    around = library(project, ReadingOptions(models={"grader": "judge", "judge": "judge", "other": "openai:m@h:1"}))
+    assert around.other_model("grader") == around.other_model("judge") == {"model": "toy", "options": {}}
+    assert around.other_model("other") == {"model": "openai:m@h:1", "options": {}}
+    assert around.typed_models == ["other"]  # what a file describes is the file's, whoever chose it

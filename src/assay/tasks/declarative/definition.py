@@ -151,7 +151,7 @@ def _used(document: Document, library: Library, warnings: Sequence[str]) -> dict
     return {
         **_given(
             paces=dict(library.paces),
-            typed_models=sorted(library.reading.models),
+            typed_models=library.typed_models,
             missing_models=sorted(set(library.missing_models)),
             **generation,
             variables=sorted({*document.variables, *library.nearby.variables}),

@@ -78,7 +78,8 @@ class Library:
     """The locations of the datasets that were looked up."""
 
     def __post_init__(self) -> None:
-        self.models |= {key: ModelSpec(model=model, options={}) for key, model in self.reading.models.items()}
+        for key, name in self.reading.models.items():
+            self.models[key] = self._of_file(name) or ModelSpec(model=name, options={})
 
     @property
     def reading(self) -> ReadingOptions:
@@ -272,11 +273,9 @@ class Library:
     def _model(self, key: str) -> ModelSpec:
         if key in self.reading.models or key in self.models:
             return self.models[key]
-        if document := self.nearby.keyed_file("model", key):
-            model = checked_model(document, document.value)
-            _, self.models[key] = model_spec(document, (), model, self.adapter)
-            self.warnings.extend(document.warnings)
-            return self.models[key]
+        if spec := self._of_keyed_file(key):
+            self.models[key] = spec
+            return spec
         if catalog.is_name("model", key):
             return ModelSpec(model=key, options={})
         self.nearby.refuse_broken("model", key)
@@ -289,6 +288,23 @@ class Library:
             f"there is no model `{key}`. {self.nearby.hint('model', key, self.models)}Name it with "
             f"--model-for '{key}=MODEL', or write a model file with this key into {self.nearby.home / 'models'}"
         )
+
+    @property
+    def typed_models(self) -> list[str]:
+        """The keys whose models the user typed with `--model-for`, and that no file describes."""
+        return sorted(key for key, name in self.reading.models.items() if self._of_file(name) is None)
+
+    def _of_file(self, name: str) -> ModelSpec | None:
+        """The model that a name after `--model-for KEY=` stands for, where it is the key of a model file."""
+        if ":" in name or catalog.is_name("model", name):
+            return None
+        return self._of_keyed_file(name) or of_provider(name)
+
+    def _of_keyed_file(self, key: str) -> ModelSpec | None:
+        if (document := self.nearby.keyed_file("model", key)) is None:
+            return None
+        self.warnings.extend(document.warnings)
+        return model_spec(document, (), checked_model(document, document.value), self.adapter)[1]
 
     def file_of_model(self, name: str) -> ModelSpec | None:
         """The model whose key is given with `--model`: a model file, a run file's model, or a provider's."""

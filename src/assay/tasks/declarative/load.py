@@ -35,7 +35,7 @@ from assay.tasks.declarative.schema.checked import (
 from assay.tasks.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
 from assay.tasks.load import YAML, LoadedTask, ReadingKeywords
 from assay.tasks.project import is_inside_this_project, is_of_this_project, root_of
-from assay.tasks.trust import untrusted
+from assay.tasks.trust import OWN_MODELS, untrusted
 
 
 def read_yaml_tasks(path: Path, **how: Unpack[ReadingKeywords]) -> list[TaskDefinition]:
@@ -83,10 +83,15 @@ def with_model_files(loaded: LoadedTask, how: ReadingKeywords) -> LoadedTask:
     source = Path(definition.source)
     places = dict.fromkeys([source.parent if source.is_file() else Path(), Path()])
     models: dict[str, Plain] = {}
+    own: list[str] = []
     for home in places:
-        wanted = [name for name in missing if name not in models]
-        models |= _asked_models(_library_of(home, wanted, how))
-    return loaded._replace(definition=_with_asked(definition, {**models, **asked}))
+        library = _library_of(home, [name for name in missing if name not in models], how)
+        models |= (found := _asked_models(library))
+        if all(map(is_of_this_project, library.nearby.used)):
+            own.extend(found)
+    definition = _with_asked(definition, {**models, **asked})
+    metadata = {**definition.metadata, **({OWN_MODELS: own} if own else {})}
+    return loaded._replace(definition=msgspec.structs.replace(definition, metadata=metadata))
 
 
 def _library_of(home: Path, evaluated: Sequence[str], how: ReadingKeywords) -> Library:
