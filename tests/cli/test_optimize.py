@@ -424,7 +424,6 @@ def test_a_dry_run_with_a_judge_needs_no_key(
         (["seed.txt", *COMMAND, "--component-selector", "all"], "--component-selector is for several components"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--temperature", "1"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--feedback-chars", "500"], "has no effect with --proposer"),
-        (["seed.txt", *COMMAND, "--proposer", "m:f", "--remember", "2"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--proposer", "m:f", "--objective", "x"], "has no effect with --proposer"),
         (["seed.txt", *COMMAND, "--dry-run", "--feedback-chars", "9"], "--feedback-chars must be at least 200, got 9"),
         (["seed.txt", *COMMAND, "--dry-run", "--remember", "-1"], "--remember must be 0 or more, got -1"),

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -623,14 +624,8 @@ class ByPrompt:
         return Completion(text=fenced(current[1])) if number == 2 else await self._adding.generate(request)
 
 
-@pytest.mark.parametrize("after", range(0, 60, 6))
-def test_a_search_with_repeats_and_broken_texts_resumes_to_the_same_end_after_a_kill(
-    tmp_path: Path, after: int
-) -> None:
-    sets: dict[str, Any] = {"dataset": RECORDS, "valset": OTHERS, "budget": 100}
-    straight = searched(tmp_path / "straight", WordEvaluator(crashing), ByPrompt(), **sets)
-    assert straight.failed_texts
-    assert straight.proposals["repeated"]
+def killed_after(after: int) -> Callable[[str, Any], float]:
+    """`crashing`, until it was called so many times."""
     calls = 0
 
     def killed(candidate: str, example: Any) -> float:
@@ -641,8 +636,19 @@ def test_a_search_with_repeats_and_broken_texts_resumes_to_the_same_end_after_a_
         return crashing(candidate, example)
 
     killed.__qualname__ = crashing.__qualname__
+    return killed
+
+
+@pytest.mark.parametrize("after", range(0, 60, 6))
+def test_a_search_with_repeats_and_broken_texts_resumes_to_the_same_end_after_a_kill(
+    tmp_path: Path, after: int
+) -> None:
+    sets: dict[str, Any] = {"dataset": RECORDS, "valset": OTHERS, "budget": 100}
+    straight = searched(tmp_path / "straight", WordEvaluator(crashing), ByPrompt(), **sets)
+    assert straight.failed_texts
+    assert straight.proposals["repeated"]
     with pytest.raises(Killed):
-        searched(tmp_path / "run", WordEvaluator(killed), ByPrompt(), **sets)
+        searched(tmp_path / "run", WordEvaluator(killed_after(after)), ByPrompt(), **sets)
     evaluator = WordEvaluator(crashing)
     result = searched(tmp_path / "run", evaluator, ByPrompt(), **sets)
     assert {**_plain(result), "calls": None} == {**_plain(straight), "calls": None}
@@ -932,6 +938,86 @@ def test_a_function_of_ones_own_proposes(tmp_path: Path) -> None:
     )
     assert result.valset.best.mean == 1.0
     assert seen[0] == {"score": 0.0, "example": None, "missing": ["clear", "short", "kind", "exact", "calm"]}
+
+
+def proposing(folder: Path, propose: Any, evaluator: Any, **changes: Any) -> Result:
+    return optimize(settings(**changes), evaluator, None, folder=folder, propose=propose, probe=False)
+
+
+def test_a_function_is_shown_what_was_rejected_and_what_failed(tmp_path: Path) -> None:
+    texts = iter(["Be a", "boom", "Be clear"])
+    seen: list[list[dict[str, Any]]] = []
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> str:
+        seen.append([record for record in feedback["text"] if "rejected" in record])
+        return next(texts)
+
+    result = proposing(tmp_path, propose, WordEvaluator(crashing), dataset=RECORDS, max_proposals=3)
+    assert seen[0] == []
+    rejected, broken = seen[2]
+    assert [*rejected] == ["score", "example", "rejected", "reason"]
+    assert (rejected["score"], rejected["rejected"], rejected["reason"][:6]) == (None, "Be a", "scored")
+    assert (broken["rejected"], broken["reason"]) == ("boom", "an evaluation failed")
+    assert "SyntaxError: boom" in broken["error"]
+    assert "texts that failed: 1, while the evaluator scored others; each failure was shown" in in_words(result)
+
+
+def test_a_failure_that_no_proposer_was_shown_is_not_called_shown(tmp_path: Path) -> None:
+    result = searched(tmp_path, WordEvaluator(crashing), SayingProposer(fenced("boom")), max_proposals=1)
+    assert (len(result.failed_texts), result.failures_shown) == (1, 0)
+    assert "texts that failed: 1, while the evaluator scored others; none of the failures" in in_words(result)
+    result = searched(
+        tmp_path / "none", WordEvaluator(crashing), SayingProposer(fenced("boom"), fenced("boom 2")), max_proposals=2
+    )
+    assert "1 of the failures was shown to the proposer" in in_words(result)
+
+
+def test_a_function_that_repeats_itself_or_breaks_a_rule_is_called_once_more_with_the_reason(tmp_path: Path) -> None:
+    texts = iter(["Be", "Be clear", "x" * 101, "Be clear kind"])
+    seen: list[dict[str, Any]] = []
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> str:
+        seen.append(feedback["text"][-1])
+        return next(texts)
+
+    rules = Constraints(max_characters=100)
+    result = proposing(tmp_path, propose, WordEvaluator(), constraints=rules, max_proposals=2)
+    assert (seen[1]["rejected"], seen[1]["reason"]) == ("Be", "it was the current text; write a different one")
+    assert seen[3]["rejected"] == "x" * 101
+    assert "100" in seen[3]["reason"]
+    assert (result.best, result.proposals["repeated"]) == ("Be clear kind", 0)
+
+
+@pytest.mark.parametrize("after", range(0, 60, 12))
+def test_a_search_with_a_function_resumes_to_the_same_end_after_a_kill(tmp_path: Path, after: int) -> None:
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> str:
+        number = int(hashlib.sha256(repr(feedback).encode()).hexdigest(), 16) % 5
+        if number < 2:
+            return f"boom {number}"
+        return candidate["text"] if number == 2 else f"{candidate['text']} {feedback['text'][0]['missing'][0:1]}"
+
+    sets: dict[str, Any] = {"dataset": RECORDS, "valset": OTHERS, "budget": 100}
+    straight = proposing(tmp_path / "straight", propose, WordEvaluator(crashing), **sets)
+    assert straight.failures_shown
+    with pytest.raises(Killed):
+        proposing(tmp_path / "run", propose, WordEvaluator(killed_after(after)), **sets)
+    resumed = proposing(tmp_path / "run", propose, WordEvaluator(crashing), **sets)
+    assert {**_plain(resumed), "calls": None} == {**_plain(straight), "calls": None}
+
+
+def test_a_function_that_is_killed_before_its_second_try_is_told_the_same_again(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def propose(candidate: dict[str, str], feedback: Any, components: list[str]) -> str:
+        seen.append(feedback)
+        if len(seen) == 2:
+            raise Killed
+        return "Be" if len(seen) == 1 else "Be clear"
+
+    with pytest.raises(Killed):
+        proposing(tmp_path, propose, WordEvaluator(), max_proposals=1)
+    assert proposing(tmp_path, propose, WordEvaluator(), max_proposals=1).best == "Be clear"
+    assert seen[2] == seen[1] != seen[0]
 
 
 def test_a_function_receives_whole_records_so_none_is_reported_as_cut(tmp_path: Path) -> None:

@@ -72,7 +72,6 @@ _ONLY_WITH = {
         "objective",
         "background",
         "feedback_chars",
-        "remember",
     ),
 }
 """Flags that need another flag; `--model` is used only where it proposes, not with a --proposer."""

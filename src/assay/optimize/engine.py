@@ -381,7 +381,11 @@ class _Watch:
             # a text that was rejected twice is shown once, at its last place
             if each.parent == number and after != texts[component] and after not in latest:
                 latest[after] = RejectedText(
-                    before=texts[component], after=after, reason=self._in_words(each), failure=each.failure
+                    before=texts[component],
+                    after=after,
+                    reason=self._in_words(each),
+                    failure=each.failure,
+                    number=each.number,
                 )
         return list(latest.values())[::-1]
 

@@ -37,7 +37,10 @@ TRIES = 2
 """Attempts per text; the second prompt says what was wrong with the first text, or that it was tried already."""
 
 ProposerFunction = Callable[[Texts, Mapping[str, Sequence[Mapping[str, Any]]], list[str]], Any]
-"""`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async."""
+"""`(candidate, feedback, components) -> {component: text}`, as GEPA has it; plain or async.
+
+After the results, the feedback has a record for each text that was `rejected`, with the `reason`.
+"""
 
 
 class FunctionInPlaceOfModel:
@@ -109,6 +112,8 @@ class Proposer:
         """Answers that were never evaluated, by reason."""
         self.cut = 0
         """Examples that were too large to be shown whole."""
+        self.failures_shown: set[int] = set()
+        """Candidates that failed, as far as a proposer was shown it."""
         self._unusable_in_a_row = 0
         self._model = model
         self._journal = journal
@@ -140,6 +145,7 @@ class Proposer:
         self, questions: Sequence[str], prompts: Sequence[str], wanted: Sequence[Rewriting]
     ) -> list[str | None]:
         texts: list[str | None] = [None] * len(wanted)
+        wanted = list(wanted)
         keys = []
         for question in questions:
             # the same request may be repeated, and a model may then answer differently
@@ -158,14 +164,16 @@ class Proposer:
                 # in the order of the requests, whichever was answered first
                 text, complaints[at] = self._used(answer)
                 if text is not None:  # a known text is better than none
-                    texts[at], complaints[at] = text, self._repeated(wanted[at], text)
+                    texts[at], complaints[at] = text, _repeated(wanted[at], text)
+                if isinstance(answer, _Answer):
+                    self._note_failures_shown(wanted[at])
+                    wanted[at] = _with_complaint(wanted[at], answer.text, complaints[at])
         return texts
 
-    def _repeated(self, wanted: Rewriting, text: str) -> str:
-        """What to say about a known text to a proposer that reads prompts; empty for a new text."""
-        if wanted.repeat_of is None or self._function is not None:
-            return ""
-        return wanted.repeat_of(text) or ""
+    def _note_failures_shown(self, wanted: Rewriting) -> None:
+        if not self._picks(wanted):
+            failed = (each.number for each in wanted.rejected if each.failure is not None)
+            self.failures_shown.update(number for number in failed if number is not None)
 
     def _prompt(self, wanted: Rewriting) -> str:
         results = []
@@ -204,7 +212,7 @@ class Proposer:
 
     def _read(self, entry: SearchEntry, wanted: Rewriting) -> _Answer:
         if entry.unusable is not None:
-            return _Answer(None, entry.unusable)
+            return _Answer(entry.text, entry.unusable)
         if entry.finish_reason == "length":
             return _Answer(None, "it was cut off at the token limit")
         try:
@@ -291,9 +299,32 @@ class Proposer:
             }
             for shown in wanted.shown
         ]
+        records += [
+            {
+                "score": None,
+                **({"error": each.failure} if each.failure else {}),
+                "example": None,
+                "rejected": each.after,
+                "reason": each.reason,
+            }
+            for each in wanted.rejected
+        ]
         made = function(dict(wanted.texts), {wanted.component: records}, [wanted.component])
         made = await made if inspect.isawaitable(made) else made
         text = made.get(wanted.component) if isinstance(made, Mapping) else made
         if not isinstance(text, str):
             raise TypeError(f"the proposer function gave {json.dumps(made, default=repr)[:200]}, not a text")
         return text
+
+
+def _repeated(wanted: Rewriting, text: str) -> str:
+    """What to say about a known text; empty for a new one."""
+    return (wanted.repeat_of(text) or "") if wanted.repeat_of is not None else ""
+
+
+def _with_complaint(wanted: Rewriting, text: str | None, complaint: str) -> Rewriting:
+    """What a function is asked for next: its last text is among the rejected ones, with what is wrong with it."""
+    if not complaint or text is None:
+        return wanted
+    last = RejectedText(before=wanted.texts[wanted.component], after=text, reason=complaint)
+    return wanted._replace(rejected=[*wanted.rejected, last])

@@ -48,6 +48,8 @@ class RejectedText(Struct, frozen=True, kw_only=True):
     reason: str
     failure: str | None = None
     """What its evaluation failed with."""
+    number: int | None = None
+    """Of the candidate that it made; None where it made none."""
 
 
 def check_template(template: str | None, where: str = "--reflection-template") -> None:

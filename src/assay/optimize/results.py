@@ -112,6 +112,8 @@ class Result(Struct, frozen=True, kw_only=True):
     failed_texts: dict[int, str]
     """Candidates that could not be evaluated while the evaluator still scored others, with what the last failure said;
     none of `evaluator_failures` are theirs."""
+    failures_shown: int
+    """How many of these failures the proposer was shown."""
     unresolved: int
     """Evaluations of kept texts that gave no score however often they were tried."""
     proposer_failure: Failure | None
@@ -318,7 +320,7 @@ def in_words(result: Result) -> str:
     if result.failed_texts:
         lines.append(
             f"texts that failed: {len(result.failed_texts)}, while the evaluator scored others; "
-            "each failure was shown to the proposer"
+            f"{_shown_in_words(result)} shown to the proposer"
         )
     if result.clamped is not None:
         lines.append(f"judge: {result.clamped}")
@@ -340,6 +342,13 @@ def in_words(result: Result) -> str:
         lines.append("the seed stays the best text")
     lines += spent_in_words(result.spent)
     return "\n".join(lines)
+
+
+def _shown_in_words(result: Result) -> str:
+    shown = result.failures_shown
+    if shown == len(result.failed_texts):
+        return "each failure was"
+    return f"{shown or 'none'} of the failures {'was' if shown == 1 else 'were'}"
 
 
 def proposals_in_words(result: Result) -> str:

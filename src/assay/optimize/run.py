@@ -368,6 +368,7 @@ class _Work:
             evaluator_failures=dict(sorted(used.failures.items())),
             failure_messages=dict(sorted(used.messages.items())),
             failed_texts=used.failed_texts,
+            failures_shown=len(used.failed_texts.keys() & self._proposer.failures_shown),
             unresolved=unresolved,
             proposer_failure=self._proposer.failure,
             calls=self._call_counts(),
