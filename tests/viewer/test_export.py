@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,20 @@ def test_bad_input_is_reported_in_a_sentence(tmp_path: Path, arguments: list[str
     assert done.returncode == 2
     assert re.fullmatch(r"assay view: .+\n", done.stderr)
     assert not (tmp_path / "site").exists()
+
+
+def test_a_run_that_cannot_be_read_is_refused_by_name_and_skipped_aloud_among_others(tmp_path: Path) -> None:
+    make_demo(tmp_path / "runs" / "whole", each=2)
+    make_demo(tmp_path / "runs" / "torn", each=2)
+    file = tmp_path / "runs" / "torn" / "run.json"
+    file.write_bytes(file.read_bytes()[:-9])
+    reason = "runs/torn/run.json: not a run.v1 file: Input data was truncated\n"
+    refused = assay("view", "runs/whole", "runs/torn", "--export", "site", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", f"assay view: {reason}")
+    assert not (tmp_path / "site").exists()
+    done = assay("view", "runs", "--export", "site", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "site/index.html\n")
+    assert done.stderr.startswith(f"skipped: {reason}")
+    shutil.rmtree(tmp_path / "runs" / "whole")
+    nothing = assay("view", "runs", "--export", "site", cwd=tmp_path)
+    assert (nothing.returncode, nothing.stderr) == (2, f"assay view: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ MADE_BY = ".assay-site"
 def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     """Write the site and return the file to open. A folder that holds something else is left alone.
 
-    A run with a damaged line is refused before anything is written.
+    A run with a damaged line is refused before anything is written, and so is an unreadable one that is itself a root
+    or where no other is readable; else it is named on stderr, and in the list of runs.
     """
     library = RunLibrary(roots)
     views = library.views()
@@ -42,9 +44,15 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
         raise UsageError(f"{', '.join(map(str, roots))}: no run folders here (a run folder holds a run.json)")
     for view in views:
         _refuse_damaged(view)
+    lines = [listed(view) for view in views]
+    unreadable = [(view, line["error"]) for view, line in zip(views, lines, strict=True) if "error" in line]
+    for view, reason in unreadable:
+        if view.folder in roots or len(unreadable) == len(views):
+            library.builders.stop()
+            raise UsageError(reason)
+        print(f"skipped: {reason}", file=sys.stderr)
     _prepare(folder)
     data = folder / "data"
-    lines = [listed(view) for view in views]
     whole = [(n, view) for n, (view, line) in enumerate(zip(views, lines, strict=True)) if "error" not in line]
     readable = [(n, view) for n, view in whole if lines[n]["kind"] == "run"]
     for number, view in whole:
@@ -70,7 +78,7 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
 
 
 def _refuse_damaged(view: RunView) -> None:
-    """What is wrong with a run otherwise is named in the list of runs."""
+    """What is wrong with a run otherwise is in its line of the list."""
     try:
         view.refuse_damaged()
     except DamagedError:
