@@ -18,7 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.types import PartSpec
 from assay.costs.spending import GENERATION
 from assay.models.pool import ModelPool
-from assay.runs.plan import RunKeywords, keep_picked, pick_samples, plan_runs, read_tasks
+from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.setting import PLANNING, settings_of
 from assay.tasks.load import load_tasks
 
@@ -311,3 +311,9 @@ def test_a_model_that_is_written_in_two_ways_is_refused_before_it_is_asked(task:
     )
     with pytest.raises(UsageError, match="the models `new` and `old` are one model"):
         assay.evaluate_tasks(task, {"new": "ours", "old": "openai:served@http://127.0.0.1:1/v1"})
+
+
+@pytest.mark.parametrize("setting", [{"system": ""}, {"prefill": ""}, {"stop": ("END", "")}])
+def test_an_empty_text_is_refused_by_name(setting: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"^{next(iter(setting))} must be a text that is not empty"):
+        make_config(**setting)

@@ -163,6 +163,11 @@ def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> Non
             value = getattr(config, name)
             if value is not None and not holds(value):
                 raise UsageError(f"{called(name)} must be {words}, got {value}")
+    for name, texts in (("system", [config.system]), ("prefill", [config.prefill]), ("stop", config.stop or ())):
+        if "" in texts:
+            raise UsageError(
+                f"{called(name)} must be a text that is not empty: an empty one has no effect, leave it out"
+            )
     if config.min_sandbox is not None:
         from assay.sandbox.tiers import STRONGEST_FIRST
 
