@@ -252,10 +252,12 @@ def test_a_command_that_asks_nothing_says_so(
 ) -> None:
     command = ["run", str(answered_task), "--run-dir", str(tmp_path / "run"), "--model"]
     assert main([*command, "stub:2"]) == 0
-    assert "nothing was asked" not in capsys.readouterr().err
+    assert "no request was sent" not in capsys.readouterr().err
     day = read_run_file(tmp_path / "run").created[:10]
     assert main([*command, "stub:2"]) == 0
-    assert f"nothing was asked: all 1 attempts were made on {day}; --fresh runs them again\n" in capsys.readouterr().err
+    assert (
+        f"no request was sent: all 1 attempts were made on {day}; --fresh runs them again\n" in capsys.readouterr().err
+    )
     assert main([*command, "mine=stub:2"]) == 0
     assert f"all 1 attempts were made on {day}, as `stub:2`; --fresh" in capsys.readouterr().err
 

@@ -64,7 +64,7 @@ async def open_stretch(
 ) -> None:
     """Record what answers and what scores from now on; refuse what must not be mixed with the `made` attempts.
 
-    Where all are made, nothing is asked and nothing recorded: the number is that of what answered then.
+    Where all are made, no request is sent and nothing is recorded: the number is that of what answered then.
     """
     all_made = made >= attempts_in(parts.run_file)
     if all_made:
@@ -77,7 +77,7 @@ async def open_stretch(
     called = _renamed(folder, parts.config.label, changes_since(earlier, now), progress)
     if all_made:
         progress.say(
-            f"nothing was asked: all {made:,} attempts were made {_days(earlier)}{called}; --fresh runs them again"
+            f"no request was sent: all {made:,} attempts were made {_days(earlier)}{called}; --fresh runs them again"
         )
         return
     if parts.config.canary:
@@ -155,7 +155,7 @@ def _refuse_other_weights(folder: Path, earlier: Sequence[Stretch], now: Stretch
         was, is_now = _differing(before[-1], strong, whose=whose, absent=NOT_SAID)
         found = f"{is_now}: other weights" if strong else "nothing that names their weights, which may be others"
         end = (
-            "Every attempt is made, so nothing would be asked of them. Start over (--fresh, or another --run-dir), "
+            "Every attempt is made, so the new ones would get no request. Start over (--fresh, or another --run-dir), "
             "or use --accept-model-change to be given the earlier result."
             if all_made
             else "Resuming would mix two models in one number. Start over (--fresh, or another --run-dir), or use "

@@ -52,7 +52,7 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     shard: str = ""
     """The samples that this process had, where it had a share of the run."""
     scores_only: bool = False
-    """Nothing was asked: answers that were there were scored."""
+    """No request was sent: answers that were there were scored."""
     canary: list[CanaryAnswer] = []
     usage: list[Usage] = []
     """What the canary used."""
@@ -78,7 +78,7 @@ def first_versions(run: RunFile) -> Stretch:
 
 
 def answering(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Those in which a model was asked."""
+    """Those whose requests a model answered."""
     return [each for each in stretches if not each.scores_only]
 
 
