@@ -66,10 +66,10 @@ def test_judges_and_simulated_users_are_priced_by_their_own_names(project: Any) 
         assert done.returncode == 3, done.stderr  # two verdicts cannot be read
         row = board(folder)["tasks"][0]
         judges = {each["model"].rpartition(":")[2]: each for each in row["judges"]}
-        assert set(judges) == {"fake-judge", "fake-user"}
+        assert set(judges) == {"fake-judge (J)", "fake-user (U)"}
         # a verdict no one could read was paid for all the same
-        assert (judges["fake-judge"]["answers"], judges["fake-user"]["answers"]) == (6 + 2 * 2, 6)
-        for name, per_token in (("fake-judge", 1e-3), ("fake-user", 1e-2)):
+        assert (judges["fake-judge (J)"]["answers"], judges["fake-user (U)"]["answers"]) == (6 + 2 * 2, 6)
+        for name, per_token in (("fake-judge (J)", 1e-3), ("fake-user (U)", 1e-2)):
             tokens = judges[name]["tokens_in"] + judges[name]["tokens_out"]
             assert tokens > 0
             assert judges[name]["cost"]["amount"] == pytest.approx(tokens * per_token)
@@ -138,8 +138,8 @@ def test_a_dry_run_counts_the_requests_to_judges(project: Any) -> None:
         assert done.returncode == 0, done.stderr
         task = json.loads(done.stdout)["tasks"][0]
         found = {each["model"].rpartition(":")[2]: each for each in task["judges"]}
-        assert {name: each["requests"] for name, each in found.items()} == {"fake-judge": 7, "fake-user": 7}
-        assert found["fake-judge"]["least_cost"] == pytest.approx(found["fake-judge"]["tokens_in"] * 1e-3)
+        assert {name: each["requests"] for name, each in found.items()} == {"fake-judge (J)": 7, "fake-user (U)": 7}
+        assert found["fake-judge (J)"]["least_cost"] == pytest.approx(found["fake-judge (J)"]["tokens_in"] * 1e-3)
         table = assay("run", "run.yaml", "--dry-run", cwd=folder)
         assert "| judge " in table.stdout
         assert "their cost is that of their prompts alone" in table.stderr + table.stdout

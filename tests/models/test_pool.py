@@ -16,6 +16,7 @@ from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Request
 from assay.core.usage import Account, note
+from assay.models.adapters.providers import NO_KEY
 from assay.models.adapters.toy import ToyModel
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.thinking import WithoutThinking
@@ -47,6 +48,34 @@ def test_thoughts_that_are_scored_are_those_of_the_evaluated_model_not_of_its_ju
 def test_the_same_words_give_the_same_model() -> None:
     pool = ModelPool(RunConfig())
     assert pool.model_for("toy", {}) is pool.model_for("toy")
+
+
+def judges_of(*asked: tuple[str, str, str | None]) -> list[str]:
+    pool = ModelPool(RunConfig())
+    made = [
+        pool.model_for(f"openai:m@{url}", {"api_key_env": NO_KEY}, key=key, label=label) for url, key, label in asked
+    ]
+    return [judge.name for judge in made]
+
+
+HERE, THERE = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ([(HERE, "judge", None)], ["openai:m"]),
+        ([(HERE, "judge", "Strict")], ["openai:m (Strict)"]),
+        ([(HERE, "judge", "Strict"), (THERE, "judge2", "Kind")], ["openai:m (Strict)", "openai:m (Kind)"]),
+        ([(HERE, "judge", None), (THERE, "judge2", None)], ["openai:m (judge)", "openai:m (judge2)"]),
+        ([(HERE, "judge", "Same"), (THERE, "judge2", "Same")], ["openai:m (Same)", "openai:m (Same) (2)"]),
+        ([(THERE, "judge2", "Same"), (HERE, "judge", "Same")], ["openai:m (Same) (2)", "openai:m (Same)"]),
+    ],
+)
+def test_no_two_judges_have_one_name_and_labels_and_keys_are_in_it(
+    asked: list[tuple[str, str, str | None]], names: list[str]
+) -> None:
+    assert judges_of(*asked) == names
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.commands import write_task
 from tests.runs.served_runs import evaluate, with_server
 from tests.runs.shard_runs import run_shard
-from tests.servers.fake_openai import FakeServer
+from tests.servers.fake_openai import FakeServer, fake_openai
 
 from assay.cli.main import main
 from assay.core.config import RunConfig
@@ -303,6 +303,55 @@ def test_a_weak_sign_in_one_stretch_only_is_reported(
     with_server(work)
     was, now = ("/ckpt/1", "not said") if said_first else ("not said", "/ckpt/1")
     assert f"root was {was}, now {now}" in caplog.text
+
+
+TWO_JUDGES = """
+key: two
+display_name: Two
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "x"}]}
+  scorers:
+    - {type: model_as_a_judge_scorer, key: first, model_key: strict, user_prompt: "compute: 1 + 0"}
+    - {type: model_as_a_judge_scorer, key: second, model_key: kind, user_prompt: "compute: 1 + 0"}
+"""
+
+
+def test_two_judges_that_have_one_name_on_two_servers_stay_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.yaml").write_text(TWO_JUDGES)
+    Path("rows.jsonl").write_text('{"q": "x"}\n')
+    Path("prices.yaml").write_text("currency: USD\nmodels: {m: {input: 1, output: 1}}\n")
+    Path("models").mkdir()
+
+    async def work(server: FakeServer) -> None:
+        async with fake_openai() as other:
+            server.pages, other.pages = tags(OLD), tags(NEW)
+            for key, label, where in (("strict", "The Judge", server), ("kind", "The Second", other)):
+                Path(f"models/{key}.yaml").write_text(
+                    f"key: {key}\ndisplay_name: {label}\nconfig: {{url: '{where.base_url}', model_key: m}}\n"
+                )
+            how: dict[str, Any] = {"cache": False, "folder": "run", "budget_cost": 5.0}
+            board = (await aevaluate("two.yaml", "stub:x", **how)).leaderboard
+        judges = [row for task in board.tasks for row in task.judges]
+        assert [(row.model, row.answers) for row in judges] == [
+            ("openai:m (The Judge)", 1),
+            ("openai:m (The Second)", 1),
+        ]
+        assert all(row.cost is not None and row.cost.amount for row in judges)
+        [stretch] = board.stretches
+        assert sorted(each.strong["digest"] for each in stretch.judges.values()) == [OLD, NEW]
+
+    with_server(work)
+    assert main(["show", "run"]) == 0
+    shown = capsys.readouterr().out
+    assert "openai:m (The Judge) said: 1" in shown
+    assert "openai:m (The Second) said: 1" in shown
 
 
 # -- versions ----------------------------------------------------------------------------------------------------------

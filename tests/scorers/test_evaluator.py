@@ -43,7 +43,7 @@ definition:
       score_range: any
 """
 TRUSTING = BuildContext(
-    own_code=True, model_for=lambda key, options, **pace: ConstantModel('{"score": 0.25, "reasoning": "meh"}')
+    own_code=True, model_for=lambda name, options, **pace: ConstantModel('{"score": 0.25, "reasoning": "meh"}')
 )
 ECHO = (
     "import json, sys; p = json.load(sys.stdin); "

@@ -87,7 +87,7 @@ class BuildContext:
     task: str = ""
     """The name of the task being built, for messages."""
     paces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The rate limits of each other model, by its key in the task."""
+    """The label and the rate limits of each other model, by its key in the task."""
     dataset: Dataset | None = None
     """The task's samples, for scorers that need all of them."""
     loading: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
@@ -104,7 +104,7 @@ class BuildContext:
             return None
         spec = found or {"model": key}
         generation = {"generation": spec["generation"]} if spec.get("generation") else {}
-        limits = {**self.paces.get(key, {}), **generation, **limits}
+        limits = {"key": key, **self.paces.get(key, {}), **generation, **limits}
         return self.model_for(spec["model"], spec.get("options") or {}, **limits)
 
 

@@ -19,9 +19,10 @@ from assay.core.run import Stop
 from assay.core.seams import Model
 from assay.core.types import Completion, Request, Usage
 from assay.core.usage import about_tokens, note
-from assay.costs.prices import Price, Quotes, find_prices
+from assay.costs.prices import Price, Quotes, find_prices, without_label
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 from assay.overriding import override
+from assay.printable import one_line
 
 
 class SpendingLimits(Struct, frozen=True, kw_only=True):
@@ -56,8 +57,8 @@ def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
     unknown = next((name for name, quote in quotes.items() if quote is None), None)
     if unknown is not None:
         raise UsageError(
-            f"--budget-cost needs the price of `{unknown}`: add it to prices.yaml, in money per million tokens, "
-            "or limit the run with --budget-tokens"
+            f"--budget-cost needs the price of `{without_label(unknown)}`: add it to prices.yaml, in money per million "
+            "tokens, or limit the run with --budget-tokens"
         )
     currencies = sorted({quote.currency for quote in quotes.values() if quote is not None})
     if len(currencies) > 1:
@@ -144,10 +145,11 @@ class Budget:
 class Budgeted(Wrapper):
     """Counts every answer against a budget, at the model's own price; answers from the cache are free."""
 
-    def __init__(self, model: Model, budget: Budget) -> None:
+    def __init__(self, model: Model, budget: Budget, name: str | None = None) -> None:
         super().__init__(model)
+        self.name = name or model.name
         self._budget = budget
-        self._price = budget.price(model.name)
+        self._price = budget.price(self.name)
 
     @override
     async def generate(self, request: Request) -> Completion:
@@ -163,15 +165,22 @@ class Budgeted(Wrapper):
 class CountedAsJudge(Wrapper):
     """A model other than the evaluated one: its answers count for the attempt and for the budget, if there is one.
 
-    Judges are built with their tasks, before a run knows its budget.
+    Judges are built with their tasks, before a run knows its budget. `name` is the model's, with what tells it from
+    others: `openai:served (The Judge)`.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, key: str = "", label: str | None = None) -> None:
         super().__init__(model)
         self._asked = model
+        self._key, self._label = key, label
+
+    def rename(self, *, alone: bool) -> None:
+        """Give it its label; without one its key, unless no other judge is the same model by name."""
+        name, shown = self.model.name, self._label or ("" if alone else self._key)
+        self.name = f"{name} ({one_line(shown, 80)})" if shown and not name.endswith(f":{shown}") else name
 
     def spend_from(self, budget: Budget) -> None:
-        self._asked = Budgeted(self.model, budget)
+        self._asked = Budgeted(self.model, budget, self.name)
 
     @override
     async def generate(self, request: Request) -> Completion:

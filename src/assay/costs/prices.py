@@ -86,6 +86,11 @@ def cost_of_answers(quote: Quote | None, completions: Sequence[Completion]) -> f
     return sum(known) if len(known) == len(costs) else None
 
 
+def without_label(model: str) -> str:
+    """The name under which a price file has a model: that of a judge may end with its label."""
+    return model.partition(" (")[0]
+
+
 class Prices:
     """Price files, the first that names a model wins; an exact name wins over a pattern such as `my-model-*`."""
 
@@ -93,6 +98,10 @@ class Prices:
         self._files = files
 
     def quote(self, model: str) -> Quote | None:
+        """The price of a model, or of a judge such as `openai:gpt-4.1 (Strict)`."""
+        return self._quote(model) or self._quote(without_label(model))
+
+    def _quote(self, model: str) -> Quote | None:
         _, _, bare = model.partition(":")
         for source, file in self._files:
             name = _matching(model, file.models) or (_matching(bare, file.models) if bare else None)

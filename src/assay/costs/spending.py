@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.core.journal import counting_lines
 from assay.core.types import TaskDefinition, Usage
 from assay.core.usage import about_tokens
-from assay.costs.prices import Prices, Quote, cost_at
+from assay.costs.prices import Prices, Quote, cost_at, without_label
 from assay.wording import few
 
 
@@ -225,6 +225,7 @@ def _used_in_words(row: Spent) -> str:
 
 def no_price(models: Sequence[str]) -> str:
     """Why the cost of these models is unknown, and what to do about it."""
+    models = list(dict.fromkeys(map(without_label, models)))
     pronoun = "it" if len(models) == 1 else "them"
     return f"no price is known for {few([f'`{model}`' for model in models])}; add {pronoun} to prices.yaml"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -77,13 +77,16 @@ class ModelPool:
         concurrency: int | None = None,
         timeout_seconds: float | None = None,
         generation: Mapping[str, Any] | None = None,
+        key: str = "",
+        label: str | None = None,
     ) -> Model:
         """Another model of the run, such as a judge: same cache, same retries, and its own rate limits or the run's.
 
-        `timeout_seconds` limits one answer of the model itself; queueing and outages do not count.
+        `timeout_seconds` limits one answer of the model itself; queueing and outages do not count. Tables show the
+        `label`, and the `key` where two models have one name.
         """
-        key = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
-        if key not in self._judges:
+        made_of = f"{spec} {sorted((options or {}).items())} {timeout_seconds} {sorted((generation or {}).items())}"
+        if made_of not in self._judges:
             self._refuse_usual_address(spec, options or {})
             wrapped = self.wrap(
                 make_model(spec, options),
@@ -91,8 +94,19 @@ class ModelPool:
                 concurrency=concurrency,
                 timeout_seconds=timeout_seconds,
             )
-            self._judges[key] = CountedAsJudge(WithSettings(wrapped, generation) if generation else wrapped)
-        return self._judges[key]
+            judge = WithSettings(wrapped, generation) if generation else wrapped
+            self._judges[made_of] = CountedAsJudge(judge, key=key, label=label)
+            self._name_judges()
+        return self._judges[made_of]
+
+    def _name_judges(self) -> None:
+        """Give every judge a name of its own, whatever the order they were built in."""
+        for same in _by_name(self.judges, lambda judge: judge.model.name).values():
+            for judge in same:
+                judge.rename(alone=len(same) == 1)
+        for name, same in _by_name(self.judges, lambda judge: judge.name).items():
+            for number, judge in enumerate(same[1:], 2):
+                judge.name = f"{name} ({number})"
 
     def _refuse_usual_address(self, spec: str, options: Mapping[str, Any]) -> None:
         """`--model-arg base_url=…` is for evaluated models. A judge of the same kind without an address of its own
@@ -113,8 +127,18 @@ class ModelPool:
 
     @property
     def judges(self) -> list[CountedAsJudge]:
-        """The judges and other models built so far."""
-        return list(self._judges.values())
+        """The judges and other models built so far, in an order that does not depend on when."""
+        return [judge for _, judge in sorted(self._judges.items())]
+
+    @property
+    def judges_by_model(self) -> dict[str, CountedAsJudge]:
+        """The same by the names of their models, without labels, which may change; several of one name are numbered."""
+        groups = _by_name(self.judges, lambda judge: judge.model.name)
+        return {
+            name if number == 1 else f"{name} ({number})": judge
+            for name, same in groups.items()
+            for number, judge in enumerate(same, 1)
+        }
 
     def wrap(
         self,
@@ -276,6 +300,15 @@ class ModelPool:
             path = Path(self._config.cache_path)
             self._cache = CompletionCache(path, secret_for_cache(path))
         return self._cache
+
+
+def _by_name(
+    judges: Iterable[CountedAsJudge], name_of: Callable[[CountedAsJudge], str]
+) -> dict[str, list[CountedAsJudge]]:
+    groups: dict[str, list[CountedAsJudge]] = {}
+    for judge in judges:
+        groups.setdefault(name_of(judge), []).append(judge)
+    return groups
 
 
 def wrap_alone(

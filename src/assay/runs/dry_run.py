@@ -13,7 +13,7 @@ from assay.catalog import OTHER_MODELS
 from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
-from assay.core.model_stack import WithRunSettings, given_settings
+from assay.core.model_stack import WithRunSettings, given_settings, innermost
 from assay.core.seams import Model, capabilities_of
 from assay.core.task import Task
 from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
@@ -94,6 +94,7 @@ async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEs
     listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
     judges = [each for each in recording if each is not parts.model]
+    names = {id(innermost(judge)): judge.name for judge in parts.models.judges}
     before = [(judge.requests, judge.tokens_in) for judge in judges]
     tried, target_tokens, faults = await _listen(task, listening, config)
     scale, judging = ((remaining - answered) / tried, remaining / tried) if tried else (0.0, 0.0)
@@ -114,7 +115,12 @@ async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEs
         currency=quote.currency if quote is not None else "USD",
         exact=len(task.dataset) <= TRIED,
         judges=[
-            _judge(judge.name, (judge.requests - asked) * judging, (judge.tokens_in - tokens) * judging, quotes)
+            _judge(
+                names.get(id(judge), judge.name),
+                (judge.requests - asked) * judging,
+                (judge.tokens_in - tokens) * judging,
+                quotes,
+            )
             for judge, (asked, tokens) in zip(judges, before, strict=True)
             if judge.requests > asked
         ],

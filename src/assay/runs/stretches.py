@@ -102,9 +102,9 @@ def refuse_late_canary(folder: Path, parts: Parts) -> None:
 
 async def stretch_with(parts: Parts, shard: Shard | None = None) -> Stretch:
     """A stretch that begins now, with what the run's models say that they serve."""
-    judges = parts.models.judges
-    served, *others = await asyncio.gather(served_by(parts.model), *map(served_by, judges))
-    said = {judge.name: other for judge, other in zip(judges, others, strict=True) if other is not None}
+    judges = parts.models.judges_by_model
+    served, *others = await asyncio.gather(served_by(parts.model), *map(served_by, judges.values()))
+    said = {name: other for name, other in zip(judges, others, strict=True) if other is not None}
     return msgspec.structs.replace(stretch_now(shard), served=served, judges=said)
 
 

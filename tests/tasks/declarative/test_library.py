@@ -20,7 +20,7 @@ def test_datasets_and_models_are_found_by_the_key_inside_the_file(project: Path)
     around = library(project)
     assert around.dataset("rows").size == 1
     assert around.other_model("judge") == {"model": "toy", "options": {}}
-    assert around.paces == {"judge": {"requests_per_minute": 60}}
+    assert around.paces == {"judge": {"requests_per_minute": 60, "label": "J"}}
     assert [path.name for path in around.nearby.used] == ["any.yaml", "any.yaml"]
 
 

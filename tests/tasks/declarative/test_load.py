@@ -209,6 +209,8 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
             "api_key_env": NO_KEY,
             "requests_per_minute": 90,
             "concurrency": 2,
+            "key": "j",
+            "label": "J",
         }
     ]
 

@@ -94,7 +94,7 @@ def test_a_server_that_fails_is_a_failure_and_retried_where_that_may_help(projec
     assert {name for name, record in found.items() if record.get("failures")} == {"broken", "zero"}
     failure = found["zero"]["failures"][0]
     assert (failure["stage"], failure["part"], failure["kind"]) == ("scorer", "s", "bad_output")
-    assert "embedding model `openai:fake-vowels`" in failure["message"]
+    assert "embedding model `openai:fake-vowels (V)`" in failure["message"]
 
 
 def test_in_a_list_each_assertion_has_its_own_model_and_negation(project: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_dry_run_counts_them_and_a_check_tries_them_without_a_server(
     (project / "models" / "v.yaml").write_text(MODEL % "http://127.0.0.1:9/v1")
     assert run("--dry-run", "--json") == 0
     (estimate,) = json.loads(capsys.readouterr().out)["tasks"]
-    assert [(judge["model"], judge["requests"]) for judge in estimate["judges"]] == [("openai:fake-vowels", 4)]
+    assert [(judge["model"], judge["requests"]) for judge in estimate["judges"]] == [("openai:fake-vowels (V)", 4)]
     assert main(["check", "task.yaml", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["samples"], found["findings"]) == (2, [])

@@ -66,8 +66,8 @@ class Library:
     models: dict[str, ModelSpec] = field(default_factory=dict)
     adapters: dict[str, AdapterReference] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    paces: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The rate limits of the other models, by key."""
+    paces: dict[str, dict[str, int | str]] = field(default_factory=dict)
+    """The labels and rate limits of the other models, by key."""
     generation: list[Usage] = field(default_factory=list)
     """What models used to write datasets now; taken by the first task that reads one."""
     missing_models: list[str] = field(default_factory=list)
@@ -324,9 +324,13 @@ class Library:
         raise document.error((*where, "key"), message)
 
     def other_model(self, key: str) -> Options:
-        """A judge or another model a task calls. Its rate limits are kept apart: they are not part of the task."""
+        """A judge or another model a task calls. Its label and rate limits are kept apart: no part of the task."""
         spec = self.model(key)
-        pace = {"requests_per_minute": spec.requests_per_minute, "concurrency": spec.concurrency}
+        pace = {
+            "requests_per_minute": spec.requests_per_minute,
+            "concurrency": spec.concurrency,
+            "label": spec.label,
+        }
         if limits := {name: limit for name, limit in pace.items() if limit is not None}:
             self.paces[key] = limits
         made: Options = {"model": spec.model, "options": spec.options}
