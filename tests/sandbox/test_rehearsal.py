@@ -53,6 +53,19 @@ BROKEN = {
     ),
     "an import beside assertions": (asserts("import numpy\nassert numpy.isclose(f(1), 2)"), "line 1: import numpy"),
     "an expression": (Expressions(code="", targets=("f(1) == 2", "[1][2] == f(1)")), "[1][2] == f(1): IndexError"),
+    "a misspelt name in an expression": (
+        Expressions(code="", targets=("f(1) == 2", "f(1) == undefd")),
+        "expression 2: the name `undefd`",
+    ),
+    "a file in an expression": (
+        Expressions(code="", targets=("f(1) == int(open('nofile').read())",)),
+        "expression 1: the file 'nofile'",
+    ),
+    "a misspelt name beside an answer": (asserts("assert f(1) == undefd"), "line 1: the name `undefd`"),
+    "a misspelt exception": (
+        check("try:", "    candidate(1)", "except ValueEror:", "    pass", "else:", "    assert 0"),
+        "line 4: the name `ValueEror`",
+    ),
     "the prelude": (check("assert candidate(1) == 2", prelude="import numpy\n"), "the prelude does not run: Module"),
     "the prelude of expressions": (Expressions(code="", prelude="1/0", targets=("f(1) == 2",)), "prelude does not run"),
     "the prelude of pairs": (IoPairs(code="import numpy\n", pairs=((1, 2),)), "the prelude does not run: Module"),
@@ -121,6 +134,7 @@ GUARDED = {
     "an assertion beside one that needs a verifier": asserts("import math\nassert math.sqrt(4) == 2\nassert f(1) > 1"),
     "an expression": Expressions(code="", targets=("2 == 2  # sure", "f(1) == 2")),
     "an expression beside one that needs a verifier": Expressions(code="", targets=("abs(f(1)) == 2", "1 == 1")),
+    "a check with names of its own": asserts("assert all(n > 0 for n in [1])\nassert f(1) == 2"),
     "a helper of the prelude": asserts("assert double(2) == 4\nassert f(1) == 2", "def double(x): return 2 * x\n"),
     "a name that a later check uses": asserts("assert (n := 1)\nassert f(n) == 2"),
 }
@@ -194,6 +208,14 @@ SOUND = {
     "constants": asserts(
         "assert PI == 3.14\nassert FLAG is True\nassert isinstance(D, dict)\nassert ','.join([S]) == 'a'"
     ),
+    "a constant beside a function": asserts("assert LIMIT == 3\nassert f(1) == 2"),
+    "a constant beside an answer": asserts("assert limit == 3\nassert f(1) == limit"),
+    "a constant in capitals beside an answer": asserts("assert f(1) == LIMIT"),
+    "a constant in an expression": Expressions(code="", targets=("limit == 3",)),
+    "a function that is passed on": Expressions(
+        code="", targets=("list(map(f, [1])) == [2]", "sorted([1], key=f) == [1]")
+    ),
+    "an exception of the program": asserts("try:\n    f(1)\nexcept Own:\n    pass\nelse:\n    assert 0"),
     "an import that calls never need": asserts("import numpy\nassert f(1) == 2"),
     "pairs": IoPairs(code="import math\n", pairs=((1, 2),)),
     "pairs after half a statement": IoPairs(code="def f(x):\n    return ", pairs=((1, 2),)),
@@ -244,3 +266,36 @@ def test_a_test_that_needs_more_time_than_its_trial_gets_the_time_of_a_real_prog
 def test_a_test_that_cannot_be_split_keeps_its_own_word(sandbox: Sandbox) -> None:
     found = rehearse(sandbox, asserts("assert eval('f(1)') == 2"))
     assert (found.problem, found.refused) == ("unsupported", True)
+
+
+OUT_OF_REACH = {
+    "a coroutine": ("import asyncio\nassert asyncio.run(f(1)) == 2", "async def f(x): return x + 1"),
+    "a derived class": ("class B(A): pass\nassert B().v() == 1", "class A:\n    def v(self): return 1"),
+    "its output": (
+        "import io, contextlib\nb = io.StringIO()\nwith contextlib.redirect_stdout(b):\n    f(1)\n"
+        "assert b.getvalue() == '2\\n'",
+        "def f(x): print(x + 1)",
+    ),
+    "its input": (
+        "from unittest.mock import patch\nwith patch('builtins.input', return_value='3'):\n    assert f() == 3",
+        "def f(): return int(input())",
+    ),
+    "its depth": (
+        "import sys\nsys.setrecursionlimit(5000)\nassert f(3000) == 3000",
+        "def f(n): return 0 if n == 0 else 1 + f(n - 1)",
+    ),
+    "its ancestry": ("assert issubclass(E, Exception)", "class E(Exception): pass"),
+}
+
+
+@pytest.mark.parametrize("case", OUT_OF_REACH)
+def test_a_test_that_cannot_reach_the_program_is_refused_and_may_run_together_with_it(
+    sandbox: Sandbox, case: str
+) -> None:
+    tests, right = OUT_OF_REACH[case]
+    found = rehearse(sandbox, asserts(tests))
+    assert (found.problem, found.refused) == ("unsupported", True)
+    together = TestProgram(code="", tests=tests, unsplittable="weak")
+    assert not rehearse(sandbox, together).refused
+    outcome = asyncio.run(sandbox.run(replace(together, code=right)))
+    assert (outcome.outcome, outcome.grade) == ("pass", "weak"), outcome

@@ -139,3 +139,35 @@ def test_identity_is_asked_for_only_between_two_things() -> None:
 @pytest.mark.parametrize("word", ["eval('f')", "exec('f')", "inspect.getsource(f)", "globals()['f']"])
 def test_looking_inside_is_seen(word: str) -> None:
     assert looks_inside(ast.walk(ast.parse(f"import inspect\nassert {word}")))
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected"),
+    [
+        ("async def main():\n    assert await f(1) == 2", "await"),
+        ("import asyncio\nassert asyncio.run(f(1)) == 2", "await"),
+        ("import asyncio\nasync def main():\n    assert await asyncio.gather(*[f(n) for n in [1]]) == [2]", "await"),
+        ("async def main():\n    async for n in f(1):\n        assert n", "await"),
+        ("async def main():\n    async with f(1) as n:\n        assert n", "await"),
+        ("class B(f):\n    pass\nassert B().v() == 1", "derive a class"),
+        ("assert issubclass(f, Exception)", "issubclass"),
+        ("with redirect_stdout(b):\n    f(1)\nassert b.getvalue() == ''", ""),
+        ("from contextlib import redirect_stdout\nwith redirect_stdout(b):\n    f(1)\nb.getvalue()", "redirect_stdout"),
+        ("import sys\nsys.stdout = b\nf(1)\nassert b.getvalue() == '2'", "sys.stdout = ..."),
+        ("import sys\nsys.stdin = b\nassert f() == 2", "sys.stdin = ..."),
+        ("import builtins\nbuiltins.input = lambda: '3'\nassert f() == 2", "builtins.input = ..."),
+        ("from unittest.mock import patch\nwith patch('builtins.input'):\n    assert f() == 3", "patch"),
+        ("from unittest import mock\nwith mock.patch('time.time'):\n    assert f() == 3", "patch"),
+        ("import sys\nsys.setrecursionlimit(9999)\nassert f(1) == 2", "setrecursionlimit"),
+        ("import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    r = f(1)\nassert r == 2", ""),
+        ("import asyncio\nasync def g():\n    return f(1)\nassert asyncio.run(g()) == 2", ""),
+        ("class B(ValueError):\n    pass\nassert f(1) == 2", ""),
+        ("assert f.patch(1) == 2", ""),
+        ("r = f(1)\nr.x = 2\nassert r.x == 2", ""),
+        ("assert isinstance(f(1), int) and issubclass(bool, int)", ""),
+    ],
+)
+def test_what_has_no_effect_on_the_candidates_process_is_seen(tests: str, expected: str) -> None:
+    found = reading(tests).out_of_reach
+    assert expected in found
+    assert bool(expected) is bool(found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import symtable
 import sys
 import warnings
 from collections.abc import Container, Iterator, Sequence
@@ -23,6 +24,8 @@ from assay.sandbox.programs import BROKEN_TEST
 from assay.sandbox.splitting import TraitsOfTest, looks_inside
 
 _BUILTINS = frozenset(dir(builtins))
+_BINDS_ALL = (ast.alias, ast.NamedExpr)
+"""What defines a name for all checks, in tests that are nothing but imports and assertions."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -74,9 +77,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         """Why the checks cannot be separated from the candidate's code, by their text alone; empty when they can."""
         if self.looks_inside:
             return f"the tests use {', '.join(self.looks_inside)}"
-        return (
-            "the tests pass a function or an object of their own to the candidate" if self.reading.passes_code else ""
-        )
+        if self.reading.passes_code:
+            return "the tests pass a function or an object of their own to the candidate"
+        return self.reading.out_of_reach
 
     def run_together(self) -> bool:
         """Whether to run the checks in the candidate's process. Nothing that the candidate sends changes this."""
@@ -97,7 +100,7 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     helpers = list(ast.walk(_parse(prelude, "prelude")))
     nodes = [node for tree in trees for node in ast.walk(tree)]
     names, modules = _names_of_candidate(nodes, helpers)
-    asking = [_mention(list(ast.walk(tree)), _reaching(names, helpers)) for tree in trees]
+    asking = [not _is_guard(tree, nodes, helpers, names, modules) for tree in trees]
     sources = [target.strip() for target in targets]
     calls = _all_or_none([_as_call(tree.body, names) for tree in compress(trees, asking)])
     return Plan(
@@ -113,7 +116,19 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
         looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
+        needs=_needs_of_expressions(trees, {*_defined(nodes, helpers), *names, *modules} - _only_compared(nodes, names))
+        if calls is None
+        else Needs(),
     )
+
+
+def _needs_of_expressions(trees: Sequence[ast.Expression], bound: Container[str]) -> Needs:
+    """Their lines are the numbers of the expressions."""
+    for number, tree in enumerate(trees, 1):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr):
+                node.lineno = number
+    return needs.read(ast.Module(body=[ast.Expr(tree.body) for tree in trees], type_ignores=[]), bound)
 
 
 def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
@@ -124,16 +139,16 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     added = _call_check(tree, entry_points)
     nodes = list(ast.walk(tree))
     names, modules = _names_of_candidate(nodes, helpers)
+    undefined = _only_compared(nodes, names)
     if entry_points:
-        names = tuple(entry_points) if _mention(nodes, entry_points) else ()
+        names, undefined = tuple(entry_points) if _mention(nodes, entry_points) else (), frozenset()
     setup = _with_imports(prelude, modules)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     asserts = [node for node in tree.body if isinstance(node, ast.Assert)]
     whole = not asserts or len(imports) + len(asserts) < len(tree.body)
     guards: list[ast.Assert] = []
     if not whole:
-        reaching = _reaching(names, helpers)
-        guards = [node for node in asserts if not _mention(list(ast.walk(node)), reaching)]
+        guards = [node for node in asserts if _is_guard(node, nodes, helpers, names, modules)]
         asserts = [node for node in asserts if node not in guards]
         calls = _all_or_none([_as_call(node.test, names) for node in asserts])
         sources = tuple(ast.unparse(node) for node in asserts)
@@ -142,7 +157,7 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
     else:
         calls = _calls_of_check(tree, names)
         labels, sources = ("tests",), ("\n".join([tests, *map(ast.unparse, added)]),)
-    bound = {*_BUILTINS, *_bound(nodes), *_bound(helpers), *names, *modules}
+    bound = {*_defined(nodes, helpers), *names, *modules} - undefined
     return Plan(
         labels=labels,
         calls=calls,
@@ -179,9 +194,18 @@ def _reading(
     return splitting.read(nodes, helpers, names) if calls is None else TraitsOfTest()
 
 
-def _reaching(names: Sequence[str], helpers: Sequence[ast.AST]) -> Sequence[str]:
-    """The names by which a check can reach the candidate: its own, and those of a prelude that uses them."""
-    return [*names, *_bound(helpers)] if _mention(helpers, names) else names
+def _is_guard(
+    check: ast.AST, nodes: Sequence[ast.AST], helpers: Sequence[ast.AST], names: Sequence[str], modules: Sequence[str]
+) -> bool:
+    """Whether a check can be made without the candidate: it reads only what Python, imports and the prelude define."""
+    reaching = [*names, *_bound(helpers)] if _mention(helpers, names) else names
+    if _mention(list(ast.walk(check)), reaching):
+        return False
+    here = [node.target if isinstance(node, ast.NamedExpr) else node for node in nodes if isinstance(node, _BINDS_ALL)]
+    known = {*_defined(here, helpers), *modules}
+    # the names of the check itself, without those of functions inside it, which may hide one of the candidate's
+    symbols = symtable.symtable(ast.unparse(check), "check", "exec").get_symbols()
+    return all(symbol.get_name() in known for symbol in symbols)
 
 
 def _uncalled(tree: ast.Module) -> tuple[str, ...]:
@@ -323,7 +347,7 @@ def _names_of_candidate(
     everything: Sequence[ast.AST], helpers: Sequence[ast.AST]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names in the checks that only the candidate can have defined, and those that are stdlib modules."""
-    bound = _BUILTINS | set(_bound(everything)) | set(_bound(helpers))
+    bound = _defined(everything, helpers)
     read = [node.id for node in everything if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     free = tuple(dict.fromkeys(name for name in read if name not in bound)) or _called_builtins(everything)
     dotted = {
@@ -331,6 +355,29 @@ def _names_of_candidate(
     }
     modules = tuple(name for name in free if name in sys.stdlib_module_names and name in dotted)
     return tuple(name for name in free if name not in modules), modules
+
+
+def _defined(nodes: Sequence[ast.AST], helpers: Sequence[ast.AST]) -> set[str]:
+    """The names that Python, the checks or their prelude define."""
+    return {*_BUILTINS, *_bound(nodes), *_bound(helpers)}
+
+
+def _only_compared(nodes: Sequence[ast.AST], names: Container[str]) -> frozenset[str]:
+    """The names that only stand beside the answer of a function, `f(1) == expected`: nobody asks a program for those.
+
+    A constant that a program has to define is asked for by itself, or written in capitals.
+    """
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id in names]
+    beside = {id(name) for node in nodes if isinstance(node, ast.Compare) for name in _beside_answers(node, names)}
+    elsewhere = {node.id for node in uses if id(node) not in beside}
+    return frozenset(node.id for node in uses if node.id.islower()) - elsewhere
+
+
+def _beside_answers(node: ast.Compare, names: Container[str]) -> list[ast.expr]:
+    operands = [node.left, *node.comparators]
+    calls = [inner.func for operand in operands for inner in ast.walk(operand) if isinstance(inner, ast.Call)]
+    answers = any(isinstance(function, ast.Name) and function.id in names for function in calls)
+    return [operand for operand in operands if isinstance(operand, ast.Name)] if answers else []
 
 
 def _called_builtins(nodes: Sequence[ast.AST]) -> tuple[str, ...]:

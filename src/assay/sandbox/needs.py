@@ -1,7 +1,8 @@
 """What a test needs wherever it runs, known from its text: modules, files, and names that nothing in the text defines.
 
 Only what the test reaches whatever the candidate does is listed: not what stands in a branch, behind `try` or `with`,
-in a message of an assertion, or in a function that is never called.
+in a message of an assertion, or in a function that is never called. The exceptions that a `try` catches are listed too:
+a name that does not exist catches nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from msgspec import Struct
 
 
 class Needs(Struct, frozen=True, kw_only=True):
-    """Each with the line of the test."""
+    """Each with the line of the test, or the number of the expression."""
 
     imports: tuple[tuple[int, str], ...] = ()
     """Import statements, as source."""
@@ -57,8 +58,10 @@ def _always(nodes: Sequence[ast.AST], called: Container[str]) -> Iterator[ast.AS
 def _inner(node: ast.AST, called: Container[str]) -> Sequence[ast.AST]:  # noqa: PLR0911 -- a list of kinds of nodes
     if isinstance(node, ast.FunctionDef):
         return [*node.decorator_list, *node.args.defaults, *(node.body if node.name in called else ())]
-    if isinstance(node, ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.Try | ast.GeneratorExp):
+    if isinstance(node, ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.GeneratorExp):
         return ()
+    if isinstance(node, ast.Try):
+        return [handler.type for handler in node.handlers if handler.type is not None]
     if isinstance(node, ast.With | ast.AsyncWith):
         return [item.context_expr for item in node.items]
     if isinstance(node, ast.If | ast.While | ast.IfExp):

@@ -9,7 +9,7 @@ import ast
 import builtins
 import datetime
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -36,6 +36,13 @@ _TELLING = (*_DEFINITIONS, *_BINDING, *_DECIDING, ast.Call, ast.Compare, ast.Bin
 """The kinds of nodes that are looked at."""
 
 
+_ONLY_OF_ASYNCIO = {"run_until_complete", "create_task", "ensure_future"}
+_TAKES_COROUTINES = _ONLY_OF_ASYNCIO | {"run", "gather", "wait", "wait_for", "as_completed", "shield"}
+_CHANGES_PROCESS = {"redirect_stdout", "redirect_stderr", "patch", "setrecursionlimit"}
+_STREAMS = {"redirect_stdout", "redirect_stderr", "sys.stdout = ...", "sys.stderr = ..."}
+"""Replaced to be read, or only to be quiet, which does no harm."""
+
+
 class TraitsOfTest(Struct, frozen=True, kw_only=True):
     """What the text of a test says about how it can be judged."""
 
@@ -47,6 +54,8 @@ class TraitsOfTest(Struct, frozen=True, kw_only=True):
     """Names of the candidate that may be exception classes."""
     identities: bool = False
     """It compares identities with `is`."""
+    out_of_reach: str = ""
+    """What it does in its own process that has no effect in the candidate's, or needs the candidate's object itself."""
     asks_objects: bool = False
     """It tests the truth of what a method of the candidate returned about an argument."""
 
@@ -60,15 +69,74 @@ def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> TraitsOfTest:
     """The traits of tests that use these names of the candidate, given all nodes of the tests and their prelude."""
+    nodes = list(nodes)
     tests, helpers = [[node for node in each if isinstance(node, _TELLING)] for each in (nodes, prelude)]
     reader = _Reader(tests, helpers, names)
     return TraitsOfTest(
         passes_code=any(reader.hands_code(node) for node in tests if isinstance(node, ast.Call)),
         own_objects=any(map(reader.operates_on_objects, tests)),
+        out_of_reach=_out_of_reach(nodes, reader),
         exceptions=_possible_exceptions(tests, names),
         identities=any(map(_asks_identity, tests)) or any(map(_asks_identity, helpers)),
         asks_objects=any(map(reader.is_method_answer, _asked_for_truth(tests))),
     )
+
+
+def _out_of_reach(nodes: Sequence[ast.AST], reader: _Reader) -> str:
+    """The first thing that the tests do and that cannot be done from another process than the candidate's."""
+    modules = {alias.asname or alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    reads_streams = any(isinstance(node, ast.Attribute) and node.attr == "getvalue" for node in nodes)
+    for node in nodes:
+        if _is_awaited(node, reader):
+            return "the tests await what the candidate returns"
+        if isinstance(node, ast.ClassDef) and any(map(reader.is_candidates, node.bases)):
+            return "the tests derive a class from one of the candidate's"
+        asked = _arguments(node) if isinstance(node, ast.Call) and _is_name(node.func, {"issubclass"}) else ()
+        if any(map(reader.is_candidates, asked)):
+            return "the tests use issubclass on a class of the candidate"
+        replaced = _replaced(node, modules)
+        if replaced and (replaced not in _STREAMS or reads_streams):
+            return f"the tests use {replaced}, which has no effect on the candidate's process"
+    return ""
+
+
+def _is_awaited(node: ast.AST, reader: _Reader) -> bool:
+    """Whether a coroutine, or something else asynchronous, would have to come from the candidate."""
+    if isinstance(node, ast.Await):
+        return reader.is_candidates(node.value)
+    if isinstance(node, ast.AsyncFor):
+        return reader.is_candidates(node.iter)
+    if isinstance(node, ast.AsyncWith):
+        return any(reader.is_candidates(item.context_expr) for item in node.items)
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    asynchronous = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "asyncio"
+    if function not in _TAKES_COROUTINES or not (asynchronous or function in _ONLY_OF_ASYNCIO):
+        return False
+    inner = [part for argument in _arguments(node) for part in _parts(argument)]
+    return any(reader.is_candidates(part) for part in inner)
+
+
+def _parts(node: ast.AST) -> Sequence[ast.AST]:
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return node.elts
+    return [node.elt if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp) else node]
+
+
+def _replaced(node: ast.AST, modules: Container[str]) -> str:
+    """What this statement changes in the process of the tests only; empty for nothing."""
+    if isinstance(node, ast.ImportFrom):
+        found = [alias.name for alias in node.names if alias.name in _CHANGES_PROCESS]
+        return found[0] if found and (found[0] != "patch" or (node.module or "").endswith("mock")) else ""
+    if isinstance(node, ast.Attribute) and node.attr in _CHANGES_PROCESS:
+        of_mock = ast.unparse(node.value) in ("mock", "unittest.mock")
+        return node.attr if node.attr != "patch" or of_mock else ""
+    targets = node.targets if isinstance(node, ast.Assign) else ()
+    for target in targets:
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id in modules:
+            return f"{target.value.id}.{target.attr} = ..."
+    return ""
 
 
 class _Reader:

@@ -45,7 +45,8 @@ def conduct(request: dict[str, Any]) -> None:
     """Bind the candidate's names, run the checks in order, and report the result of each."""
     namespace = new_namespace()
     compiled = compile_with_identities if request["identities"] else compile_plainly
-    if lacking := first_lacking(request["needs"]):
+    unit = "expression" if request["mode"] == "expression" else "line"
+    if lacking := first_lacking(request["needs"], unit):
         frames.send({"op": "broken", "message": lacking})
         return
     try:
@@ -53,7 +54,7 @@ def conduct(request: dict[str, Any]) -> None:
     except BaseException as error:
         frames.send({"op": "broken", "message": f"the prelude does not run: {message_of(error)}"})
         return
-    if undefined := first_undefined(request["needs"], namespace):
+    if undefined := first_undefined(request["needs"], namespace, unit):
         frames.send({"op": "broken", "message": undefined})
         return
     trouble = trouble_with_names(request["names"], namespace)
@@ -65,7 +66,7 @@ def conduct(request: dict[str, Any]) -> None:
     frames.send({"op": "done"})
 
 
-def first_lacking(needs: dict[str, Any] | None) -> str:
+def first_lacking(needs: dict[str, Any] | None, unit: str) -> str:
     """The first module or file that the test needs and that is not here; looked for before any real candidate."""
     lacking: list[tuple[int, str]] = []
     for line, source in needs["imports"] if needs else ():
@@ -76,14 +77,14 @@ def first_lacking(needs: dict[str, Any] | None) -> str:
     for line, path in needs["files"] if needs else ():
         if not os.path.exists(path):
             lacking.append((line, f"the file {path!r} is not in the sandbox, which has no files"))
-    return f"line {min(lacking)[0]}: {min(lacking)[1]}" if lacking else ""
+    return f"{unit} {min(lacking)[0]}: {min(lacking)[1]}" if lacking else ""
 
 
-def first_undefined(needs: dict[str, Any] | None, namespace: dict[str, Any]) -> str:
+def first_undefined(needs: dict[str, Any] | None, namespace: dict[str, Any], unit: str) -> str:
     """The first name that the test reads and that neither it nor the prelude nor the candidate defines."""
     for line, name in needs["names"] if needs else ():
         if name not in namespace:
-            return f"line {line}: the name `{name}` is defined neither by the tests nor before them"
+            return f"{unit} {line}: the name `{name}` is defined neither by the tests nor before them"
     return ""
 
 
