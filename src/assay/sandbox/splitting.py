@@ -110,7 +110,7 @@ def _is_awaited(node: ast.AST, reader: _Reader) -> bool:
         return any(reader.is_candidates(item.context_expr) for item in node.items)
     if not isinstance(node, ast.Call):
         return False
-    function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    function = ast.unparse(node.func).rpartition(".")[2]
     asynchronous = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "asyncio"
     if function not in _TAKES_COROUTINES or not (asynchronous or function in _ONLY_OF_ASYNCIO):
         return False
