@@ -255,3 +255,9 @@ def test_a_drop_that_one_side_shows_has_no_interval_that_denies_it(
     assert main(["diff", "then", "lost", "--gate", "no-significant-drop"]) == 1
     [line, *_] = gate_lines(capsys)
     assert "sums dropped significantly: -1.000 over 5 pairs, one-sided p = 0.031" in line
+
+
+def test_an_estimate_refuses_what_is_only_for_gates(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sums(somewhere / "tasks", "sums", 2)
+    assert main(["run", "tasks", "--dry-run", "--gate-cannot-tell", "pass"]) == 2
+    assert "--gate-cannot-tell is for gates, and there is none" in capsys.readouterr().err

@@ -14,7 +14,11 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Request
+from assay.runs.evaluate import RunOptions, run_all
+from assay.runs.plan import make_config, plan_runs
+from assay.runs.progress import run_blocking
 from assay.tasks.lm_eval.source import LmEvalOptions
+from assay.tasks.load import load_tasks
 
 
 @pytest.fixture
@@ -181,3 +185,23 @@ def test_a_baseline_without_a_gate_is_refused(task: str) -> None:
         assay.evaluate_tasks(task, "toy", baseline="first")
     with pytest.raises(UsageError, match="--gate-cannot-tell is for gates"):
         assay.evaluate_tasks(task, "toy", cannot_tell_passes=True)
+
+
+def test_the_code_tests_of_every_run_are_tried_before_the_first_model_is_called(tmp_path: Path, task: str) -> None:
+    asked: list[str] = []
+
+    def first(prompt: str) -> str:
+        asked.append(prompt)
+        return right(prompt)
+
+    extras = {"entry_point": "f", "tests": "def check(candidate):\n    assert candidate(1) == undefined_name\n"}
+    line = {"id": "1", "prompt": "write f", "targets": [], "metric": "code_exec", "extras": extras}
+    (tmp_path / "code.jsonl").write_text(json.dumps(line) + "\n")
+    config = make_config()
+    planned = [
+        *plan_runs(load_tasks([task]), config, [first]),
+        *plan_runs(load_tasks([str(tmp_path / "code.jsonl")]), config, ["toy"]),
+    ]
+    with pytest.raises(UsageError, match="undefined_name"):
+        run_blocking(run_all(planned, RunOptions()))
+    assert asked == []

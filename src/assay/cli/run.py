@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     from assay import env_file
     from assay.cli import garbage
     from assay.reports.gates.step_summary import run_summary
-    from assay.runs.evaluate import EvaluationResult, run_all
+    from assay.runs.evaluate import EvaluationResult, checked_gates, run_all
     from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
 
@@ -56,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if len(planned) > 1 and (options.run_dir or options.output):
         raise UsageError("several models are one run each: leave out --run-dir and --output")
     if options.dry_run:
+        passes = options.gate_cannot_tell == "pass"
+        checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes)
         return tell_estimate(planned, options)
     if options.shard is not None:
         return max(run_one_shard(each, options) for each in planned)

@@ -234,8 +234,7 @@ async def run_all(
     """Every planned run, one after the other; an interrupted one is the last."""
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
-    keepers = [_gates_of(run, gates, baseline) for run in planned]
-    _refuse_without_gates(keepers, baseline, cannot_tell_passes=cannot_tell_passes)
+    keepers = checked_gates(planned, gates, baseline, cannot_tell_passes=cannot_tell_passes)
     if len(planned) > 1:
         await check_all(planned, options)
     results: list[RunResult] = []
@@ -251,14 +250,17 @@ async def run_all(
     return results
 
 
-def _refuse_without_gates(
-    keepers: Sequence[Gates | None], baseline: Path | str | None, *, cannot_tell_passes: bool
-) -> None:
+def checked_gates(
+    planned: Sequence[PlannedRun], gates: Sequence[str], baseline: Path | str | None, *, cannot_tell_passes: bool
+) -> list[Gates | None]:
+    """The gates of each run; what is only for gates is refused where there is none."""
+    keepers = [_gates_of(run, gates, baseline) for run in planned]
     if any(keeper is not None and keeper.gates for keeper in keepers):
-        return
+        return keepers
     for flag, is_given in (("--baseline", baseline is not None), ("--gate-cannot-tell", cannot_tell_passes)):
         if is_given:
             raise UsageError(f"{flag} is for gates, and there is none: give one with --gate, or leave it out")
+    return keepers
 
 
 async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
@@ -270,6 +272,9 @@ async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
         model = None if run.model is None else LeftOpen(as_model(run.model))
         async with assemble(run.definitions, run.config, model=model, command=options.command) as parts:
             await parts.check()
+            quiet = Progress()  # each run says again what there is to say
+            parts.start_sandboxes(quiet)
+            await parts.try_tests(quiet)
             made.append((run, parts.run_file.fingerprint))
     refuse_same_runs(made)
 

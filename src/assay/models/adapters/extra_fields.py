@@ -45,7 +45,7 @@ _ALWAYS: dict[str, Any] = {
 
 
 def checked_extra(extra: Any) -> dict[str, Any]:
-    """The `extra` of a model; `UsageError` for what is no mapping, or has a field that assay sets itself."""
+    """The `extra` of a model; `UsageError` for what is not a mapping, or has a field that assay sets itself."""
     if not isinstance(extra, Mapping | None):
         raise UsageError(f"extra must be a mapping of parameter names to values, got {extra!r}")
     fields = dict(extra or {})
