@@ -165,8 +165,8 @@ class Budgeted(Wrapper):
 class CountedAsJudge(Wrapper):
     """A model other than the evaluated one: its answers count for the attempt and for the budget, if there is one.
 
-    Judges are built with their tasks, before a run knows its budget. `name` is the model's, with what tells it from
-    others: `openai:served (The Judge)`.
+    Judges are built with their tasks, before a run knows its budget. `name` is the model's, with what distinguishes it
+    from others: `openai:served (The Judge)`.
     """
 
     def __init__(self, model: Model, *, key: str = "", label: str | None = None) -> None:

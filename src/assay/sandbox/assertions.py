@@ -363,7 +363,7 @@ def _defined(nodes: Sequence[ast.AST], helpers: Sequence[ast.AST]) -> set[str]:
 
 
 def _only_compared(nodes: Sequence[ast.AST], names: Container[str]) -> frozenset[str]:
-    """The names that only stand beside the answer of a function, `f(1) == expected`: nobody asks a program for those.
+    """The names that only stand next to the answer of a function, `f(1) == expected`: no program has to have those.
 
     A constant that a program has to define is asked for by itself, or written in capitals.
     """

@@ -56,7 +56,12 @@ export async function pageSample(root, route) {
         "div.column",
         (record.failures || []).length ? section("What broke", record.failures.map(failureCard)) : null,
         compared ? section("Answer and target", compared) : null,
-        (record.scores || []).length && !blind ? section("Scores", record.scores.map((score) => scoreCard(score, sample.score_labels))) : null,
+        (record.scores || []).length && !blind
+          ? section(
+              "Scores",
+              record.scores.map((score) => scoreCard(score, sample.score_labels)),
+            )
+          : null,
         (record.excluded || []).length && !blind
           ? section("Excluded", el("p", `taken out of the aggregates by: ${record.excluded.join(", ")}`))
           : null,
