@@ -104,7 +104,8 @@ def test_a_key_is_the_model_its_reader_found_and_else_a_name_by_itself() -> None
     context = BuildContext(model_for=model_for, paces={"j": {"concurrency": 2}})
     context.model_behind("j", {"model": "openai:x", "options": {"seed": 1}}, timeout_seconds=3)
     context.model_behind("toy")
-    assert asked == [("openai:x", {"seed": 1}, {"concurrency": 2, "timeout_seconds": 3}), ("toy", {}, {})]
+    limits = {"key": "j", "concurrency": 2, "timeout_seconds": 3}
+    assert asked == [("openai:x", {"seed": 1}, limits), ("toy", {}, {"key": "toy"})]
 
 
 def test_a_dataset_that_can_seek_is_not_read_from_its_beginning() -> None:

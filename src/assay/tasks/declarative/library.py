@@ -303,8 +303,9 @@ class Library:
     def _of_keyed_file(self, key: str) -> ModelSpec | None:
         if (document := self.nearby.keyed_file("model", key)) is None:
             return None
-        self.warnings.extend(document.warnings)
-        return model_spec(document, (), checked_model(document, document.value), self.adapter)[1]
+        _, spec = model_spec(document, (), checked_model(document, document.value), self.adapter)
+        self.warnings.extend(each for each in document.warnings if each not in self.warnings)
+        return spec
 
     def file_of_model(self, name: str) -> ModelSpec | None:
         """The model whose key is given with `--model`: a model file, a run file's model, or a provider's."""
