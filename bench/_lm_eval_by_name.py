@@ -17,7 +17,7 @@ from bench._lm_eval_setting import Setting, setting
 from assay.core.journal import read_records
 from assay.core.types import Score
 from assay.models.embedded.weights import model_folder
-from assay.reports.board.build import read_leaderboard
+from assay.results.board.leaderboard import read_leaderboard
 
 Plan = dict[str, Any]
 SHUFFLED = "gpqa_main_n_shot"

@@ -34,8 +34,8 @@ from bench._lm_eval_functions import shapes_of_function
 from bench._lm_eval_repair import repair
 from bench._lm_eval_shapes import Shape, shapes_of_template
 
-from assay.tasks.lm_eval.library import LIBRARY
-from assay.tasks.lm_eval.worker import loading, names
+from assay.bridges.lm_eval.lm_eval_process import LIBRARY
+from assay.bridges.lm_eval.worker import loading, names
 
 COUNT = 9
 TRIES = 40
@@ -372,11 +372,11 @@ class _Half(float):
 
 def _once(name: str, folder: str) -> None:
     """Build the task, answer its requests, score every sample and aggregate."""
+    from assay.bridges.lm_eval.asking import requests_of
+    from assay.bridges.lm_eval.worker.building import build
+    from assay.bridges.lm_eval.worker.loading import task_of
+    from assay.bridges.lm_eval.worker.results import _scored, aggregate, keep_scores
     from assay.datasets.built import BuiltSamples
-    from assay.tasks.lm_eval.asking import requests_of
-    from assay.tasks.lm_eval.worker.building import build
-    from assay.tasks.lm_eval.worker.loading import task_of
-    from assay.tasks.lm_eval.worker.results import _scored, aggregate, keep_scores
 
     order = {"folder": folder, "name": name}
     _index()  # which the folder's own would be made anew for

@@ -13,9 +13,9 @@ import re
 import sys
 from pathlib import Path
 
+from assay.bridges.promptfoo.promptfoo_source import read_promptfoo
 from assay.core.errors import UsageError
-from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
-from assay.tasks.promptfoo.source import read_promptfoo
+from assay.formats.declarative.yaml_reader import PLACED_SENTENCE
 
 
 def main() -> None:

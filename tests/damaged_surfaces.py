@@ -18,9 +18,9 @@ from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.costs.spending import spent_in
 from assay.datasets.run_results import RunResults
-from assay.reports.marks import Mark, append_mark, marks_agreement
-from assay.reports.per_example import read_examples
-from assay.reports.worst_attempts import worst_attempts
+from assay.results.marks import Mark, append_mark, marks_agreement
+from assay.results.per_example import read_examples
+from assay.results.worst_attempts import worst_attempts
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file, shard_files
 from assay.runs.shards import merge_run
@@ -219,22 +219,22 @@ READERS = {
     "cli/show_run.py": "show --where",
     "costs/spending.py": "what a run spent",
     "datasets/run_results.py": "a run as a dataset",
-    "reports/board/journal_table.py": "leaderboard",
-    "reports/diff/columns.py": "diff",
-    "reports/frames/source.py": "Run.attempts",
-    "reports/marks.py": "agreement with marks",
-    "reports/per_example.py": "per example",
-    "reports/worst_attempts.py": "worst attempts",
+    "results/board/journal_table.py": "leaderboard",
+    "results/diff/paired_columns.py": "diff",
+    "results/frames/frame_source.py": "Run.attempts",
+    "results/marks.py": "agreement with marks",
+    "results/per_example.py": "per example",
+    "results/worst_attempts.py": "worst attempts",
     "runs/earlier_attempts.py": "what is finished",
     "runs/folder.py": "run, resumed",
-    "runs/rescore.py": "rescore",
+    "runs/later/rescore.py": "rescore",
     "runs/shard_files.py": "a shard, merged",
     "viewer/run_view.py": "viewer: runs",
 }
 """Modules that read journals, each with a surface that goes through it."""
 OF_SEARCHES = {"optimize/journal.py", "viewer/searches.py"}
 """Modules that read the journals of searches."""
-SEE_DAMAGE = {"reports/integrity.py", "runs/repair.py", "viewer/index.py", "viewer/words.py"}
+SEE_DAMAGE = {"runs/later/integrity.py", "runs/later/repair.py", "viewer/index.py", "viewer/words.py"}
 """Modules that get damaged lines, rather than being refused: two name them, and two stop at the first."""
 
 

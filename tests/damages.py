@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from assay.checksum import record_of
+from assay.storage.checksum import record_of
 from tests.journals import rewritten
 
 Lines = list[bytes]

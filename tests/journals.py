@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from assay.checksum import number_of, record_of, with_checksums
+from assay.storage.checksum import number_of, record_of, with_checksums
 
 
 def journal_lines(records: Iterable[Any], first: int = 1) -> bytes:

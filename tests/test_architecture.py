@@ -209,7 +209,7 @@ def test_the_public_names_are_the_exported_ones() -> None:
 
 
 MONEY = re.compile(r"price|cost|money", re.IGNORECASE)
-NO_MONEY = {"metrics/reading.py", "sandbox/compare.py", "scorers/assertion_list.py"}
+NO_MONEY = {"metrics/reading.py", "sandbox/compare.py", "scorers/assertions/assertion_list.py"}
 """Where a cost or a price is one of computing."""
 
 
@@ -230,6 +230,16 @@ def counts_money(nodes: Iterable[ast.AST]) -> bool:
         for name in [operand]
         if isinstance(name, ast.Name | ast.Attribute)
     )
+
+
+def test_what_a_reader_keeps_for_itself_is_read_by_no_one_else() -> None:
+    users = {
+        path.relative_to(SOURCE).parts[0]
+        for path in SOURCE.rglob("*.py")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith("provenance.recorded")
+    }
+    assert users <= {"bridges"}
 
 
 def test_money_is_counted_in_one_place() -> None:
@@ -321,19 +331,19 @@ def test_a_run_is_put_together_in_one_place() -> None:
     assert users_of("build_task", "build_solver", "start_scorers", "attempts_in_flight", "in_processes") == {
         "build_task": here,
         "build_solver": {"runs/preview.py"},  # which shows requests, and answers none
-        "start_scorers": here | {"tasks/check.py"},  # which says what cannot be started
+        "start_scorers": here | {"checking/task_check.py"},  # which says what cannot be started
         "attempts_in_flight": here,
         "in_processes": here,
     }
     # a dry run asks models that only record
-    assert users_of("ModelPool")["ModelPool"] == here | {"runs/dry_run.py"}
+    assert users_of("ModelPool")["ModelPool"] == here | {"runs/later/dry_run.py"}
 
 
 def test_everybody_who_runs_scores_estimates_checks_or_searches_has_it_put_together_there() -> None:
     doors = users_of("assemble", "assemble_tasks", "preview", "preview_sample", "Parts")
     through = {place for places in doors.values() for place in places}
     assert {
-        *(f"runs/{name}.py" for name in ("evaluate", "shards", "ray", "rescore", "dry_run")),
+        *(f"runs/{name}.py" for name in ("evaluate", "shards", "ray", "later/rescore", "later/dry_run")),
         *(f"cli/{name}.py" for name in ("check", "show")),
         "optimize/task_fitness.py",
     } <= through

@@ -39,7 +39,7 @@ from tests.damaged_surfaces import (
     viewer_of,
 )
 from tests.damages import DAMAGES, NO_DAMAGE
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 
 SOURCE = Path(assay.__file__).parent
 MODEL = "def answer(prompt):\n    n = int(prompt.split()[1])\n    return 'no idea' if n in (2, 7) else str(n + 1)\n"

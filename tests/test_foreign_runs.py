@@ -14,10 +14,10 @@ from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import TaskDefinition
 from assay.runs.evaluate import run_evaluation
-from assay.runs.rescore import rescore
+from assay.runs.later.rescore import rescore
 from assay.runs.shards import merge_run
 from assay.tasks.load import load_tasks
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 from tests.runs.shard_runs import run_shard
 
 COUNT = 6

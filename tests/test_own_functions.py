@@ -17,7 +17,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.run_file import read_run_file
 from assay.own_functions import code_sha256, name_of
-from assay.runs.rescore import rescore
+from assay.runs.later.rescore import rescore
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_a_lambda_is_a_metric_and_the_run_file_says_which(task: str) -> None:
     assert row.metric.startswith("here:lambda@")
     [definition] = read_run_file(result.folder).definitions
     assert definition.scorers[0].options["metric"] == row.metric
-    assert "int(said) > 2" in definition.metadata["functions"][row.metric]
+    assert "int(said) > 2" in definition.provenance.functions[row.metric]
 
 
 def test_another_function_is_another_run(task: str) -> None:

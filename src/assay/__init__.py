@@ -12,16 +12,16 @@ _NAMES = {
     "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
     "assay.models.adapters.toy": "ToyAdapter",
     "assay.prompts.few_shot": "render",
-    "assay.reports.board.types": "Leaderboard",
-    "assay.reports.diff.types": "BoardDiff",
-    "assay.reports.frames.attempt": "Attempt SampleResult",
+    "assay.results.board.board_types": "Leaderboard",
+    "assay.results.diff.differences": "BoardDiff",
+    "assay.results.frames.attempt": "Attempt SampleResult",
     "assay.runs.evaluate": "EvaluationResult RunResult aevaluate evaluate_tasks run_evaluation",
-    "assay.runs.opened": "Run open_run",
+    "assay.runs.run_handle": "Run open_run",
     "assay.runs.progress": "ProgressUpdate",
-    "assay.tasks.fixtures": "seed_fixture_tasks",
-    "assay.tasks.folder.reader": "load_all_tasks",
-    "assay.tasks.folder.rules": "Example",
-    "assay.tasks.frozen_spec.reader": "TaskSpec load_fixtures post_process validate_file validate_task",
+    "assay.formats.fixtures": "seed_fixture_tasks",
+    "assay.formats.folder.reader": "load_all_tasks",
+    "assay.formats.folder.rules": "Example",
+    "assay.formats.frozen_spec.reader": "TaskSpec load_fixtures post_process validate_file validate_task",
     "assay.tasks.load": "load_tasks",
 }
 """By the module that has them."""
@@ -47,6 +47,14 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.types import Summary as Summary
     from assay.core.types import TaskDefinition as TaskDefinition
     from assay.core.types import Trace as Trace
+    from assay.formats.fixtures import seed_fixture_tasks as seed_fixture_tasks
+    from assay.formats.folder.reader import load_all_tasks as load_all_tasks
+    from assay.formats.folder.rules import Example as Example
+    from assay.formats.frozen_spec.reader import TaskSpec as TaskSpec
+    from assay.formats.frozen_spec.reader import load_fixtures as load_fixtures
+    from assay.formats.frozen_spec.reader import post_process as post_process
+    from assay.formats.frozen_spec.reader import validate_file as validate_file
+    from assay.formats.frozen_spec.reader import validate_task as validate_task
     from assay.harness import METRIC_FNS as METRIC_FNS
     from assay.harness import run_leaderboard as run_leaderboard
     from assay.harness import run_task as run_task
@@ -56,26 +64,18 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.metrics.assertions import label_in_set as label_in_set
     from assay.models.adapters.toy import ToyAdapter as ToyAdapter
     from assay.prompts.few_shot import render as render
-    from assay.reports.board.types import Leaderboard as Leaderboard
-    from assay.reports.diff.types import BoardDiff as BoardDiff
-    from assay.reports.frames.attempt import Attempt as Attempt
-    from assay.reports.frames.attempt import SampleResult as SampleResult
+    from assay.results.board.board_types import Leaderboard as Leaderboard
+    from assay.results.diff.differences import BoardDiff as BoardDiff
+    from assay.results.frames.attempt import Attempt as Attempt
+    from assay.results.frames.attempt import SampleResult as SampleResult
     from assay.runs.evaluate import EvaluationResult as EvaluationResult
     from assay.runs.evaluate import RunResult as RunResult
     from assay.runs.evaluate import aevaluate as aevaluate
     from assay.runs.evaluate import evaluate_tasks as evaluate_tasks
     from assay.runs.evaluate import run_evaluation as run_evaluation
-    from assay.runs.opened import Run as Run
-    from assay.runs.opened import open_run as open_run
     from assay.runs.progress import ProgressUpdate as ProgressUpdate
-    from assay.tasks.fixtures import seed_fixture_tasks as seed_fixture_tasks
-    from assay.tasks.folder.reader import load_all_tasks as load_all_tasks
-    from assay.tasks.folder.rules import Example as Example
-    from assay.tasks.frozen_spec.reader import TaskSpec as TaskSpec
-    from assay.tasks.frozen_spec.reader import load_fixtures as load_fixtures
-    from assay.tasks.frozen_spec.reader import post_process as post_process
-    from assay.tasks.frozen_spec.reader import validate_file as validate_file
-    from assay.tasks.frozen_spec.reader import validate_task as validate_task
+    from assay.runs.run_handle import Run as Run
+    from assay.runs.run_handle import open_run as open_run
     from assay.tasks.load import load_tasks as load_tasks
 else:
 

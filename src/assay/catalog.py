@@ -18,14 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.errors import AssayError, UsageError
 from assay.own_functions import HERE, find_here
-from assay.tracebacks import describe_exception
-from assay.wording import hint, in_yaml, nearest
+from assay.text.tracebacks import describe_exception
+from assay.text.wording import hint, in_yaml, nearest
 
 if TYPE_CHECKING:
     from inspect import Parameter
 
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
 """Options of parts that name another model by key; the model's description is stored next to the key as `model`."""
+
+POSTPROCESS = "postprocess_snippet"
+"""The option of scorers that score the parts into which the author's Python splits an answer."""
 
 CATALOG: dict[str, dict[str, str]] = {
     "metric": {
@@ -72,12 +75,12 @@ CATALOG: dict[str, dict[str, str]] = {
         "string_equals": "assay.scorers.text_equals:StringEquals",
         "string_equals_mcqa": "assay.scorers.text_equals:MultipleChoice",
         "bleu": "assay.scorers.text_equals:Bleu",
-        "model_as_a_judge_classifier": "assay.scorers.judge:Classifier",
-        "model_as_a_judge_scorer": "assay.scorers.judge:Rating",
-        "labeler_via_model": "assay.scorers.labeler:Labeler",
+        "model_as_a_judge_classifier": "assay.scorers.judging.judge:Classifier",
+        "model_as_a_judge_scorer": "assay.scorers.judging.judge:Rating",
+        "labeler_via_model": "assay.scorers.judging.labeler:Labeler",
         "python": "assay.scorers.python_snippet:PythonScorer",
         "python_all_samples": "assay.scorers.python_snippet:AllSamplesScorer",
-        "rag_checker": "assay.scorers.rag_checker:rag_checker",
+        "rag_checker": "assay.scorers.judging.rag_checker:rag_checker",
         "function_call_coverage": "assay.scorers.function_calls:FunctionCallCoverage",
         "system_evidence": "assay.scorers.python_snippet:SystemEvidence",
         "choice_likelihood": "assay.scorers.likelihood:ChoiceLikelihoodScorer",
@@ -85,18 +88,18 @@ CATALOG: dict[str, dict[str, str]] = {
         "lettered_choice": "assay.scorers.likelihood:LetteredChoiceScorer",
         "text_likelihood": "assay.scorers.likelihood:TextLikelihoodScorer",
         "instructions": "assay.scorers.instructions:instructions",
-        "assertions": "assay.scorers.assertion_list:assertions",
+        "assertions": "assay.scorers.assertions.assertion_list:assertions",
         "drop": "assay.scorers.reading:DropScorer",
-        "model_graded": "assay.tasks.openai_evals.grading:model_graded",
-        "sample_assertions": "assay.scorers.sample_assertions:sample_assertions",
+        "model_graded": "assay.bridges.openai_evals.grading:model_graded",
+        "sample_assertions": "assay.scorers.assertions.sample_assertions:sample_assertions",
         "extracted_match": "assay.scorers.extracted_match:extracted_match",
         "recorded": "assay.scorers.recorded:Recorded",
-        "lm_eval": "assay.tasks.lm_eval.scoring:lm_eval_scorer",
-        "inspect": "assay.tasks.inspect.scoring:inspect_scorer",
+        "lm_eval": "assay.bridges.lm_eval.scoring:lm_eval_scorer",
+        "inspect": "assay.bridges.inspect.scoring:inspect_scorer",
     },
     "solver": {
         "single_turn": "assay.solvers.single_turn:single_turn",
-        "named_completions": "assay.tasks.openai_evals.asking:named_completions",
+        "named_completions": "assay.bridges.openai_evals.asking:named_completions",
         "prompt_template": "assay.solvers.prompt_template:prompt_template",
         "single_turn_solver": "assay.solvers.templated:single_turn_solver",
         "multi_turn_solver": "assay.solvers.multi_turn:multi_turn_solver",
@@ -106,7 +109,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "choice_likelihood": "assay.solvers.likelihood:ChoiceLikelihood",
         "lettered_choice": "assay.solvers.likelihood:LetteredChoice",
         "text_likelihood": "assay.solvers.likelihood:TextLikelihood",
-        "lm_eval": "assay.tasks.lm_eval.asking:lm_eval_requests",
+        "lm_eval": "assay.bridges.lm_eval.asking:lm_eval_requests",
     },
     "model": {
         "toy": "assay.models.adapters.toy:make",
@@ -138,8 +141,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "xai": "assay.models.adapters.presets:xai",
     },
     "dataset": {
-        "spec_file": "assay.tasks.frozen_spec.reader:SpecFileDataset",
-        "task_folder": "assay.tasks.folder.reader:TaskFolderDataset",
+        "spec_file": "assay.formats.frozen_spec.reader:SpecFileDataset",
+        "task_folder": "assay.formats.folder.reader:TaskFolderDataset",
         "examples": "assay.harness:InlineExamples",
         "table": "assay.datasets.tables:table",
         "inline": "assay.datasets.inline:Inline",
@@ -148,14 +151,14 @@ CATALOG: dict[str, dict[str, str]] = {
         "folder": "assay.datasets.text_files:TextFiles",
         "task_result": "assay.datasets.run_results:RunResults",
         "traces": "assay.datasets.traces:TraceFile",
-        "inspect_log": "assay.datasets.inspect_samples:InspectSamples",
+        "inspect_log": "assay.bridges.inspect.log_samples:InspectSamples",
         "joined": "assay.datasets.joined:Joined",
         "generated": "assay.datasets.generated:Generated",
         "lm_eval": "assay.datasets.built:BuiltSamples",
-        "openai_evals": "assay.tasks.openai_evals.samples:EvalSamples",
-        "openai_evals_multiple_choice": "assay.tasks.openai_evals.multiple_choice:MultipleChoiceSamples",
+        "openai_evals": "assay.bridges.openai_evals.samples:EvalSamples",
+        "openai_evals_multiple_choice": "assay.bridges.openai_evals.multiple_choice:MultipleChoiceSamples",
         "built": "assay.datasets.built:BuiltSamples",
-        "promptfoo": "assay.tasks.promptfoo.samples:PromptfooTests",
+        "promptfoo": "assay.bridges.promptfoo.samples:PromptfooTests",
     },
     "aggregate": {
         "mean": "assay.stats.aggregates:mean",
@@ -174,10 +177,31 @@ CATALOG: dict[str, dict[str, str]] = {
         "evidence": "assay.stats.evidence:evidence",
         "bits_per_byte": "assay.stats.likelihood:bits_per_byte",
         "perplexity": "assay.stats.likelihood:perplexity",
-        "lm_eval": "assay.tasks.lm_eval.aggregation:lm_eval_aggregation",
+        "lm_eval": "assay.bridges.lm_eval.aggregation:lm_eval_aggregation",
+    },
+    "source": {
+        ".jsonl": "assay.formats.json_lines:JsonLinesSource",
+        ".yaml": "assay.formats.declarative.load:YamlSource",
+        ".yml": "assay.formats.declarative.load:YamlSource",
+        "lm-eval": "assay.bridges.lm_eval.lm_eval_source:LmEvalSource",
+        "inspect": "assay.bridges.inspect.inspect_source:InspectSource",
+        "openai-evals": "assay.bridges.openai_evals.openai_evals_source:OpenAIEvalsSource",
+        "promptfoo": "assay.bridges.promptfoo.promptfoo_source:PromptfooSource",
+    },
+    "importer": {
+        "lm-eval": "assay.bridges.lm_eval.importer:import_lm_eval",
+    },
+    "run_log": {
+        "inspect": "assay.bridges.inspect.log_run:InspectLogs",
+    },
+    "trace_file": {
+        "inspect": "assay.bridges.inspect.log_files:inspect_rows",
+    },
+    "final_aggregation": {
+        "lm_eval": "assay.bridges.lm_eval.aggregation:aggregated_values",
     },
     "action": {
-        "exclude_from_metrics": "assay.tasks.declarative.actions:exclude_from_metrics",
+        "exclude_from_metrics": "assay.formats.declarative.actions:exclude_from_metrics",
     },
     "listener": {
         "mlflow": "assay.runs.log_to.mlflow:MLflow",
@@ -186,7 +210,13 @@ CATALOG: dict[str, dict[str, str]] = {
     },
 }
 
-_WORDS = {"post_process": "post-process rule", "dataset": "dataset reader"}
+_WORDS = {
+    "post_process": "post-process rule",
+    "dataset": "dataset reader",
+    "source": "task source",
+    "run_log": "log of runs",
+    "trace_file": "file of traces",
+}
 """Kinds that messages call something else."""
 
 
@@ -339,6 +369,16 @@ def source_name(kind: str, name: str) -> str:
 def published(kind: str) -> list[str]:
     """The names of installed packages that assay itself does not have."""
     return sorted(_entry_points(kind).keys() - CATALOG[kind].keys())
+
+
+def publishers(kind: str, name: str) -> list[str]:
+    """The installed packages that publish a name that assay itself does not have; more than one is a conflict."""
+    if name in CATALOG[kind] or name not in _entry_points(kind):
+        return []
+    from importlib.metadata import entry_points
+
+    points = entry_points(group=f"assay.{kind}s", name=name)
+    return sorted({point.dist.name if point.dist is not None else point.value for point in points})
 
 
 def is_name(kind: str, name: str) -> bool:

@@ -23,12 +23,12 @@ from assay.core.errors import UsageError
 from assay.core.seams import Metric, ModelAdapter, TakesBatches, close_part
 from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
 from assay.event_loop import run_anywhere
+from assay.formats.folder.reader import ContentHash, define_task, sample_of, scorer_of
+from assay.formats.folder.rules import CATALOG_NAMES, Example
 from assay.models.adapters.python_callable import as_model
-from assay.reports.board.types import Leaderboard, TaskRow, write_leaderboard_file
+from assay.results.board.board_types import Leaderboard, TaskRow, write_leaderboard_file
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.code_exec import code_exec as code_exec_scorer
-from assay.tasks.folder.reader import ContentHash, define_task, sample_of, scorer_of
-from assay.tasks.folder.rules import CATALOG_NAMES, Example
 from assay.tasks.own_metric import metric_name
 
 DEFAULT_BATCH_SIZE = 8

@@ -74,7 +74,7 @@ def source_of(function: Callable[..., Any]) -> str | None:
     """Its source text without keys, for people to read later; None if Python does not have it."""
     from inspect import getsource
 
-    from assay.redaction import cut_keys
+    from assay.text.redaction import cut_keys
 
     try:
         return cut_keys(getsource(function))[:LONGEST_SOURCE]
@@ -197,7 +197,7 @@ def _bound_to(value: Any) -> Any:
 
 def _kept_arguments(thing: Any) -> dict[str, Any]:
     """The constructor arguments that it keeps under the names of the parameters, keys excepted."""
-    from assay.redaction import secret_option_in
+    from assay.text.redaction import secret_option_in
 
     make = type(thing).__init__
     if not isinstance(make, FunctionType):

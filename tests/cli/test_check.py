@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.end_to_end.commands import assay
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 
 from assay.cli.main import main
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.commands import assay, write_task
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.cli.main import main
 

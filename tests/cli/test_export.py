@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.journals import journal_lines
-from tests.reports.every_kind import KINDS, SAMPLES, write_run
+from tests.results.every_kind import KINDS, SAMPLES, write_run
 
-from assay.checksum import with_checksums
 from assay.cli.main import main
 from assay.core.types import Record, Score, Trace
+from assay.storage.checksum import with_checksums
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.reports.board.scripted_boards import BROKEN, write_run
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.results.board.scripted_boards import BROKEN, write_run
+from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.cli.main import main
 

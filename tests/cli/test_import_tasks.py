@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.task_imports.scripted_import import write_sums
+from tests.bridges.lm_eval.scripted_import import write_sums
 
 from assay.cli.main import main
-from assay.reports.board.build import read_leaderboard
+from assay.results.board.leaderboard import read_leaderboard
 
 
 @pytest.fixture

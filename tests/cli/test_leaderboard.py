@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.reports.board.scripted_boards import BROKEN, Came, write_run
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.results.board.scripted_boards import BROKEN, Came, write_run
+from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.cli.main import main
-from assay.reports.board.build import build_leaderboard
-from assay.reports.board.types import write_leaderboard_file
-from assay.reports.view import View
+from assay.results.board.board_types import write_leaderboard_file
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.report_settings import View
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 
 from assay import catalog
 from assay.cli.list_names import first_line, singular

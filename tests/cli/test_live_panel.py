@@ -16,7 +16,7 @@ from assay.cli.live_panel import LivePanel
 from assay.core.journal import Journal
 from assay.core.types import Completion, Failure, Trace, Usage
 from assay.models.pool import RequestState
-from assay.reports.text_width import width_of
+from assay.pages.text_width import width_of
 
 
 class Terminal(io.StringIO):

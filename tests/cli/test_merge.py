@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 
 from assay.cli.main import main
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Adder, run_into, write_sums
+from tests.results.runs import Adder, run_into, write_sums
 
 from assay.cli.main import main
 

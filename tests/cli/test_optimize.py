@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 from tests.chromium import chromium_program, needs_chromium
 from tests.end_to_end.commands import environment
+from tests.end_to_end.commands import write_task as write_sums
 from tests.evaluators.loopback import Answer, serving
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
+from tests.tasks.model_files import write_model_file
 
 from assay.cli.main import main
 
@@ -520,3 +522,35 @@ def test_a_proposer_that_writes_no_first_text_is_a_failure_and_not_bad_input(
     flags = ["--objective", "short", "--model", "stub:I would rather not", "--run-dir", str(tmp_path)]
     assert main(["optimize", "--no-seed", *COMMAND, *flags]) == 3
     assert "the proposer wrote no first text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["search", "estimate"])
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--task-max-tokens", "5"], "--task-max-tokens has no effect here: `toy` applies no such setting"),
+        (["--judge-retries", "3"], "--judge-retries has no effect here: no task here has a judge"),
+        (["--config", "a=b"], "--config a: there is no parameter `a`"),
+    ],
+)
+def test_a_setting_of_the_task_that_nothing_applies_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str, more: list[str]
+) -> None:
+    task, seed = write_sums(tmp_path / "sums.jsonl", {"compute: 1 + 1": "2"}), tmp_path / "seed.txt"
+    seed.write_text("{prompt}")
+    typed = ["optimize", str(seed), "--task", str(task), "--task-model", "toy", "--model", "stub:x"]
+    assert main([*typed, "--objective", "short", "--run-dir", str(tmp_path / "run"), *flags, *more]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run" / "search.jsonl").exists()
+
+
+def test_models_of_a_search_may_be_keys_of_model_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_sums(tmp_path / "sums.jsonl", {"compute: 1 + 1": "2"})
+    Path("seed.txt").write_text("{prompt}")
+    write_model_file("adder", "toy")
+    write_model_file("writer", "stub:x")
+    typed = ["optimize", "seed.txt", "--task", "sums.jsonl", "--task-model", "adder", "--model", "writer"]
+    assert main([*typed, "--objective", "short", "--budget", "2", "--quiet"]) != 2, capsys.readouterr().err

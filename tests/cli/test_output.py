@@ -19,8 +19,8 @@ from tests.end_to_end.commands import write_task
 
 from assay.cli import output, streams
 from assay.cli.main import main
-from assay.reports.document import Span, TextTable
-from assay.reports.text_width import width_of
+from assay.pages.document import Span, TextTable
+from assay.pages.text_width import width_of
 
 TABLE = TextTable(
     header=["task", "score", "ms"],

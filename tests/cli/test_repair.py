@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.damages import DAMAGES
 from tests.end_to_end.commands import assay
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 
 
 def test_a_run_is_damaged_repaired_and_completed_by_the_printed_command(tmp_path: Path) -> None:

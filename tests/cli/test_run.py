@@ -14,6 +14,7 @@ import pytest
 from tests.end_to_end.commands import assay, environment, fake_server, leaderboard, write_task
 
 import assay as package
+from assay.cli.main import main
 
 SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
 
@@ -30,7 +31,7 @@ def test_no_arguments_run_the_starter_tasks(tmp_path: Path) -> None:
 def test_the_leaderboard_fits_its_schema(tmp_path: Path) -> None:
     assay("run", "--include-per-example", cwd=tmp_path)
     schema = json.loads(
-        (Path(package.__file__).parent / "reports" / "board" / "leaderboard.v1.schema.json").read_text()
+        (Path(package.__file__).parent / "results" / "board" / "leaderboard.v1.schema.json").read_text()
     )
     written = json.loads((tmp_path / "outputs" / "leaderboard.json").read_text())
     jsonschema.validate(written, schema)
@@ -119,7 +120,7 @@ def test_other_kinds_of_files_are_told_apart(tmp_path: Path, name: str, said: st
 
 
 def test_bad_records_are_left_out_only_when_allowed_and_then_counted(tmp_path: Path) -> None:
-    good = Path(package.__file__).parent / "tasks" / "data" / "tasks.jsonl"
+    good = Path(package.__file__).parent / "formats" / "data" / "tasks.jsonl"
     path = tmp_path / "tasks.jsonl"
     path.write_text(good.read_text() + '{"task_id": "broken"}\n')
     refused = assay("run", path, "--limit", "1", cwd=tmp_path)
@@ -180,5 +181,17 @@ def test_a_short_run_loads_only_what_it_needs(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "assay.core.run" in loaded
-    unneeded = {"yaml", "sqlite3", "httptools", "importlib.metadata", "email.message", "assay.tasks.declarative"}
+    unneeded = {"yaml", "sqlite3", "httptools", "importlib.metadata", "email.message", "assay.formats.declarative"}
     assert not unneeded & loaded
+
+
+def test_the_tables_of_several_models_are_headed_by_their_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_task(tmp_path / "sums.jsonl", {"compute: 1 + 1": "2"})
+    assert main(["run", "sums.jsonl", "--model", "new=stub:2", "--model", "echo"]) == 0
+    headings = [line for line in capsys.readouterr().out.splitlines() if line.startswith("#")]
+    assert headings == ["## new", "## echo"]
+    assert main(["run", "sums.jsonl", "--model", "new=stub:2"]) == 0
+    assert "#" not in capsys.readouterr().out

@@ -9,8 +9,8 @@ from tests.cli.test_progress import attempt, task
 
 from assay.cli.running_scores import RunningScore
 from assay.core.types import Failure
-from assay.reports.measure import measure_of
-from assay.reports.view import View
+from assay.results.measure import measure_of
+from assay.results.report_settings import View
 from assay.stats.cells import interval_of_mean
 
 MEASURE = measure_of(task("sums", "mean", field="score"))

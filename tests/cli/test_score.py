@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.evaluators.loopback import Answer, serving
+from tests.servers.fake_openai import fake_openai
+from tests.tasks.model_files import write_model_file
 
 from assay.cli.main import main
 
@@ -202,3 +205,31 @@ def test_a_judge_on_another_scale_is_reported(tmp_path: Path, capsys: pytest.Cap
     judge = ["--judge-model", 'stub:{"score": 60}', "--objective", "short"]
     assert main(["score", str(tmp_path / "text.txt"), *judge]) == 0
     assert "1 of 1 answers were outside 0..1 and count as 0 or 1" in capsys.readouterr().err
+
+
+def test_a_judge_may_be_the_key_of_a_model_file(
+    artifact: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_model_file("strict", 'stub:{"score": 0.25}')
+    assert main(["score", artifact, "--judge-model", "strict", "--objective", "short", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert "0.25" in json.dumps(result)
+    assert "The strict" in json.dumps(result)
+
+
+@pytest.mark.parametrize(("retries", "requests"), [("0", 1), ("1", 2)])
+def test_a_judge_is_called_again_as_often_as_asked(artifact: str, retries: str, requests: int) -> None:
+    async def score() -> int:
+        async with fake_openai(lambda prompt: "no verdict") as server:
+            judge = ["--judge-model", f"openai:m@{server.base_url}"]
+            typed = ["score", artifact, *judge, "--objective", "short", "--no-preflight", "--judge-retries", retries]
+            assert await asyncio.to_thread(main, typed) == 3
+            return sum(server.seen.values())
+
+    assert asyncio.run(score()) == requests
+
+
+def test_retries_of_a_judge_are_refused_where_none_is_asked(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", artifact, "--evaluator-command", "true", "--judge-retries", "0"]) == 2
+    assert "--judge-retries is for --judge-model and has no effect with --evaluator-command" in capsys.readouterr().err

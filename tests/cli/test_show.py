@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.reports.board.scripted_boards import write_run
-from tests.reports.runs import Adder, Broken, run_into, write_sums
+from tests.results.board.scripted_boards import write_run
+from tests.results.runs import Adder, Broken, run_into, write_sums
 
-from assay.checksum import record_of, with_checksums
 from assay.cli.main import main
 from assay.core.types import Score
+from assay.storage.checksum import record_of, with_checksums
 
 
 def test_what_failed_comes_first_then_what_scored_lowest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 from tests.servers.file_server import file_server
 
 from assay.cli.main import main

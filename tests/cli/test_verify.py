@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.end_to_end.commands import assay, write_task
-from tests.reports.runs import Adder, run_into, write_sums
+from tests.results.runs import Adder, run_into, write_sums
 
 SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
 

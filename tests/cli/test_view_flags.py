@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import pytest
-from tests.reports.board.scripted_boards import write_run
+from tests.results.board.scripted_boards import write_run
 
 from assay.cli.parser import Parser
 from assay.cli.view_flags import add_view_arguments, checked_level, view_from, view_of_run

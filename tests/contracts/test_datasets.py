@@ -16,13 +16,13 @@ from assay.core.config import RunConfig
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.remote import DOWNLOADS
 from assay.runs.evaluate import run_evaluation
-from assay.tasks.build import FirstSamples
+from assay.tasks.built_tasks import FirstSamples
 from assay.tasks.load import load_tasks
 from assay.testing import check_dataset
 
 ROWS = [{"q": f"question {n}", "n": n, "sample_id": f"s{n}"} for n in range(12)]
 EXAMPLES = [{"id": str(n), "prompt": f"p {n}", "targets": [str(n)], "metric": "exact_match"} for n in range(12)]
-LOGS = Path(__file__).parents[1] / "runs" / "logs"
+LOGS = Path(__file__).parents[1] / "bridges" / "inspect" / "logs"
 SPEC = {
     "category": "arithmetic", "prompt": "compute: 1 + 1", "targets": ["2"], "metric_name": "exact_match",
     "post_process": "strip_whitespace",

@@ -17,6 +17,7 @@ from assay.core.run import Stop
 from assay.core.seams import Capabilities, Model, capabilities_of
 from assay.core.types import PartSpec, Request, Sample, Score, Trace
 from assay.costs.budget import Budget, Budgeted, CountedAsJudge, SpendingLimits
+from assay.formats.media_files import MediaFiles, ReadsMedia
 from assay.models.adapters.native_model import NativeModel
 from assay.models.completion_cache import CompletionCache
 from assay.models.layers.adaptive import Adaptive
@@ -30,7 +31,6 @@ from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
 from assay.scorers.processes import MayMove
-from assay.tasks.media_files import MediaFiles, ReadsMedia
 from assay.testing import check_model_wrapper
 
 SOURCE = Path(assay.__file__).parent

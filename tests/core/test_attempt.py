@@ -19,7 +19,7 @@ from assay.core.seams import Model, Work
 from assay.core.task import REFUSED_HERE, Task
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Request, Sample, Score, TaskDefinition, Trace
 from assay.runs.local import LocalExecutor
-from assay.tasks.build import Unavailable
+from assay.tasks.built_tasks import Unavailable
 
 LONE = "\ud83d"
 """Half a character: Python holds it, no JSON file does."""

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from tests.forked import forked
 from tests.journals import journal_lines
 
-from assay.checksum import number_of, record_of
 from assay.core.errors import UsageError
 from assay.core.journal import DamagedError, Journal, lock_journal, read_records
 from assay.core.types import Failure, Record, Score, Trace
 from assay.runs.earlier_attempts import EarlierAttempts
+from assay.storage.checksum import number_of, record_of
 
 BROKEN = Failure(stage="model", kind="rate_limit", message="429")
 

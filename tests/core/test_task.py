@@ -10,6 +10,7 @@ from tests.core.test_attempt import Says, a_task
 
 from assay.core.task import task_fingerprint
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
+from assay.task_records import Provenance, TaskLabels, TaskPlan
 
 DEFINITION = TaskDefinition(
     name="t",
@@ -38,7 +39,7 @@ def dataset(**changes: Any) -> DatasetSpec:
         {"source": "other.jsonl"},
         {"description": "other words"},
         {"category": "sums"},
-        {"metadata": {"x": 1}},
+        {"provenance": Provenance(files=("x",)), "plan": TaskPlan(trials=2), "shown": TaskLabels(display_name="T")},
     ],
 )
 def test_places_and_descriptions_make_no_other_task(changes: dict[str, Any]) -> None:

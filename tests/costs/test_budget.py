@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import number, write_sums
+from tests.results.runs import number, write_sums
 from tests.runs.shard_runs import run_shard
 
 from assay.core.config import RunConfig

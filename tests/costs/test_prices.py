@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import write_sums
+from tests.results.runs import write_sums
 
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.types import Completion
 from assay.costs.prices import Price, cost_of_answers, find_prices, read_price_file
-from assay.reports.board.build import read_leaderboard
-from assay.reports.view import View
+from assay.results.board.leaderboard import read_leaderboard
+from assay.results.report_settings import View
 
 
 def test_the_users_file_wins_over_the_one_that_comes_along(tmp_path: Path) -> None:

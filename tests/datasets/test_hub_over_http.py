@@ -16,7 +16,7 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 
 SHA = "f00dfeed" * 5
 FILE = "data/test.jsonl"

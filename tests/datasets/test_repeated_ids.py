@@ -10,8 +10,8 @@ import pytest
 from assay.core.errors import UsageError
 from assay.datasets import repeated_ids
 from assay.datasets.repeated_ids import FirstLines, first_lines, repeated
-from assay.tasks.folder.reader import read_task_file
-from assay.tasks.frozen_spec.reader import validate_file
+from assay.formats.folder.reader import read_task_file
+from assay.formats.frozen_spec.reader import validate_file
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from assay.cli.show_name import default_text
-from assay.tasks.declarative.reference import FieldReference, TypeReference, grouped, type_references
-from assay.tasks.declarative.schema.fields import ANSWER
+from assay.formats.declarative.reference import FieldReference, TypeReference, grouped, type_references
+from assay.part_options import ANSWER
 
 HEAD = f"""\
 # YAML files, field by field

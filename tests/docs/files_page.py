@@ -16,7 +16,7 @@ from assay.core.types import (
     Trace,
     Usage,
 )
-from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
 from tests.docs.python_page import members
 
 HEAD = f"""\

@@ -17,14 +17,14 @@ import msgspec
 from assay import catalog
 from assay.cli import main as cli
 from assay.cli.help_text import HelpFormatter
-from assay.reports.board.types import Leaderboard
+from assay.results.board.board_types import Leaderboard
 from tests.docs.declarative_page import declarative_page
 from tests.docs.files_page import files_page
 from tests.docs.python_page import python_page
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-SCHEMA = ROOT / "src" / "assay" / "reports" / "board" / "leaderboard.v1.schema.json"
+SCHEMA = ROOT / "src" / "assay" / "results" / "board" / "leaderboard.v1.schema.json"
 
 
 def pages() -> dict[Path, str]:

@@ -61,7 +61,7 @@ def test_a_part_of_a_yaml_file_has_the_fields_of_its_schema(body: str, capsys: p
 
 def completed(part: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The kind of file that a part is from, and the file with the rest filled in; no kind if it is not ours."""
-    named = {"key": "shown", "display_name": "Shown"}
+    named = {"key": "shown", "display_name": "Labels"}
     if part.keys() <= {"dataset", "solver", "scorers", "few_shot", "definition"}:
         part = part.get("definition", part)
         if "few_shot" in part:

@@ -14,7 +14,7 @@ from tests.servers.fake_openai import FakeServer, fake_openai
 
 import assay
 from assay.core.errors import UsageError
-from assay.reports.diff.build import diff
+from assay.results.diff.comparison import diff
 from assay.runs.evaluate import EvaluationResult
 
 LOCAL = ["openai", "ollama", "vllm", "llamacpp", "sglang", "lmstudio", "litellm-proxy"]
@@ -111,9 +111,30 @@ def test_what_the_project_says_is_noted_where_it_is_not_applied(
     assert main(["run", "cap.jsonl", "--model", "says_paris:answer", "--run-dir", "run"]) == 0
     assert "answers are not cached: says_paris:answer may change under the same name" in capfd.readouterr().err
     assert not Path(".assay").exists()
+    again = ["run", "cap.jsonl", "--model", "says_paris:answer", "--run-dir", "quiet", "--quiet"]
+    assert main(again) == 0
+    for file in ("leaderboard.json", "report.md"):
+        assert "answers are not cached: says_paris:answer may change" in Path("quiet", file).read_text(), file
     monkeypatch.setenv("ASSAY_CACHE_ANSWERS", "yes")
     assert main(["run", "cap.jsonl", "--model", "says_paris:answer", "--run-dir", "run"]) == 2
     assert "ASSAY_CACHE_ANSWERS must be 1" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["run", "estimate"])
+def test_an_estimate_refuses_the_cache_as_the_run_does(capfd: pytest.CaptureFixture[str], more: list[str]) -> None:
+    from assay.cli.main import main
+
+    Path("says_paris.py").write_text("def answer(prompt):\n    return 'Paris'\n")
+    assert main(["run", "cap.jsonl", "--model", "says_paris:answer", "--cache", *more]) == 2
+    assert "--cache: says_paris:answer may change under the same name" in capfd.readouterr().err
+    assert not Path(".assay").exists()
+
+
+def test_an_estimate_does_not_need_the_server_that_the_cache_depends_on(capfd: pytest.CaptureFixture[str]) -> None:
+    from assay.cli.main import main
+
+    assert main(["run", "cap.jsonl", "--model", "ollama:m@127.0.0.1:9", "--cache", "--dry-run"]) == 0
+    assert "does not answer now, so whether its answers can be cached is not known" in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -181,7 +202,7 @@ def test_the_cache_is_not_for_git() -> None:
 
 def test_a_hosted_service_is_cached_when_asked() -> None:
     from assay.core.seams import capabilities_of
-    from assay.models.build import make_model
+    from assay.models.model_names import make_model
 
     hosted = [
         "openai:gpt-4o",

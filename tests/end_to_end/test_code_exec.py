@@ -12,7 +12,7 @@ from tests.end_to_end.commands import assay
 from tests.runs.shard_runs import run_shard
 
 from assay.core.config import RunConfig
-from assay.reports.board.build import build_leaderboard
+from assay.results.board.leaderboard import build_leaderboard
 from assay.runs.evaluate import run_evaluation
 from assay.runs.progress import Progress
 from assay.runs.shards import merge_run

@@ -21,9 +21,9 @@ from msgspec import UNSET
 from tests.evaluators.loopback import Answer, Loopback, serving
 
 from assay.cli.main import main
-from assay.reports.board.types import Leaderboard, TaskRow, read_leaderboard_file
-from assay.reports.diff.build import diff
-from assay.reports.view import View
+from assay.results.board.board_types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.results.diff.comparison import diff
+from assay.results.report_settings import View
 from assay.viewer.api import Api, Params
 from assay.viewer.library import RunLibrary
 

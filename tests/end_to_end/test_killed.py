@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.end_to_end.commands import assay, fake_server, leaderboard, start_assay, write_task
 
 from assay.core.journal import read_records
-from assay.reports.board.stretches import read_stretches
+from assay.results.board.stretches import read_stretches
 
 SAMPLES = 2000
 KILLS = 20

@@ -13,11 +13,11 @@ from assay.core.journal import read_records
 from assay.core.run_file import read_run_file
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
-from assay.packed_text import sent_texts
-from assay.reports.conversation import sent_prompt
+from assay.results.conversation import sent_prompt
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.progress import run_blocking
+from assay.storage.packed_text import sent_texts
 from assay.tasks.load import load_tasks
 from assay.viewer.builders import Builders
 from assay.viewer.run_view import RunView

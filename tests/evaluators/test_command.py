@@ -491,7 +491,7 @@ def test_a_program_gets_the_callers_variables_but_no_credential(
     }
     for name, value in {**credentials, "THRESHOLD": "0.9", "MY_URL": "https://host/x"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("assay.env_file.key_names", {"MODELS_OWN_NAME"})
+    monkeypatch.setattr("assay.reading.env_file.key_names", {"MODELS_OWN_NAME"})
     monkeypatch.setattr("assay.evaluators.command.key_names", {"MODELS_OWN_NAME"})
     names = [*credentials, "THRESHOLD", "MY_URL", "PWD", "PATH"]
     seen = evaluate([*script(tmp_path, SEES), *names], pass_env=["hf_token"]).side_info["seen"]

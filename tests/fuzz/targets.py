@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.checksum import with_checksums
 from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, read_records
@@ -22,16 +21,17 @@ from assay.core.seams import identity_of
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Request, Score, TaskDefinition, Trace
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import read_answer
+from assay.evaluators.usable_answers import UnusableError
+from assay.formats.declarative.load import check_yaml_file
 from assay.models.adapters.stub import make as make_stub
-from assay.reports.board.build import build_leaderboard
-from assay.reports.board.types import read_leaderboard_file
+from assay.results.board.board_types import read_leaderboard_file
+from assay.results.board.leaderboard import build_leaderboard
 from assay.runs.assemble import describe
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file
-from assay.scorers.verdict import json_object, read_label
-from assay.tasks.declarative.load import check_yaml_file
+from assay.scorers.judging.verdict import json_object, read_label
+from assay.storage.checksum import with_checksums
 from assay.tasks.load import load_tasks
-from assay.usable_answers import UnusableError
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from tests.optimize.scripted import SayingProposer, fenced
-from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
+from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.evaluators import EvaluatorError
 from assay.evaluators.payload import CandidateParts
+from assay.formats.fixtures import STARTER_TASKS
 from assay.optimize.run import SearchSettings, optimize
 from assay.optimize.task_fitness import TaskFitness, filled
-from assay.tasks.fixtures import STARTER_TASKS
 from assay.tasks.load import load_tasks
 
 STARTER = [str(STARTER_TASKS / name) for name in ("arithmetic.jsonl", "multiple-choice.jsonl")]

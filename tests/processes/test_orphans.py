@@ -14,8 +14,9 @@ import pytest
 
 from assay.processes.capped import run_capped
 from assay.processes.child import Child, kill_every_child
+from assay.processes.descendants import MARK
 from assay.processes.environment import bare_environment
-from assay.processes.orphans import MARK, _descends, adopt, end_orphans, marked
+from assay.processes.orphans import adopt, end_orphans, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives us the orphans of others")
 
@@ -135,12 +136,6 @@ def test_children_of_others_in_this_process_are_left_alone() -> None:
         for other in others:
             other.kill()
             other.wait()
-
-
-def test_a_process_that_is_gone_has_no_ancestors() -> None:
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    assert not _descends(gone.pid, 0, "a mark")
 
 
 def test_a_mark_is_added_to_those_of_the_programs_around(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from assay.checking.findings import TaskCheck
+from assay.checking.task_check import check_task
 from assay.core.seams import close_part
 from assay.core.task import Task
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.check import check_task
-from assay.tasks.findings import TaskCheck
 
 DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.core.types import Sample
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.build import build_task
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 

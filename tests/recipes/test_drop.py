@@ -9,7 +9,7 @@ import pytest
 from tests.recipes.shapes import drop, tasks_made
 
 from assay.recipes.drop import _answers, _questions
-from assay.recipes.recipe import Sources
+from assay.recipes.sources import Sources
 
 
 @pytest.mark.parametrize("variant", ["few-shot", "chat", "lm-eval"])

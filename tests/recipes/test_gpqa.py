@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.recipes.shapes import last_sample
 
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.build import build_task
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.build import build_task
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.recipes.shapes import last_sample, tasks_made
 
-from assay.recipes.math500 import _answer
+from assay.recipes.fields import math_500
 
 
 def test_the_problem_asks_for_a_box(tmp_path: Path) -> None:
@@ -25,4 +25,4 @@ def test_a_model_that_continues_ends_at_the_next_problem(tmp_path: Path) -> None
 
 
 def test_an_answer_is_extracted_from_the_solution_where_a_record_has_none() -> None:
-    assert _answer({"problem": "p", "solution": "So $\\boxed{\\text{odd}}$."}) == "\\text{odd}"
+    assert math_500({"problem": "p", "solution": "So $\\boxed{\\text{odd}}$."})["answer"] == "\\text{odd}"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from assay.checking.findings import TaskCheck
+from assay.checking.task_check import check_task
 from assay.core.seams import close_part
 from assay.core.task import Task
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.build import build_task
-from assay.tasks.check import check_task
-from assay.tasks.findings import TaskCheck
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 DATA = Path(os.environ.get("ASSAY_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -11,7 +11,7 @@ from assay.core.config import RunConfig
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
 from assay.runs.evaluate import run_evaluation
-from assay.tasks.build import build_task
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 

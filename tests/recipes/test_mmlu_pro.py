@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.recipes.shapes import last_sample, mmlu_pro
+from tests.recipes.shapes import last_sample, mmlu_pro, tasks_made
 
 from assay.recipes.recipe import find_recipe, write_tasks
 
@@ -27,3 +27,10 @@ def test_it_is_read_from_parquet_too(tmp_path: Path) -> None:
     recipe = find_recipe("mmlu-pro")
     counts = write_tasks(recipe, tmp_path, tmp_path / "out", variant=None, shots=None, accept_unknown=True)
     assert counts == {"mmlu-pro-law": 1}
+
+
+def test_the_task_of_every_category_names_its_files_and_marks_its_samples(tmp_path: Path) -> None:
+    for task in tasks_made("mmlu-pro", tmp_path, shots=0):
+        head = (tmp_path / "tasks" / f"{task.name}.jsonl").read_text().partition("\n")[0]
+        assert "from test.jsonl sha256" in head
+        assert [sample.metadata["source_published"] for sample in task.dataset] == [False]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.recipes.made import checked, made, with_data
 
+from assay.checking.task_check import check_task
 from assay.cli.main import main
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.recipes.recipe import find_recipe, write_tasks
-from assay.tasks.build import build_task
-from assay.tasks.check import check_task
+from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 
 SAMPLES = {

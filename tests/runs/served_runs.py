@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.servers.fake_openai import FakeServer, fake_openai
 
-from assay.reports.board.types import Leaderboard
+from assay.results.board.board_types import Leaderboard
 from assay.runs.evaluate import aevaluate
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.reports.yaml_runs import write_task
+from tests.results.yaml_runs import write_task
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -146,8 +146,8 @@ def test_thoughts_are_part_of_the_answer_only_where_the_run_says_so(tmp_path: Pa
 
 
 def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
+    from assay.bridges.lm_eval.asking import lm_eval_requests
     from assay.models.adapters.openai import OpenAIModel
-    from assay.tasks.lm_eval.asking import lm_eval_requests
 
     solver = PartSpec(key="requests", use="lm_eval", options={"likelihoods": False, "turns": True})
     asks = SimpleNamespace(

@@ -12,7 +12,7 @@ from tests.servers.fake_openai import FakeServer
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
-from assay.reports.diff.build import diff
+from assay.results.diff.comparison import diff
 from assay.runs.canary import MAX_TOKENS, PROMPTS
 from assay.runs.evaluate import evaluate_tasks
 

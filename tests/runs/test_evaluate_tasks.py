@@ -17,7 +17,6 @@ from assay.core.types import Completion, Request
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.progress import run_blocking
-from assay.tasks.lm_eval.source import LmEvalOptions
 from assay.tasks.load import load_tasks
 
 
@@ -53,9 +52,9 @@ def test_progress_is_a_function(task: str) -> None:
 
 def test_tasks_of_other_programs_are_set_up_as_the_command_sets_them_up(task: str) -> None:
     with pytest.raises(UsageError, match=r"sums\.jsonl: --num-fewshot 2"):
-        assay.evaluate_tasks(task, right, lm_eval=LmEvalOptions(num_fewshot=2))
-    with pytest.raises(UsageError, match="--registry: only for evals of OpenAI's registry"):
-        assay.evaluate_tasks(task, right, registry="evals")
+        assay.evaluate_tasks(task, right, num_fewshot=2)
+    with pytest.raises(UsageError, match="--registry: only for openai-evals tasks: `openai-evals:NAME`"):
+        assay.evaluate_tasks(task, right, source_options={"openai-evals": {"registry": "evals"}})
 
 
 def test_in_a_running_loop_one_awaits(task: str) -> None:

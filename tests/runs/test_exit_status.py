@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.reports.board.scripted_boards import BROKEN, EXCLUDED, REFUSED, Came, board_of
+from tests.results.board.scripted_boards import BROKEN, EXCLUDED, REFUSED, Came, board_of
 
 from assay.runs.exit_status import DONE, WITH_FAILURES, exit_status_of, why_without_score
 

@@ -6,10 +6,10 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.reports.board.scripted_boards import BROKEN, write_run
+from tests.results.board.scripted_boards import BROKEN, write_run
 
-from assay.reports.marks import Mark, append_mark
-from assay.reports.view import View
+from assay.results.marks import Mark, append_mark
+from assay.results.report_settings import View
 from assay.runs.finish import finish
 
 

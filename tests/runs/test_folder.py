@@ -11,8 +11,8 @@ from tests.runs.sums import config, run, write_sums
 
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
-from assay.models.build import make_model
 from assay.models.layers import thinking
+from assay.models.model_names import make_model
 from assay.runs.evaluate import run_evaluation
 from assay.runs.folder import versions
 from assay.tasks.load import load_tasks

@@ -111,7 +111,7 @@ class Meddling(Everything):
     """Changes all that it is handed and can be changed."""
 
     def run_began(self, run: RunStart) -> None:
-        run.run.definitions[0].metadata.clear()
+        run.run.definitions[0].provenance.recorded.clear()
         run.run.tasks.clear()
 
     def records(self, batch: Sequence[Record]) -> None:

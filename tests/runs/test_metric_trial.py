@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.yaml_runs import EQUALS, python_scorer, run_task, write_task
+from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.cli.main import main
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Request
-from assay.reports.board.types import Leaderboard
+from assay.formats.declarative.load import read_yaml_tasks
+from assay.results.board.board_types import Leaderboard
 from assay.runs.evaluate import run_evaluation
 from assay.runs.exit_status import exit_status_of
-from assay.tasks.declarative.load import read_yaml_tasks
 
 ROWS = [{"q": f"{n}", "a": f"{n}"} for n in range(4)]
 

@@ -10,16 +10,16 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 
 import assay
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.types import PartSpec
-from assay.costs.spending import GENERATION
+from assay.core.types import Usage
 from assay.models.pool import ModelPool
 from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.setting import PLANNING, settings_of
+from assay.task_records import TaskPlan
 from assay.tasks.load import load_tasks
 
 
@@ -48,9 +48,9 @@ def test_a_model_that_is_named_twice_is_run_once(task: str) -> None:
 
 def test_what_samples_cost_to_write_is_paid_once_by_the_first_of_several_models(task: str) -> None:
     [definition] = load_tasks([task])
-    written = replace(definition, metadata={**definition.metadata, GENERATION: [{"model": "m", "answers": 1}]})
+    written = replace(definition, generation=(Usage(model="m", answers=1),))
     runs = plan_runs([written], RunConfig(), ["toy", "stub"])
-    assert [GENERATION in run.definitions[0].metadata for run in runs] == [True, False]
+    assert [bool(run.definitions[0].generation) for run in runs] == [True, False]
 
 
 def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path: Path, task: str) -> None:
@@ -128,15 +128,14 @@ def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> N
     assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}
 
 
-def test_a_system_message_is_built_into_tasks_of_lm_eval_and_not_put_around_them_again(task: str) -> None:
+def test_a_system_message_that_is_built_into_requests_is_not_put_around_them_again(task: str) -> None:
     (other,) = load_tasks([task])
-    part = PartSpec(key="lm_eval", use="lm_eval", options={"task": "t", "library": {"system": "Be brief."}})
-    own = replace(other, name="own", format="lm_eval", scorers=(part,))
+    own = replace(other, name="own", plan=TaskPlan(system_in_requests=True, system="Be brief."))
     (planned,) = plan_runs([own], RunConfig(system="Be brief."), ["toy"])
     assert planned.config.system is None
-    with pytest.raises(UsageError, match="run them apart from the other tasks"):
+    with pytest.raises(UsageError, match="run it apart from the other tasks"):
         plan_runs([own, other], RunConfig(system="Be brief."), ["toy"])
-    with pytest.raises(UsageError, match=r"LmEvalOptions\(system=…\)"):
+    with pytest.raises(UsageError, match=r"`own` is read with it: load_tasks\(…, system=…\)"):
         plan_runs([own], RunConfig(system="Another."), ["toy"])
     (planned,) = plan_runs([other], RunConfig(system="Be brief."), ["toy"])
     assert planned.config.system == "Be brief."
@@ -179,7 +178,7 @@ def test_the_cache_policy_of_a_file_is_the_default_of_its_run(
     task: str, policy: str | None, planned: tuple[bool | None, bool, bool]
 ) -> None:
     (definition,) = load_tasks([task])
-    definition = msgspec.structs.replace(definition, metadata={"cache": policy})
+    definition = msgspec.structs.replace(definition, plan=TaskPlan(cache=policy))
     ((_, config, *_),) = plan_runs([definition], RunConfig())
     assert (config.cache, config.cache_by_default, config.cache_reads) == planned
     ((_, without, *_),) = plan_runs([definition], RunConfig(cache=False))
@@ -188,7 +187,7 @@ def test_the_cache_policy_of_a_file_is_the_default_of_its_run(
 
 def test_a_task_that_is_not_to_be_cached_is_refused_with_the_cache(task: str) -> None:
     (definition,) = load_tasks([task])
-    definition = msgspec.structs.replace(definition, metadata={"cache": "no-cache"})
+    definition = msgspec.structs.replace(definition, plan=TaskPlan(cache="no-cache"))
     with pytest.raises(UsageError, match="--cache: the file of task `sums` says that answers are not cached"):
         plan_runs([definition], RunConfig(cache=True))
 
@@ -254,7 +253,7 @@ def test_a_model_file_is_found_by_its_key_for_tasks_of_every_format(tmp_path: Pa
 
 def test_a_number_of_attempts_that_is_asked_for_is_made_also_if_it_is_one(task: str) -> None:
     [definition] = load_tasks([task])
-    three = replace(definition, metadata={**definition.metadata, "trials": 3})
+    three = replace(definition, plan=TaskPlan(trials=3))
     assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy")] == [3]
     assert [run.config.repeat for run in plan_runs([three], RunConfig(), "toy", given={"repeat"})] == [1]
 

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.tasks.declarative.yaml_tasks import PYTHON, Read, reader, run
+from tests.formats.declarative.yaml_tasks import PYTHON, Read, reader, run
 
-from assay.reports.board.build import build_leaderboard
+from assay.results.board.leaderboard import build_leaderboard
 from assay.runs.finish import finish
 
 read = pytest.fixture(reader)

@@ -17,7 +17,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.seams import identity_of
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 from assay.runs.assemble import describe
 from assay.runs.ray import WorkerPayload
 from assay.tasks.load import load_tasks

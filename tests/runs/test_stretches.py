@@ -12,7 +12,7 @@ import pytest
 from tests.end_to_end.commands import write_task
 from tests.runs.served_runs import evaluate, with_server
 from tests.runs.shard_runs import run_shard
-from tests.servers.fake_openai import FakeServer, fake_openai
+from tests.servers.fake_openai import FakeServer, compute, fake_openai
 
 from assay.cli.main import main
 from assay.core.config import RunConfig
@@ -20,14 +20,14 @@ from assay.core.errors import UsageError
 from assay.core.run_file import read_run_file
 from assay.core.seams import Capabilities, Served
 from assay.core.types import Completion, Request
-from assay.reports.board.build import build_leaderboard
-from assay.reports.board.stretches import Stretch, read_stretches
-from assay.reports.board.types import Leaderboard
-from assay.reports.diff.build import diff
-from assay.reports.integrity import check_run
+from assay.results.board.board_types import Leaderboard
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.board.stretches import Stretch, read_stretches
+from assay.results.diff.comparison import diff
 from assay.runs.evaluate import aevaluate, evaluate_tasks
 from assay.runs.folder import record_change
-from assay.runs.rescore import rescore
+from assay.runs.later.integrity import check_run
+from assay.runs.later.rescore import rescore
 from assay.runs.shards import merge_run
 from assay.runs.stretches import record_stretch
 from assay.tasks.load import load_tasks
@@ -127,7 +127,86 @@ def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Pat
         server.more = {"system_fingerprint": "fp_2", "model": "m-2025"}
         board = await evaluate(task, server, tmp_path / "run")
         assert board.answered == {"system_fingerprint": {"fp_1": 1, "fp_2": 1}, "model": {"m-2025": 1}}
+        assert [each.answered for each in board.stretches] == [
+            {"system_fingerprint": ["fp_1"]},
+            {"system_fingerprint": ["fp_2"], "model": ["m-2025"]},
+        ]
+        changed = "what the server says about the model changed in between"
+        assert board.notices == [
+            f"{changed}: model in answers not said → m-2025",
+            f"{changed}: system_fingerprint in answers fp_1 → fp_2",
+        ]
+
+    with_server(work)
+
+
+def test_diff_names_signs_in_answers_that_came_in_another_order(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        for name, fingerprints in (("a", ("fp_1", "fp_2")), ("b", ("fp_2", "fp_1"))):
+            for fingerprint in fingerprints:
+                server.more = {"system_fingerprint": fingerprint}
+                await evaluate(task, server, tmp_path / name)
+            server.seen.clear()
+
+    with_server(work)
+    changed = diff(tmp_path / "a", tmp_path / "b").settings_changed
+    assert changed == ["served system_fingerprint in answers: fp_1 and fp_2 → fp_2 and fp_1 (a weak sign)"]
+
+
+def test_several_fingerprints_within_a_stretch_are_counted(tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        def answer(prompt: str) -> str:
+            server.more = {"system_fingerprint": "fp_2" if "2" in prompt else "fp_1"}
+            return prompt
+
+        server.answer = answer
+        board = await evaluate(
+            write_task(tmp_path / "two.jsonl", {"1": "1", "2": "2"}), server, tmp_path / "run", concurrency=1
+        )
+        assert [each.answered for each in board.stretches] == [{"system_fingerprint": ["fp_1", "fp_2"]}]
         assert board.notices == ["answers name several values of `system_fingerprint`: fp_1 (1), fp_2 (1)"]
+
+    with_server(work)
+
+
+def loaded_at_the_first_answer(server: FakeServer) -> None:
+    """The server says nothing about itself before it has answered a request."""
+    server.loading = True
+
+    def answer(prompt: str) -> str:
+        server.loading = False
+        return compute(prompt)
+
+    server.answer = answer
+
+
+def test_a_server_that_is_down_at_the_start_is_asked_again_when_it_answers(task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        loaded_at_the_first_answer(server)
+        board = await evaluate(task, server, tmp_path / "run")
+        assert [each.served for each in board.stretches] == [Served(strong={"digest": OLD})]
+
+    with_server(work)
+
+
+def test_a_resume_that_begins_while_the_server_is_down_is_compared_before_an_answer_is_journaled(
+    task: Path, tmp_path: Path
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.pages = tags(OLD)
+        await evaluate(task, server, tmp_path / "run")
+        journal = (tmp_path / "run" / "journal.jsonl").read_bytes()
+        server.pages = tags(NEW)
+        loaded_at_the_first_answer(server)
+        with pytest.raises(UsageError, match=r"other weights.*--accept-model-change"):
+            await evaluate(task, server, tmp_path / "run")
+        assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
+        server.pages = tags(OLD)
+        loaded_at_the_first_answer(server)
+        board = await evaluate(task, server, tmp_path / "run")
+        assert not board.failed
+        assert not board.notices
 
     with_server(work)
 
@@ -512,5 +591,5 @@ def test_weak_signs_are_named_by_diff_and_prove_nothing(task: Path, tmp_path: Pa
     assert other.same_model is None
     assert other.settings_changed == [
         "served root: /ckpt/1 → /ckpt/2 (a weak sign)",
-        "answers name system_fingerprint: fp/ckpt/1 → fp/ckpt/2 (a weak sign)",
+        "served system_fingerprint in answers: fp/ckpt/1 → fp/ckpt/2 (a weak sign)",
     ]

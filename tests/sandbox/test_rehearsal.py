@@ -66,6 +66,37 @@ BROKEN = {
         check("try:", "    candidate(1)", "except ValueEror:", "    pass", "else:", "    assert 0"),
         "line 4: the name `ValueEror`",
     ),
+    "an own error right of an answer": (Expressions(code="", targets=("f(1) == 1/0",)), "f(1) == 1/0: ZeroDivision"),
+    "an own error after a first answer": (
+        check("assert candidate(1) == 2", "xs = [1]", "assert candidate(2) == xs[5]"),
+        "line 4: assert candidate(2) == xs[5]: IndexError",
+    ),
+    "an own error after a sorted answer": (
+        check("assert sorted(candidate(1)) == [2]", "assert candidate(2) == int('two')"),
+        "line 3: assert candidate(2) == int('two'): ValueError",
+    ),
+    "a misspelt function of a module": (asserts("import math\nassert f(1) == math.sqroot(4)"), "AttributeError"),
+    "a misspelt name behind `and`": (check("assert candidate(1) == 3 and undefd"), "NameError"),
+    "a misspelt name behind `and` in an expression": (
+        Expressions(code="", targets=("f(1) == 3 and undefd",)),
+        "undefd",
+    ),
+    "an exit after a first answer": (
+        check("assert candidate(1) == 2", "import sys", "sys.exit(0)", "assert candidate(2) == 3"),
+        "line 4: sys.exit(0): SystemExit",
+    ),
+    "an exit where the answer is right": (
+        check("import sys", "if candidate(1) == 2:", "    sys.exit()", "assert False"),
+        "line 4: sys.exit(): SystemExit",
+    ),
+    "an end of the process after an answer": (
+        asserts("import os\nassert f(1) == 2 or True\nassert f(1) == 2 and os._exit(0)"),
+        "ended its process with status 0",
+    ),
+    "an error raised after an answer": (
+        check("assert candidate(1) == 2", "raise NotImplementedError"),
+        "line 3: raise NotImplementedError",
+    ),
     "the prelude": (check("assert candidate(1) == 2", prelude="import numpy\n"), "the prelude does not run: Module"),
     "the prelude of expressions": (Expressions(code="", prelude="1/0", targets=("f(1) == 2",)), "prelude does not run"),
     "the prelude of pairs": (IoPairs(code="import numpy\n", pairs=((1, 2),)), "the prelude does not run: Module"),

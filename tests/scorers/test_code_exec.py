@@ -11,8 +11,8 @@ import pytest
 from assay import Example, run_leaderboard
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Score, Trace
-from assay.reports.documents.more_tables import outcome_table
-from assay.reports.markdown import markdown
+from assay.pages.documents.more_tables import outcome_table
+from assay.pages.markdown import markdown
 from assay.scorers import code_exec as module
 from assay.scorers.code_exec import code_exec
 
@@ -263,3 +263,15 @@ def test_no_program_makes_its_own_wrong_answer_a_broken_test(name: str) -> None:
     result = score(SPOILERS[name], sample(tests=tests, entry_point="f", imports="any"))
     assert result.values["score"] == 0.0
     assert result.values["outcome"] in ("wrong", "runtime_error", "violation", "crash")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "fails"), [("Write `foo(x)`.", True), ("Write `foo` and fooo.", False), ("", False)]
+)
+def test_a_test_that_misspells_the_function_of_its_prompt_is_a_failure(prompt: str, fails: bool) -> None:
+    given = Sample(id="1", prompt=prompt, targets=("fooo(1) == 1",))
+    if not fails:
+        assert score("def foo(x): return 1", given).values["outcome"] != "pass"
+        return
+    with pytest.raises(FailureError, match="uses `fooo`, and the prompt asks for `foo`"):
+        score("def foo(x): return 1", given)

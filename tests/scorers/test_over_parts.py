@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.yaml_runs import ASKS, only, run_task, write_task
+from tests.results.yaml_runs import ASKS, only, run_task, write_task
 
 from assay.cli.main import main
-from assay.reports.board.types import Leaderboard
+from assay.results.board.board_types import Leaderboard
 
 SPLITS = """\
 def postprocess(sample, solver_output):

@@ -8,7 +8,7 @@ import pytest
 
 from assay.core.errors import FailureError
 from assay.core.types import Sample, Trace
-from assay.scorers.judge import NOT_CALLED
+from assay.scorers.judging.judge import NOT_CALLED
 from assay.scorers.recorded import Recorded
 
 

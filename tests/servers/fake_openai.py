@@ -50,6 +50,8 @@ class FakeServer:
         self.keep_requests = False
         self.pages: dict[str, Any] = {}
         self.more: dict[str, Any] = {}
+        self.loading = False
+        """While it is, the server says nothing about itself."""
         """Further fields of each reply."""
         self.gets: list[str] = []
         """The heads of the GET requests."""
@@ -156,6 +158,9 @@ class _Connection(asyncio.Protocol):
 
     def _page(self, head: str) -> None:
         self._state.gets.append(head)
+        if self._state.loading:
+            self.send(503, b'{"error": "loading"}')
+            return
         page = self._state.pages.get(head.split()[1])
         if page == "hang":
             return

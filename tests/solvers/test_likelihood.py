@@ -14,10 +14,10 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.journal import read_records
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
-from assay.reports.board.types import Leaderboard
+from assay.formats.likelihood_words import generative_variant
+from assay.results.board.board_types import Leaderboard
 from assay.runs.evaluate import run_evaluation
-from assay.runs.rescore import rescore
-from assay.tasks.likelihood import generative_variant
+from assay.runs.later.rescore import rescore
 from assay.tasks.load import load_tasks
 
 LOGPROBS = {

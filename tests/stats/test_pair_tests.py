@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.reports.diff.overall import overall_diff, units_of
+from assay.results.diff.overall_difference import overall_diff, units_of
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired import compare
 

@@ -11,7 +11,7 @@ import yaml
 from assay.core.config import RunConfig
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
-from assay.reports.board.types import TaskRow
+from assay.results.board.board_types import TaskRow
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.tasks.frozen_spec.reader import read_spec_file
-from assay.tasks.frozen_spec.rules import CATEGORIES, LEGAL_METRICS, LEGAL_POST_PROCESS
+from assay.formats.frozen_spec.reader import read_spec_file
+from assay.formats.frozen_spec.rules import CATEGORIES, LEGAL_METRICS, LEGAL_POST_PROCESS
 from assay.tasks.load import load_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.tasks.declarative.reading_options import ReadingOptions
+from assay.formats.task_source import SourceContext
 from assay.tasks.load import ReadingKeywords, files_of, load_tasks
 
 EXAMPLE = json.dumps({"id": "a", "prompt": "2 + 2?", "targets": ["4"], "metric": "exact_match"}) + "\n"
@@ -44,9 +44,9 @@ def test_an_option_that_there_is_not_is_refused_whatever_the_format(tmp_path: Pa
         load_tasks(str(tmp_path), modles={})  # type: ignore[call-arg]  # which mypy finds too
 
 
-def test_the_options_of_task_files_are_those_that_readers_of_yaml_take() -> None:
-    taken = {each.name for each in fields(ReadingOptions)} - {"replaces_dataset", "mending", "shots"}
-    assert ReadingKeywords.__annotations__.keys() == taken
+def test_the_options_of_task_files_are_what_sources_are_told() -> None:
+    told = {each.name for each in fields(SourceContext)} - {"allow_bad", "in_folder", "shots"}
+    assert ReadingKeywords.__annotations__.keys() == told | {"num_fewshot", "fewshot_as_turns", "source_options"}
 
 
 SOURCES = [

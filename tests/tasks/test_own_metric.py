@@ -13,7 +13,7 @@ from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.tasks.load import load_tasks
 from assay.tasks.own_metric import metric_name, with_metric
-from assay.tasks.trust import require_trust
+from assay.trust.consent import require_trust
 
 
 def shorter(prediction: str, targets: Sequence[str], extras: Mapping[str, Any]) -> float:
@@ -30,7 +30,7 @@ def test_a_function_scores_instead_and_its_text_is_kept(tmp_path: Path) -> None:
     changed = with_metric(task_of(tmp_path, post_process="lower"), shorter)
     assert changed.metric == f"{__name__}:shorter"
     assert changed.scorers[0].options == {"metric": changed.metric, "post_process": "lower"}
-    assert "len(prediction) < len(targets[0])" in changed.metadata["functions"][changed.metric]
+    assert "len(prediction) < len(targets[0])" in changed.provenance.functions[changed.metric]
 
 
 @pytest.mark.parametrize("metric", [shorter, f"{__name__}:shorter"])

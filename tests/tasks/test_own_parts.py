@@ -12,9 +12,9 @@ from tests.tasks.own_parts import DATASET, TASK, Project, run
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.reports.board.build import build_leaderboard
-from assay.tasks.build import build_task
-from assay.tasks.trust import reaches
+from assay.results.board.leaderboard import build_leaderboard
+from assay.tasks.built_tasks import build_task
+from assay.trust.consent import reaches
 
 
 def test_a_task_file_takes_parts_of_ones_own_for_everything(project: Project, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from assay.core.types import (
     TaskDefinition,
     Trace,
 )
-from assay.reports.board.build import build_leaderboard
-from assay.reports.board.types import write_leaderboard_file
+from assay.results.board.board_types import write_leaderboard_file
+from assay.results.board.leaderboard import build_leaderboard
 
 HOSTILE = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>",

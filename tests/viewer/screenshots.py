@@ -16,7 +16,7 @@ from tests.viewer.rich_runs import make_rich
 from tests.viewer.served import Viewer, viewing
 
 from assay.cli.main import main
-from assay.reports.marks import Mark, MarkVerdict, append_mark
+from assay.results.marks import Mark, MarkVerdict, append_mark
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 200_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.optimize.scripted import AddingProposer, WordEvaluator
-from tests.reports.html.test_page import demo, four_models
+from tests.pages.html.test_page import demo, four_models
 from tests.viewer.axe_check import axe
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo

@@ -14,7 +14,7 @@ from tests.journals import add_lines
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.query_run import CASES, full_key, make_query_run
 
-from assay.reports.query.syntax import QueryError, is_like
+from assay.results.query.syntax import QueryError, is_like
 from assay.viewer import rows
 from assay.viewer.builders import Builders
 from assay.viewer.packed_texts import PackedTexts
@@ -46,7 +46,7 @@ def test_an_error_points_at_its_column(view: RunView, case: dict[str, Any]) -> N
 
 
 def test_cost_is_what_the_tables_of_python_say(tmp_path: Path) -> None:
-    from assay.reports.frames.source import RunSource
+    from assay.results.frames.frame_source import RunSource
 
     folder = make_demo(tmp_path / "run", model="gpt-4o-mini", each=20)
     prices = "date: 2026-01-01\nmodels:\n  gpt-4o-mini: {input: 1000, output: 20000, cached_input: 500}\n"

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.reports.runs import Broken, run_into, write_sums
-from tests.reports.yaml_runs import EQUALS, run_task, write_task
+from tests.results.runs import Broken, run_into, write_sums
+from tests.results.yaml_runs import EQUALS, run_task, write_task
 from tests.viewer.demo_runs import make_demo
 
 from assay.core.errors import UsageError

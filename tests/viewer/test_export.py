@@ -14,8 +14,8 @@ from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import make_demo, make_hostile
 from tests.viewer.page_steps import Steps, click, pick, to, write
 
-from assay.reports.board.types import read_leaderboard_file
-from assay.reports.documents.leaderboard import interval, number
+from assay.pages.documents.leaderboard import interval, number
+from assay.results.board.board_types import read_leaderboard_file
 
 
 @pytest.fixture(scope="module")

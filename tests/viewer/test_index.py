@@ -15,7 +15,7 @@ from tests.journals import journal_lines, write_lines
 from tests.viewer.demo_runs import make_demo, run_file
 
 from assay.core.journal import DamagedError
-from assay.reports.outcomes import OUTCOMES
+from assay.results.outcomes import OUTCOMES
 from assay.viewer import index
 from assay.viewer.index import Snapshot, index_path, update_index
 from assay.viewer.rows import PLAIN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.query.syntax import is_like
+from assay.results.query.syntax import is_like
 from assay.viewer.packed_texts import PackedTexts
 
 TEXTS = st.lists(st.text(alphabet="ab€", max_size=6), max_size=8)

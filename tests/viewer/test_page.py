@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.reports.board.scripted_boards import write_run
-from tests.reports.yaml_runs import EQUALS, run_task, write_task
+from tests.results.board.scripted_boards import write_run
+from tests.results.yaml_runs import EQUALS, run_task, write_task
 from tests.viewer.browser import Page, new_page
 from tests.viewer.demo_runs import HOSTILE, make_demo, make_hostile, marks
 from tests.viewer.page_steps import click, pick, text, to, visit, write

@@ -14,11 +14,11 @@ from tests.viewer.page_steps import to, visit
 from tests.viewer.served import Viewer
 
 from assay.core.journal import DamagedError
-from assay.reports.board.build import build_leaderboard
-from assay.reports.charts.colours import colour_of, colours_of
-from assay.reports.diff.columns import read_side
-from assay.reports.standings.build import standings_of
-from assay.reports.view import View
+from assay.pages.charts.colours import colour_of, colours_of
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.diff.paired_columns import read_side
+from assay.results.report_settings import View
+from assay.results.standings.standing_rows import standings_of
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

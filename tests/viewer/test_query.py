@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.viewer.demo_runs import make_demo
 
 from assay.core.errors import UsageError
-from assay.reports.marks import Mark, append_mark
+from assay.results.marks import Mark, append_mark
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters, _stable, in_journal_order, sorted_rows
 from assay.viewer.run_view import RunView

@@ -13,13 +13,13 @@ from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
-from assay.wording import shortened
+from assay.text.wording import shortened
 
 if TYPE_CHECKING:
+    from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
     from assay.core.config import RunConfig
     from assay.core.types import Request, TaskDefinition
-    from assay.tasks.findings import Finding, SampleRehearsal, TaskCheck
-    from assay.tasks.load import LoadedTask
+    from assay.formats.task_source import LoadedTask
 
 LONGEST_TEXT = 1000
 
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
-    from assay.tasks.check import CANNOT_RUN
+    from assay.checking.task_check import CANNOT_RUN
 
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit must be at least 1, got {options.limit}")
@@ -66,15 +66,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
+    from assay.checking.findings import Finding, TaskCheck
+    from assay.checking.reference_model import Script
+    from assay.checking.task_check import Means, check_built, check_files, check_rest
     from assay.core.config import RunConfig
     from assay.runs.assemble import assemble_tasks
     from assay.runs.metric_trial import MetricError, try_metrics
     from assay.runs.plan import warnings_of
     from assay.scorers.watch import Watch
-    from assay.tasks.check import Means, check_built, check_files, check_rest
-    from assay.tasks.findings import Finding, TaskCheck
     from assay.tasks.load import read_sources
-    from assay.tasks.script import Script
 
     parameters = task_parameters(options)
     reading = {"trust": options.trust, "models_needed": False, **parameters}
@@ -109,14 +109,14 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
 
 def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Finding]:
     """The rules of run files that no task of theirs can meet."""
+    from assay.checking.findings import Finding
     from assay.runs.gates import Gates, PolicyError
     from assay.runs.plan import plan_runs
-    from assay.tasks.findings import Finding
 
     findings: dict[Finding, None] = {}
     for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
         own = [task.definition for task in loaded if task.places and task.places.document is places.document]
-        for run in plan_runs(own, config) if any(each.metadata.get("policies") for each in own) else ():
+        for run in plan_runs(own, config) if any(each.plan.policies for each in own) else ():
             try:
                 Gates([], run.definitions, run.config)
             except PolicyError as error:
@@ -134,9 +134,9 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
 
 
 def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
-    from assay.reports.document import Cell, Span, TextTable
-    from assay.tasks.check import CANNOT_RUN
-    from assay.tasks.findings import most_severe_first, some_of_each
+    from assay.checking.findings import most_severe_first, some_of_each
+    from assay.checking.task_check import CANNOT_RUN
+    from assay.pages.document import Cell, Span, TextTable
 
     every: bool = options.all
     rows: list[list[Cell]] = []

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from assay.runs.exit_status import DONE
-from assay.wording import shortened
+from assay.text.wording import shortened
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -20,10 +20,10 @@ from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE, GATE_NOT_MET
 
 if TYPE_CHECKING:
-    from assay.reports.diff.columns import Side
-    from assay.reports.gates.expression import DropGate, Gate
-    from assay.reports.gates.result import GateResult
-    from assay.reports.view import View
+    from assay.results.diff.paired_columns import Side
+    from assay.results.gates.expression import DropGate, Gate
+    from assay.results.gates.result import GateResult
+    from assay.results.report_settings import View
 
 EPILOG = """\
 Pairs samples by task, id and attempt. Run folders, and leaderboards written with --include-per-example, can be
@@ -52,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.reports.diff.build import diff_of
-    from assay.reports.diff.columns import read_side
-    from assay.reports.documents.diff import diff_document
-    from assay.reports.gates.expression import parse_gates
-    from assay.reports.gates.step_summary import diff_summary
-    from assay.reports.marks import marks_sentence
+    from assay.pages.documents.diff import diff_document
+    from assay.pages.step_summary import diff_summary
+    from assay.results.diff.comparison import diff_of
+    from assay.results.diff.paired_columns import read_side
+    from assay.results.gates.expression import parse_gates
+    from assay.results.marks import marks_sentence
 
     if options.samples < 0:
         raise UsageError(f"--samples must be 0 or more, got {options.samples}")
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
             tell_gates(results, options)
         raise
     if options.html:
-        from assay.reports.html.diff_page import write_diff_page
+        from assay.pages.html.diff_page import write_diff_page
 
         write_diff_page(Path(options.html), differences, (a, b))
         print(f"wrote {options.html}", file=sys.stderr)
@@ -93,10 +93,10 @@ def gates_of(
     gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool
 ) -> list[GateResult]:
     """B against A; where samples may be left out, over those that both runs have."""
-    from assay.reports.diff.ends import diff_ends_of
-    from assay.reports.gates.check import check_gates
-    from assay.reports.gates.names import check_names, numbers_of_board
-    from assay.reports.standings.shared_samples import over_shared, rows_attempted
+    from assay.results.diff.ends import diff_ends_of
+    from assay.results.gates.gate_check import check_gates
+    from assay.results.gates.names import check_names, numbers_of_board
+    from assay.results.standings.shared_samples import over_shared, rows_attempted
 
     if not gates:
         return []

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.flags import choice, option, repeated, switch
-from assay.cli.run_flags import checked_patience, flag_of, key_values
+from assay.cli.run_flags import add_judge_retries, checked_patience, flag_of, judge_retries_of, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.core.seams import Model
     from assay.evaluators import Evaluator
 
 _CALLS = "evaluator calls in flight"
@@ -19,6 +20,7 @@ _COUNTS_FOR = {
     "dimension": ("judge_model",),
     "constraint": ("judge_model",),
     "judge_arg": ("judge_model",),
+    "judge_retries": ("judge_model", "task"),
     "evaluator_cwd": ("evaluator_command",),
     "evaluator_env": ("evaluator_command",),
     "evaluator_persistent": ("evaluator_command",),
@@ -47,6 +49,7 @@ def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
     repeated(how, "--dimension NAME=WEIGHT", "a quality the judge scores on its own")
     repeated(how, "--constraint TEXT", "what must hold, or the judge's score is 0")
     repeated(how, "--judge-arg KEY=VALUE", "an option of the judge's model")
+    add_judge_retries(how)
     choice(how, "--score-range", ("unit", "any"), "unit: scores lie in [0, 1] (default); any: every finite number")
     option(how, "--task-model NAME", "the model the artifact is meant for; passed to evaluators")
     option(how, "--evaluator-cwd DIR", "working directory of the command")
@@ -97,8 +100,10 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
 def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
     """`UsageError` for flags that have no effect on the chosen evaluator."""
     for name, sources in _COUNTS_FOR.items():
-        if getattr(options, name) not in (None, [], False) and source not in sources:
-            theirs = " or ".join(map(flag_of, sources))
+        value = getattr(options, name)
+        is_given = value is not None and value is not False and value != []
+        if is_given and source not in sources:
+            theirs = " or ".join(flag_of(each) for each in sources if each in options)
             raise UsageError(f"{flag_of(name)} is for {theirs} and has no effect with {flag_of(source)}; leave it out")
 
 
@@ -135,8 +140,8 @@ def _timeout(options: argparse.Namespace) -> dict[str, Any]:
 def _command(options: argparse.Namespace) -> Evaluator:
     import shlex
 
-    from assay.env_file import refuse_unset
     from assay.evaluators import command_evaluator
+    from assay.reading.env_file import refuse_unset
 
     refuse_unset("--evaluator-env", options.evaluator_env)
     try:
@@ -177,29 +182,51 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     from assay.evaluators import llm_judge_evaluator
     from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS
     from assay.evaluators.payload import check_timeout
-    from assay.models.build import make_model
-    from assay.models.pool import wrap_alone
 
     if not options.objective:
         raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
-    model = make_model(spec, key_values(options.judge_arg, "--judge-arg"))
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
-    patience_seconds = checked_patience(options.patience)
-    if "dry_run" not in options or not options.dry_run:  # an estimate calls no model, so it needs no key
-        model = wrap_alone(
-            model,
-            concurrency=options.concurrency,
-            timeout_seconds=limit,
-            say=say,
-            patience_seconds=patience_seconds,
-        )
+    model, label = named_model(options, spec, key_values(options.judge_arg, "--judge-arg"), timeout_seconds=limit)
+    judge = CountedAsJudge(model, label=label)
+    judge.rename(alone=True)
     return llm_judge_evaluator(
         options.objective,
-        CountedAsJudge(model),
+        judge,
         quality_dimensions=_weights(options.dimension),
         hard_constraints=options.constraint,
         timeout_seconds=None,
+        retries=judge_retries_of(options),
     )
+
+
+def named_model(
+    options: argparse.Namespace, name: str, given: dict[str, Any], *, timeout_seconds: float | None = None
+) -> tuple[Model, str | None]:
+    """The model of a name, or of the key of a model file, which is called outside of a run; and the label of its file.
+
+    `given` are options that take precedence over the file's.
+    """
+    from assay.formats.declarative.load import described_model
+    from assay.models.layers.settings import WithSettings
+    from assay.models.model_names import make_model
+    from assay.models.pool import wrap_alone
+
+    file = described_model(name)
+    model = make_model(name, given) if file is None else make_model(file.model, {**file.options, **given})
+    patience_seconds = checked_patience(options.patience)
+    if "dry_run" in options and options.dry_run:  # an estimate calls no model, so it needs no key
+        return model, None if file is None else file.label
+    wrapped = wrap_alone(
+        model,
+        concurrency=min(options.concurrency, (file and file.concurrency) or options.concurrency),
+        timeout_seconds=timeout_seconds,
+        say=say,
+        patience_seconds=patience_seconds,
+        requests_per_minute=None if file is None else file.requests_per_minute,
+    )
+    if file is None:
+        return wrapped, None
+    return WithSettings(wrapped, file.generation) if file.generation else wrapped, file.label
 
 
 def say(sentence: str) -> None:

@@ -14,8 +14,8 @@ from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
-    from assay.reports.frames.columns import Table
-    from assay.reports.frames.source import RunSource
+    from assay.results.frames.frame_columns import Table
+    from assay.results.frames.frame_source import RunSource
 
 FORMATS = ("csv", "jsonl", "parquet")
 
@@ -62,7 +62,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.core.run_file import writing_whole
-    from assay.runs.opened import table_of_runs
+    from assay.runs.run_handle import table_of_runs
 
     if options.as_task is not None:
         return save_task(options)
@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
 
 def save_task(options: argparse.Namespace) -> int:
     """The samples of the attempts that the query picks, as a task file."""
-    from assay.runs.regressions import regression_lines, save_regressions
-    from assay.runs.yaml_regressions import save_yaml_regressions, yaml_regressions
+    from assay.runs.later.regressions import regression_lines, save_regressions
+    from assay.runs.later.yaml_regressions import save_yaml_regressions, yaml_regressions
 
     for flag in ("output", "format", "columns"):
         if getattr(options, flag) is not None:
@@ -115,7 +115,7 @@ def format_of(given: str | None, output: Path | None) -> str:
 
 def sources_of(names: list[str]) -> list[RunSource]:
     """The runs, each called by its folder's name, or by its path where two are alike; searches are skipped."""
-    from assay.reports.frames.source import RunSource
+    from assay.results.frames.frame_source import RunSource
 
     paths = list(dict.fromkeys(map(Path, runs_named(names))))
     labels = [path.resolve().name for path in paths]
@@ -153,7 +153,7 @@ def to_stdout(table: Table, form: str) -> None:
 
 def write(table: Table, form: str, file: BinaryIO) -> None:
     if form == "parquet":
-        from assay.reports.frames.in_arrow import write_parquet
+        from assay.results.frames.in_arrow import write_parquet
 
         write_parquet(table, file)
         return
@@ -162,6 +162,6 @@ def write(table: Table, form: str, file: BinaryIO) -> None:
 
 
 def texts(table: Table, form: str) -> Iterator[str]:
-    from assay.reports.frames.in_text import csv_chunks, json_line_chunks
+    from assay.results.frames.in_text import csv_chunks, json_line_chunks
 
     return csv_chunks(table) if form == "csv" else json_line_chunks(table)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from assay.cli.flags import choice, option, repeated
 
 if TYPE_CHECKING:
-    from assay.reports.board.types import Leaderboard
-    from assay.reports.gates.result import GateResult
+    from assay.results.board.board_types import Leaderboard
+    from assay.results.gates.result import GateResult
 
 GATES = """\
 gates:
@@ -43,10 +43,10 @@ def write_for_ci(
     options: argparse.Namespace, board: Leaderboard, results: Sequence[GateResult], summary: Callable[[], str]
 ) -> None:
     """The JUnit file where `--junit` wants it, and the step summary where the environment has one."""
-    from assay.reports.gates.step_summary import write_step_summary
+    from assay.pages.step_summary import write_step_summary
 
     if options.junit:
-        from assay.reports.gates.junit import write_junit
+        from assay.pages.junit import write_junit
 
         passes = options.gate_cannot_tell == "pass"
         write_junit(Path(options.junit), board, results, cannot_tell_passes=passes)
@@ -57,7 +57,7 @@ def tell_gates(results: Sequence[GateResult], options: argparse.Namespace) -> bo
     """Print what is not met or cannot tell; True when nothing of it makes the exit code 1."""
     if not results:
         return True
-    from assay.reports.gates.result import broken_gates
+    from assay.results.gates.result import broken_gates
 
     for result in results:
         if not result.met:

@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.reports.diff.columns import read_side
-    from assay.reports.documents.history import history_document
-    from assay.reports.history.build import HistorySource, histories
+    from assay.pages.documents.history import history_document
+    from assay.results.diff.paired_columns import read_side
+    from assay.results.history.timeline import HistorySource, histories
     from assay.viewer.run_folders import find_runs
 
     folders = _readable(find_runs([Path(name) for name in options.runs]))
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.html:
         from assay.core.run_file import write_whole
-        from assay.reports.html.history_page import history_page
+        from assay.pages.html.history_page import history_page
 
         write_whole(Path(options.html), history_page(series).encode())
         print(f"wrote {options.html}", file=sys.stderr)
@@ -89,7 +89,7 @@ def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
 
 
 def _commits(known: list[str]) -> list[str]:
-    from assay.runs.checkout import commits_in_order
+    from assay.runs.git_commit import commits_in_order
 
     commits = commits_in_order(known)
     if commits is None:

@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
-    from assay.task_imports.imported import Imported
+    from assay.formats.imported import Imported
 
 EPILOG = """\
 examples:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.task_imports.imported import task_name, write_imported
+    from assay.formats.imported import task_name, write_imported
     from assay.tasks.load import load_tasks
 
     source = Path(options.file)
@@ -59,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def imported(options: argparse.Namespace, path: Path) -> Imported:
-    from assay.task_imports.lm_eval import import_lm_eval
+    from assay.catalog import resolve
 
     data, shots_data = (Path(each) if each else None for each in (options.data, options.fewshot_data))
-    return import_lm_eval(path, data, shots=options.num_fewshot, shots_data=shots_data)
+    result: Imported = resolve("importer", "lm-eval")(path, data, shots=options.num_fewshot, shots_data=shots_data)
+    return result

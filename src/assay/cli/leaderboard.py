@@ -44,11 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.reports.diff.columns import read_side
-    from assay.reports.documents.standings import standings_csv, standings_document
-    from assay.reports.side_labels import side_labels
-    from assay.reports.standings.against import against_baseline
-    from assay.reports.standings.build import standings_of
+    from assay.pages.documents.standings import standings_csv, standings_document
+    from assay.results.diff.paired_columns import read_side
+    from assay.results.side_labels import side_labels
+    from assay.results.standings.against import against_baseline
+    from assay.results.standings.standing_rows import standings_of
 
     runs = runs_named(options.runs)
     view = view_of_runs(options, runs)
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         allow_unequal=options.allow_unequal,
     )
     if options.html:
-        from assay.reports.html.standings_page import write_standings_page
+        from assay.pages.html.standings_page import write_standings_page
 
         labels = side_labels(sides)
         baseline = options.baseline or labels[0]

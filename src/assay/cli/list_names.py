@@ -14,11 +14,9 @@ from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
     from assay.core.errors import UsageError
-    from assay.reports.document import TextTable
+    from assay.pages.document import TextTable
 
 TASK_SETS = "task sets"
-LIBRARY = "lm-eval"
-INSPECT_LIBRARY = "inspect"
 EXAMPLES = "examples"
 
 
@@ -47,10 +45,9 @@ def run(options: argparse.Namespace) -> int:
     from assay import catalog
     from assay.tasks.load import BUILT_IN
 
-    if options.what == [LIBRARY]:
-        return tell(lm_eval_tasks(options), options)
-    if options.what == [INSPECT_LIBRARY]:
-        return tell(inspect_tasks(options), options)
+    first = options.what[0] if len(options.what) == 1 else ""
+    if first in catalog.CATALOG["source"] and (installed := installed_tasks(first, options)) is not None:
+        return tell(installed, options)
     if options.what == [EXAMPLES]:
         return tell(searched({EXAMPLES: examples()}, options), options)
     singulars = [singular(word) for word in options.what]
@@ -87,27 +84,17 @@ def searched(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespa
     }
 
 
-def lm_eval_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """What an installed lm_eval has under names: tasks, groups of tasks, and tags."""
-    from assay.tasks.library.names import LM_EVAL
-    from assay.tasks.lm_eval.source import lm_eval_names
+def installed_tasks(name: str, options: argparse.Namespace) -> dict[str, dict[str, str]] | None:
+    """The tasks that a source has under names, such as those of an installed lm_eval; None where it lists none."""
+    from assay.formats.task_source import ListsNames
+    from assay.tasks.sources import options_of, source_called
 
-    names = lm_eval_names(options.search or "", options.include_path)
-    if not names:
-        raise UsageError(f"lm_eval has no task, group or tag whose name contains `{options.search}`")
-    return {LIBRARY: {f"{LM_EVAL}{name}": kind for name, kind in names.items()}}
-
-
-def inspect_tasks(options: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """The Inspect tasks that installed packages have; their source is read, not run."""
-    from assay.tasks.inspect.source import inspect_names
-    from assay.tasks.library.names import INSPECT
-
-    names = inspect_names(options.search or "")
-    if not names:
-        condition = f" whose name holds `{options.search}`" if options.search else ""
-        raise UsageError(f"no installed package has an Inspect task{condition}; inspect_evals has many")
-    return {INSPECT_LIBRARY: {f"{INSPECT}{name}": summary for name, summary in names.items()}}
+    source = source_called(name)
+    if not isinstance(source, ListsNames):
+        return None
+    given = {} if options.include_path is None else {"include_path": options.include_path}
+    names = source.names(options.search or "", options_of(name, {name: given}))
+    return {name: {f"{name}:{task}": summary for task, summary in names.items()}}
 
 
 def tell(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
@@ -126,7 +113,7 @@ def tell(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) 
 
 
 def document_of(names_by_kind: dict[str, dict[str, str]]) -> list[TextTable]:
-    from assay.reports.document import Span, TextTable
+    from assay.pages.document import Span, TextTable
 
     return [
         TextTable(
@@ -151,8 +138,8 @@ def refuse_unknown(words: list[str]) -> None:
 
 def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageError]]:
     """Every task of files and folders, with what it needs to be run; and what is wrong with files that hold none."""
-    from assay.reports.metric_label import metric_label
-    from assay.tasks.declarative.config_spec import NoValueError
+    from assay.formats.declarative.config_spec import NoValueError
+    from assay.results.metric_label import metric_label
     from assay.tasks.load import read_sources
 
     loaded, refused = read_sources(sources, allow_bad=True, only_reads=True)
@@ -162,7 +149,7 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
         for each in loaded
     }
     broken: list[UsageError] = []
-    for path, error, _ in refused:
+    for path, error, _, _ in refused:
         if isinstance(error, NoValueError):
             tasks[error.task] = f"needs {error.flags}, {path}"
         else:

@@ -26,11 +26,11 @@ from assay.costs.prices import Quote, find_prices
 from assay.costs.spending import Spending, add_line, cost_of, money, projected, total_cost
 from assay.models.pool import RequestState
 from assay.overriding import override
-from assay.reports.document import Span
-from assay.reports.terminal import Row, flat, sentence_lines, without_end_spaces
-from assay.reports.text_width import cut, width_of
-from assay.reports.view import View
-from assay.wording import count_of
+from assay.pages.document import Span
+from assay.pages.terminal import Row, flat, sentence_lines, without_end_spaces
+from assay.pages.text_width import cut, width_of
+from assay.results.report_settings import View
+from assay.text.wording import count_of
 
 TICK_SECONDS = 0.25
 PACE_SECONDS = 30.0

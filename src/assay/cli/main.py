@@ -103,6 +103,10 @@ def _main(arguments: list[str]) -> int:
         described = subcommands.add_parser(subcommand, help=summary, description=summary, formatter_class=HelpFormatter)
         if subcommand == wanted:
             importlib.import_module(f"assay.cli.{module_of(subcommand)}").add_arguments(described)
+            if "--num-fewshot" in described.format_usage():  # it takes tasks
+                from assay.cli.source_flags import add_source_flags
+
+                add_source_flags(described, arguments[1:])
             if subcommand == arguments[0]:
                 # files may stand before, between and after flags; argparse can do that only without a subcommand
                 return _run_subcommand(
@@ -147,8 +151,8 @@ def _run_subcommand(options: argparse.Namespace) -> int:
 
 def _exit_code_and_message(error: Exception) -> tuple[int, str]:
     """The exit code of an error, and a sentence about it. Nothing that broke looks like a gate that was not met."""
-    from assay import os_errors
-    from assay.printable import one_line
+    from assay.text import os_errors
+    from assay.text.printable import one_line
 
     if isinstance(error, AssayError):
         return BAD_INPUT, str(error)

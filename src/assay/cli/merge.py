@@ -28,9 +28,9 @@ the run is complete; until then the exit code is 3, and what remains is listed.
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.reports.board.types import write_leaderboard_file
-    from assay.reports.documents.leaderboard import notes
-    from assay.reports.documents.more_tables import board_tables
+    from assay.pages.documents.leaderboard import notes
+    from assay.pages.documents.more_tables import board_tables
+    from assay.results.board.board_types import write_leaderboard_file
     from assay.runs.shards import merge_run
 
     folder = Path(options.run)

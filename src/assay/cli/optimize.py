@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.cli.evaluator_flags import say
+from assay.cli.evaluator_flags import named_model
 from assay.cli.optimize_flags import add_arguments
-from assay.cli.run_flags import checked_patience, key_values
+from assay.cli.run_flags import key_values
 from assay.core.errors import UsageError
 from assay.overriding import override
 from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
@@ -29,10 +29,14 @@ def run(options: argparse.Namespace) -> int:
     from assay.optimize.folder import SearchFolder
     from assay.optimize.run import NotBegunError, optimize
     from assay.optimize.settings import check_settings, estimated, require_objective
+    from assay.optimize.task_fitness import TaskFitness
+    from assay.runs.progress import run_blocking
 
     evaluator, settings = evaluator_and_settings(options)
     output = _checked_output(options.output, several=bool(settings.component_names or settings.demonstrations))
     if options.dry_run:
+        if isinstance(evaluator, TaskFitness):
+            run_blocking(evaluator.check())
         check_settings(settings)
         if not options.proposer:
             require_objective(settings)
@@ -143,15 +147,10 @@ def _own_proposer(name: str | None) -> Any:
 
 
 def _proposer(options: argparse.Namespace) -> Any:
-    from assay.models.build import make_model
-    from assay.models.pool import wrap_alone
-
     if not options.model:
         return None
-    model = make_model(options.model, key_values(options.model_arg, "--model-arg"))
-    return wrap_alone(
-        model, concurrency=options.concurrency, say=say, patience_seconds=checked_patience(options.patience)
-    )
+    model, _ = named_model(options, options.model, key_values(options.model_arg, "--model-arg"))
+    return model
 
 
 def _checked_output(path: str | None, *, several: bool) -> Path | None:

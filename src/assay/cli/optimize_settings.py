@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.evaluator_flags import (
@@ -12,7 +13,7 @@ from assay.cli.evaluator_flags import (
     read_set,
     refuse_without_effect,
 )
-from assay.cli.run_flags import checked_patience, flag_of, key_texts, key_values
+from assay.cli.run_flags import checked_patience, flag_of, judge_retries_of, key_texts, key_values
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -192,23 +193,36 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
     return fitness  # type: ignore[no-any-return]
 
 
+_FLAGS = {"max_tokens": "--task-max-tokens", "model_options": "--task-model-arg", "model": "--task-model"}
+"""What a search calls the settings of the model that answers, where `run` calls them otherwise."""
+
+
 def _task_fitness(options: argparse.Namespace) -> Any:
     from assay.core.config import RunConfig
     from assay.optimize.task_fitness import TaskFitness
-    from assay.tasks.load import load_tasks
+    from assay.runs.plan import check_settings, plan_runs, read_tasks
 
     if not options.task_model:
         raise UsageError("--task needs --task-model: the model that answers the prompts")
     config = RunConfig(
-        model=options.task_model,
         model_options=key_values(options.task_model_arg, "--task-model-arg"),
         max_tokens=options.task_max_tokens,
         limit=options.limit,
         concurrency=options.concurrency,
+        judge_retries=judge_retries_of(options),
+        task_config=dict(key_texts(options.config, "--config")),
         trust=options.trust,
+        cache=False,  # a search reuses evaluations, not answers
     )
-    definitions = load_tasks(options.task, trust=options.trust, config=dict(key_texts(options.config, "--config")))
+    check_settings(config, lambda name: _FLAGS.get(name, flag_of(name)))
+    definitions, warnings = read_tasks(options.task, config, evaluated=options.task_model)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    runs = plan_runs(definitions, config, options.task_model, given=_FLAGS)
+    if len(runs) > 1:
+        raise UsageError(f"--task: a search has one way to ask and to score, and these tasks are {len(runs)} runs")
+    definitions, config = runs[0].definitions, runs[0].config
     places = options.prompt_at
     if len(places) > 1 or any("=" in place for place in places):
-        return TaskFitness(definitions, config, prompt_at=_named(places, "--prompt-at"))
-    return TaskFitness(definitions, config, prompt_at=places[0] if places else None)
+        return TaskFitness(definitions, config, prompt_at=_named(places, "--prompt-at"), flags=_FLAGS)
+    return TaskFitness(definitions, config, prompt_at=places[0] if places else None, flags=_FLAGS)

@@ -17,7 +17,7 @@ from assay.cli import streams
 from assay.cli.flags import switch
 
 if TYPE_CHECKING:
-    from assay.reports.document import Block, Document, Line, Style
+    from assay.pages.document import Block, Document, Line, Style
 
 NEEDED = "─━…–•"
 """Characters that our layout is made of; a terminal without them gets Markdown."""
@@ -39,11 +39,11 @@ def add_form_arguments(parser: argparse._ActionsContainer, *, json: str | None =
 def show(document: Document | Block, options: argparse.Namespace) -> None:
     """The document on stdout: in the form of the flags, else laid out on a terminal, and Markdown in a pipe."""
     if not is_laid_out(options):
-        from assay.reports.markdown import markdown
+        from assay.pages.markdown import markdown
 
         print(markdown(document))
         return
-    from assay.reports.terminal import terminal_lines
+    from assay.pages.terminal import terminal_lines
 
     lines = terminal_lines(document, width_of_stream(sys.stdout))
     streams.write_lines(sys.stdout, lines, styled=has_styles(sys.stdout, options))
@@ -76,13 +76,13 @@ def say(
     stream: TextIO | None = None,
 ) -> None:
     """A sentence, on stderr by default: broken at its spaces on a terminal, one line elsewhere."""
-    from assay.reports.document import text_of
+    from assay.pages.document import text_of
 
     stream = stream or sys.stderr
     if options.markdown or not can_lay_out(stream):
         print(text_of(line), file=stream)
         return
-    from assay.reports.terminal import sentence_lines
+    from assay.pages.terminal import sentence_lines
 
     lines = sentence_lines(line, width_of_stream(stream), first=first, style=style)
     streams.write_lines(stream, lines, styled=has_styles(stream, options))

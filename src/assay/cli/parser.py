@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from assay.cli.flags import register_noting
 from assay.overriding import override
-from assay.wording import nearest
+from assay.text.wording import nearest
 
 _UNKNOWN_FLAG = re.compile(r"unrecognized arguments: .*?(?<!\S)(--?[\w-]+)")
 _TOO_MANY_WORDS = re.compile(r"unrecognized arguments: (.*)$", re.DOTALL)

@@ -13,8 +13,8 @@ from assay.cli.output import can_lay_out, width_of_stream
 from assay.cli.streams import clear_line
 from assay.core.types import Record, TaskDefinition
 from assay.overriding import override
-from assay.reports.measure import Measure, measure_of
-from assay.reports.text_width import cut
+from assay.pages.text_width import cut
+from assay.results.measure import Measure, measure_of
 from assay.runs.progress import Progress
 
 TERMINAL_SECONDS = 0.25

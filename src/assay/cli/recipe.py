@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def list_recipes(options: argparse.Namespace) -> None:
+    from assay.pages.document import TextTable
     from assay.recipes.recipe import NAMES, find_recipe
-    from assay.reports.document import TextTable
 
     recipes = [find_recipe(name) for name in NAMES]
     if options.json:

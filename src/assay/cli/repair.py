@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.runs.exit_status import DONE, WITH_FAILURES
 
 if TYPE_CHECKING:
-    from assay.runs.repair import Repaired
+    from assay.runs.later.repair import Repaired
 
 EPILOG = """\
 Damaged lines are those that `assay verify` lists as edited, unchecked or unreadable: nothing is computed from a journal
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.optimize.journal import SearchEntry
-    from assay.runs.repair import repair
+    from assay.runs.later.repair import repair
 
     folder = Path(options.run)
     done = repair(folder, SearchEntry)

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.core.run_file import write_whole
-    from assay.reports.html.report_page import report_page
+    from assay.pages.html.report_page import report_page
 
     if options.samples < 0:
         raise UsageError(f"--samples must be 0 or more, got {options.samples}")
@@ -62,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
 def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     """The leaderboard and the Markdown report of a run, from its journal; False where the run cannot be written to."""
-    from assay.reports.board.build import build_leaderboard
-    from assay.reports.documents.leaderboard import notes
-    from assay.reports.documents.more_tables import board_tables
-    from assay.reports.marks import marks_sentence
+    from assay.pages.documents.leaderboard import notes
+    from assay.pages.documents.more_tables import board_tables
+    from assay.results.board.leaderboard import build_leaderboard
+    from assay.results.marks import marks_sentence
     from assay.runs.finish import write_derived
 
     board = build_leaderboard(folder, view_of_run(options, folder))

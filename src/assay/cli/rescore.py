@@ -57,10 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.cli.progress import progress_of
     from assay.core.run_file import read_run_file, sealed_as
-    from assay.reports.documents.leaderboard import INCOMPLETE, notes
-    from assay.reports.documents.more_tables import board_tables
+    from assay.pages.documents.leaderboard import INCOMPLETE, notes
+    from assay.pages.documents.more_tables import board_tables
+    from assay.runs.later.rescore import rescore
     from assay.runs.plan import warnings_of
-    from assay.runs.rescore import rescore
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_sealed
 
@@ -109,8 +109,6 @@ def run(options: argparse.Namespace) -> int:
 
 def named_as_in_log(tasks: Sequence[TaskDefinition], earlier: RunFile) -> list[TaskDefinition]:
     """A single task given for an Inspect log is the log's task, whatever its file is called."""
-    from assay.runs.inspect_log import FORMAT
-
-    if len(tasks) != 1 or len(earlier.definitions) != 1 or earlier.definitions[0].format != FORMAT:
+    if len(tasks) != 1 or len(earlier.definitions) != 1 or not earlier.definitions[0].provenance.from_log:
         return list(tasks)
     return [msgspec.structs.replace(tasks[0], name=earlier.definitions[0].name)]

@@ -17,10 +17,10 @@ from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_r
 from assay.cli.run_flags import (
     add_arguments,
     config_of,
-    lm_eval_options,
     models_by_key,
     refuse_contradictions,
     resources_of,
+    source_parameters,
 )
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
@@ -28,7 +28,7 @@ from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, 
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
-    from assay.reports.board.types import Leaderboard
+    from assay.results.board.board_types import Leaderboard
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
 
@@ -38,9 +38,9 @@ STARTER_OUTPUT = "outputs/leaderboard.json"
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay import env_file
     from assay.cli import garbage
-    from assay.reports.gates.step_summary import run_summary
+    from assay.pages.step_summary import run_summary
+    from assay.reading import env_file
     from assay.runs.evaluate import EvaluationResult, checked_gates, run_all
     from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
@@ -62,8 +62,13 @@ def run(options: argparse.Namespace) -> int:
     if options.shard is not None:
         return max(run_one_shard(each, options) for each in planned)
 
-    def tell_result(result: RunResult) -> None:
-        tell(result, options, write_output(result, options))
+    shown: list[str] = []
+
+    def tell_result(result: RunResult, label: str) -> None:
+        if shown and not options.json:
+            print()
+        shown.append(label)
+        tell(result, options, write_output(result, options), label)
         write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
         tell_gates(result.gates, options)
 
@@ -77,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
             on_result=tell_result,
         )
     )
-    variants = any(each.metadata.get("variant") for run in planned for each in run.definitions)
+    variants = any(each.plan.variant for run in planned for each in run.definitions)
     if len(results) > 1 and (variants or options.model):
         tell_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
@@ -85,12 +90,12 @@ def run(options: argparse.Namespace) -> int:
 
 def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
-    from assay.reports.diff.columns import read_side
-    from assay.reports.documents.prompt_pairs import prompt_pairs_document
-    from assay.reports.documents.standings import standings_document
-    from assay.reports.standings.build import standings_of
-    from assay.reports.standings.prompts import compare_prompts
-    from assay.reports.view import view_of_results
+    from assay.pages.documents.prompt_pairs import prompt_pairs_document
+    from assay.pages.documents.standings import standings_document
+    from assay.results.diff.paired_columns import read_side
+    from assay.results.report_settings import view_of_results
+    from assay.results.standings.prompts import compare_prompts
+    from assay.results.standings.standing_rows import standings_of
 
     view = view_of_results(runs)
     pairs = compare_prompts(runs, view)
@@ -123,8 +128,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         allow_outside=options.allow_outside,
         generative=options.generative,
         may_call_models=not options.dry_run,
-        lm_eval=lm_eval_options(options),
-        registry=options.registry,
+        **source_parameters(options),
     )
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -165,7 +169,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
 
 def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
-    from assay.reports.board.types import write_leaderboard_file
+    from assay.results.board.board_types import write_leaderboard_file
 
     output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
     if output is not None:
@@ -175,8 +179,8 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
 
 def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
     """What a run would take, without asking anybody; a row that cannot be rendered is bad input."""
-    from assay.reports.documents.estimate import estimate_tables
-    from assay.runs.dry_run import estimate
+    from assay.pages.documents.estimate import estimate_tables
+    from assay.runs.later.dry_run import estimate
 
     code = DONE
     for run in planned:
@@ -224,14 +228,16 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     return WITH_FAILURES if counts.failed or counts.refused else DONE
 
 
-def tell(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
-    """The table on stdout, notes on stderr."""
-    from assay.reports.documents.leaderboard import INCOMPLETE, notes
-    from assay.reports.documents.more_tables import board_tables
+def tell(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
+    """The table on stdout, notes on stderr; `label` heads the tables of one of several models."""
+    from assay.pages.document import Heading
+    from assay.pages.documents.leaderboard import INCOMPLETE, notes
+    from assay.pages.documents.more_tables import board_tables
 
     board = result.leaderboard
     gates = {"gates": result.gates} if result.gates else {}
-    show_result({**msgspec.structs.asdict(board), **gates}, board_tables(board), options)
+    heading = [Heading(2, label)] if label else []
+    show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *board_tables(board)), options)
     early = why_early(result, options)
     remarks = notes(board, known=result.stopped or "")
     say_all([note for note in remarks if early is None or note != INCOMPLETE], options)
@@ -272,7 +278,7 @@ def tell_where(result: RunResult, options: argparse.Namespace, output: str | Non
 
 
 def _score_line(board: Leaderboard) -> str:
-    from assay.reports.documents.leaderboard import interval, number
+    from assay.pages.documents.leaderboard import interval, number
 
     if board.overall_score is None:
         return "none"
@@ -290,7 +296,7 @@ def _attempts_line(board: Leaderboard) -> str:
 
 def _time_line(result: RunResult) -> str:
     from assay.cli.progress import duration
-    from assay.reports.documents.leaderboard import percentiles
+    from assay.pages.documents.leaderboard import percentiles
 
     latency = result.leaderboard.latency
     typical = "   median {} ms, 95 % within {} ms".format(*percentiles(latency)) if latency else ""

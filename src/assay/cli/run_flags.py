@@ -11,14 +11,15 @@ import msgspec
 from assay.cli.flags import choice, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
+from assay.cli.source_flags import options_of_packages
 from assay.cli.view_flags import add_view_arguments, checked_level
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.os_errors import is_file, reason
+from assay.core.seams import JUDGE_RETRIES
+from assay.text.os_errors import is_file, reason
 
 if TYPE_CHECKING:
     from assay.core.config import RunConfig
-    from assay.tasks.lm_eval.source import LmEvalOptions
 
 EPILOG = """\
 examples:
@@ -124,9 +125,7 @@ def add_pace_arguments(parser: argparse.ArgumentParser) -> None:
         float,
     )
     option(how, "--retries N", "retries of transient failures (default 5)", int, 5)
-    option(
-        how, "--judge-retries N", "how often a judge is called again when its verdict is unusable (default 2)", int, 2
-    )
+    add_judge_retries(how, JUDGE_RETRIES)
     option(
         how,
         "--patience MINUTES",
@@ -220,7 +219,7 @@ def flag_of(setting: str) -> str:
 def config_of(options: argparse.Namespace) -> RunConfig:
     """A flag that is called like a setting is that setting; what the others become stands here."""
     from assay.core.config import RunConfig
-    from assay.reports.view import metadata_key
+    from assay.results.report_settings import metadata_key
     from assay.runs.plan import make_config
 
     for name in ("workers", "shard_size"):
@@ -338,27 +337,21 @@ def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
         "dataset": options.dataset_key,
         "models": models_by_key(options.model_for),
         "allow_outside": options.allow_outside,
-        "lm_eval": lm_eval_options(options),
-        "registry": options.registry,
+        **source_parameters(options),
     }
 
 
-def lm_eval_options(options: argparse.Namespace) -> LmEvalOptions | None:
-    """The values of `add_lm_eval_arguments`; None where no flag was given."""
-    given = {
+def source_parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """The values of `add_lm_eval_arguments` and of the flags of sources, as `load_tasks` takes them."""
+    lm_eval = {"chat_template": options.chat_template or None, "include_path": options.include_path}
+    own = {"lm-eval": lm_eval, "openai-evals": {"registry": options.registry}, **options_of_packages(options)}
+    given = {name: {key: value for key, value in of.items() if value is not None} for name, of in own.items()}
+    return {
         "num_fewshot": options.num_fewshot,
         "fewshot_as_turns": options.fewshot_as_turns,
-        "chat_template": options.chat_template,
-        "include_path": options.include_path,
         "data": _documents(options.data),
+        "source_options": {name: of for name, of in given.items() if of},
     }
-    if not any(value is not None and value is not False and value != {} for value in given.values()):
-        return None
-    from assay.tasks.lm_eval.source import LmEvalOptions
-
-    if options.num_fewshot is not None and options.num_fewshot < 0:
-        raise UsageError(f"--num-fewshot must be 0 or more, got {options.num_fewshot}")
-    return LmEvalOptions(**given)
 
 
 def _documents(given: list[str]) -> dict[str, str]:
@@ -396,6 +389,18 @@ def score_workers_of(text: str) -> int | None:
     if not text.isdecimal():
         raise UsageError(f"--score-workers {text}: expected a number of processes, or `auto`")
     return int(text)
+
+
+def add_judge_retries(how: argparse._ArgumentGroup, default: int | None = None) -> None:
+    words = f"how often a judge is called again when its verdict is unusable (default {JUDGE_RETRIES})"
+    option(how, "--judge-retries N", words, int, default)
+
+
+def judge_retries_of(options: argparse.Namespace) -> int:
+    retries: int = JUDGE_RETRIES if options.judge_retries is None else options.judge_retries
+    if retries < 0:
+        raise UsageError(f"--judge-retries must be 0 or more, got {retries}")
+    return retries
 
 
 def checked_patience(minutes: float) -> float:

@@ -14,12 +14,13 @@ def run_named(name: str) -> str:
     path = Path(name)
     if path.suffix.lower() not in (".eval", ".json"):
         return name
-    from assay.runs.inspect_log import is_log, other_results, run_of_log
+    from assay.runs.logs import logs_of
 
-    if not is_log(path):
+    logs = logs_of(path)
+    if logs is None:
         return name
-    folder = run_of_log(path)
-    if others := other_results(folder):
+    folder = logs.run_folder(path)
+    if others := logs.other_results(folder):
         print(f"{path}: scores are means over attempts; Inspect also reports {', '.join(others)}", file=sys.stderr)
     return str(folder)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from assay.core.journal import counting_lines
 from assay.core.types import Record
-from assay.reports.board.journal_table import AttemptLine
-from assay.reports.measure import Measure
-from assay.reports.view import View, metadata_value
+from assay.results.board.journal_table import AttemptLine
+from assay.results.measure import Measure
+from assay.results.report_settings import View, metadata_value
 
 ENOUGH_MORE = 1.02
 """An interval is computed again when there are so many times as many numbers: late in a long run that is seldom."""

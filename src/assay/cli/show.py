@@ -16,14 +16,14 @@ from assay.cli.run_names import run_named
 from assay.cli.show_name import show_name
 from assay.cli.view_flags import add_view_arguments
 from assay.core.errors import FailureError, UsageError
+from assay.formats.own_source import docstring_of
 from assay.runs.exit_status import DONE
-from assay.tasks.library.names import LIBRARIES
-from assay.tasks.own_source import docstring_of
-from assay.wording import nearest, shortened
+from assay.tasks.sources import source_named
+from assay.text.wording import nearest, shortened
 
 if TYPE_CHECKING:
     from assay.core.types import Request, Sample, TaskDefinition
-    from assay.datasets.columns import DatasetColumn
+    from assay.datasets.column_names import DatasetColumn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         show_run(path, options)
     elif options.where is not None:
         raise UsageError(f"--where picks attempts of a run, and {what} is not a run folder")
-    elif what.startswith(LIBRARIES):
+    elif source_named(what) is not None:
         show_tasks(options)
     elif not path.exists() and ":" in what:
         show_own(options)
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 def refuse_unknown(what: str) -> None:
     """A word that is no path, part or task set, with the nearest that is."""
     from assay import catalog
-    from assay.tasks.declarative.reference import type_references
+    from assay.formats.declarative.reference import type_references
     from assay.tasks.load import BUILT_IN
 
     known = {*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))}
@@ -100,15 +100,15 @@ def refuse_unknown(what: str) -> None:
 def show_dataset(options: argparse.Namespace) -> bool:
     """What the columns of a dataset hold, if this is one: a YAML or data file, or a key of the folders here."""
     from assay.catalog import make
-    from assay.datasets.columns import columns_of
+    from assay.datasets.column_names import columns_of
     from assay.datasets.content import is_elsewhere
-    from assay.reports.document import TextTable
+    from assay.pages.document import TextTable
     from assay.tasks.load import BUILT_IN
 
     path = Path(options.what)
     if path.is_dir() or (options.what in BUILT_IN and not path.exists()):
         return False
-    from assay.tasks.declarative.load import read_dataset
+    from assay.formats.declarative.load import read_dataset
 
     dataset = read_dataset(options.what, allow_outside=options.allow_outside)
     if dataset is None:
@@ -194,7 +194,7 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
 
 def _sample_shown(sample: Sample, requests: list[Request] | FailureError) -> str:
     if sample.row is None:
-        from assay.tasks.media_files import named_files
+        from assay.formats.media_files import named_files
 
         files = "".join(f"({kind}: {name})\n" for kind, name in named_files(sample.extras))
         return f"sample {sample.id}, request:\n{sample.prompt}\n{files}targets: {list(sample.targets)}\n"

@@ -11,7 +11,7 @@ import msgspec
 from assay.cli.output import print_json, show
 
 if TYPE_CHECKING:
-    from assay.tasks.declarative.reference import FieldReference, TypeReference
+    from assay.formats.declarative.reference import FieldReference, TypeReference
 
 CATALOG_KINDS = {"metric": "aggregate", "source": "dataset"}
 """What the catalog calls a kind of thing where YAML files call it something else."""
@@ -20,7 +20,7 @@ CATALOG_KINDS = {"metric": "aggregate", "source": "dataset"}
 def show_name(options: argparse.Namespace) -> bool:
     """Whatever is called so: parts of the catalog, types of YAML files and their kinds; False when nothing is."""
     from assay import catalog
-    from assay.tasks.declarative.reference import types_called
+    from assay.formats.declarative.reference import types_called
 
     name = options.what
     if set(name) & set("/:.~"):
@@ -55,7 +55,7 @@ def _show(kind: str, target: str | None, reference: TypeReference | None, option
 
 
 def _show_fields(reference: TypeReference, options: argparse.Namespace) -> None:
-    from assay.reports.document import TextTable
+    from assay.pages.document import TextTable
 
     rows = [[field.name, field.type, default_text(field), field.doc] for field in reference.ordered()]
     header = ["field in YAML", "type", "default", "meaning"]
@@ -70,7 +70,7 @@ def _show_fields(reference: TypeReference, options: argparse.Namespace) -> None:
 
 def _types_of_kind(name: str) -> list[TypeReference]:
     """All types of a kind (`scorer`, `solver`, …), where there are several to choose from."""
-    from assay.tasks.declarative.reference import types_of
+    from assay.formats.declarative.reference import types_of
 
     types = types_of(name) or types_of(name.removesuffix("s"))
     return types if len(types) > 1 else []
@@ -78,7 +78,7 @@ def _types_of_kind(name: str) -> list[TypeReference]:
 
 def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace) -> None:
     """The types of a kind, one line each."""
-    from assay.reports.document import TextTable
+    from assay.pages.document import TextTable
 
     if options.json:
         print_json({each.name: each.doc for each in references})

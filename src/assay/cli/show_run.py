@@ -14,13 +14,13 @@ from assay.cli import streams
 from assay.cli.output import has_styles, is_laid_out, print_json, say, show, width_of_stream
 from assay.cli.view_flags import view_of_run
 from assay.core.errors import UsageError
-from assay.printable import one_line
+from assay.text.printable import one_line
 
 if TYPE_CHECKING:
     from assay.core.run_file import RunFile
     from assay.core.types import Record
-    from assay.reports.attempt_text import AttemptText
-    from assay.reports.measure import Measure
+    from assay.pages.attempt_text import AttemptText
+    from assay.results.measure import Measure
 
 WORST = 3
 """Attempts shown when nothing was said about how many."""
@@ -32,7 +32,7 @@ COMPARED = 50
 
 def show_run(folder: Path, options: argparse.Namespace) -> None:
     from assay.core.run_file import read_run_file
-    from assay.reports.measure import measure_of
+    from assay.results.measure import measure_of
 
     run = read_run_file(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}
@@ -48,12 +48,12 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
 
 
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
-    from assay.reports.board.build import build_leaderboard
-    from assay.reports.board.stretches import served_in_words
-    from assay.reports.document import Items
-    from assay.reports.documents.leaderboard import display_names, notes
-    from assay.reports.documents.more_tables import board_tables
-    from assay.wording import count_of
+    from assay.pages.document import Items
+    from assay.pages.documents.leaderboard import display_names, notes
+    from assay.pages.documents.more_tables import board_tables
+    from assay.results.board.leaderboard import build_leaderboard
+    from assay.results.board.stretches import served_in_words
+    from assay.text.wording import count_of
 
     board = build_leaderboard(folder, view_of_run(options, folder))
     remaining, failed = sum(row.remaining for row in board.tasks), board.failed + board.timeouts
@@ -73,7 +73,7 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
 
 
 def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:
-    from assay.reports.worst_attempts import worst_attempts
+    from assay.results.worst_attempts import worst_attempts
 
     most = WORST if options.samples is None else options.samples
     journal = folder / "journal.jsonl"
@@ -88,7 +88,7 @@ def _show_attempts(
     journal: Path, records: list[Record], measures: dict[str, Measure], options: argparse.Namespace
 ) -> None:
     """Some attempts, cut short."""
-    from assay.reports.attempt_text import attempt_text
+    from assay.pages.attempt_text import attempt_text
 
     beginnings = shared_beginnings(journal, records)
     for record in records:
@@ -117,8 +117,8 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
 
 
 def show_sample(folder: Path, measures: dict[str, Measure], run: RunFile, options: argparse.Namespace) -> None:
-    from assay.reports.attempt_text import attempt_text
-    from assay.reports.worst_attempts import attempts_of
+    from assay.pages.attempt_text import attempt_text
+    from assay.results.worst_attempts import attempts_of
 
     journal, sample = folder / "journal.jsonl", options.sample
     attempts = attempts_of(journal, sample) if journal.exists() else []
@@ -133,8 +133,8 @@ def show_sample(folder: Path, measures: dict[str, Measure], run: RunFile, option
 
 def shared_beginnings(journal: Path, records: Sequence[Record]) -> dict[str, str]:
     """What every question of these records' tasks begins with, such as few-shot examples."""
-    from assay.reports.conversation import beginnings_of
-    from assay.reports.worst_attempts import some_attempts
+    from assay.results.conversation import beginnings_of
+    from assay.results.worst_attempts import some_attempts
 
     others = some_attempts(journal, {record.task for record in records}, COMPARED)
     return beginnings_of(msgspec.to_builtins(record) for record in [*records, *others])

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.core.errors import UsageError
 from assay.overriding import override
-from assay.printable import escape, printable
+from assay.text.printable import escape, printable
 
 if TYPE_CHECKING:
-    from assay.reports.document import Span
+    from assay.pages.document import Span
 
 NARROWEST = 20
 """Columns that every terminal has: a shorter text fits."""
@@ -82,7 +82,7 @@ def write_lines(stream: TextIO, lines: Iterable[Sequence[Span]], *, styled: bool
 def draw(stream: TextIO, lines: Sequence[Sequence[Span]], *, styled: bool) -> None:
     """Lines in place of those drawn before; they stay below whatever is written meanwhile."""
     if isinstance(stream, _Talk):
-        from assay.reports.text_width import width_of
+        from assay.pages.text_width import width_of
 
         stream.draw(
             [sum(width_of(printable(span.text)) for span in line) for line in lines],
@@ -156,7 +156,7 @@ class _Talk(_Results):
         if len(text) < NARROWEST or not self._stream.isatty():
             return text
         from assay.cli.output import width_of_stream
-        from assay.reports.text_width import broken_at_words
+        from assay.pages.text_width import broken_at_words
 
         width = width_of_stream(self._stream)
         return "\n".join(broken_at_words(line, width) for line in text.split("\n"))

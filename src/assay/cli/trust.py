@@ -13,7 +13,6 @@ from assay.cli.output import print_json
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
-from assay.tasks.library.names import INSPECT, LM_EVAL
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
@@ -49,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.tasks.trusted_content import read_trusted
+    from assay.trust.trusted_content import read_trusted
 
     if options.list:
         trusted = read_trusted()
@@ -68,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]]:
     """Each task of a path: what it reaches for, and what became of it."""
-    from assay.tasks.trust import content_to_trust, reaches, scripts_of
-    from assay.tasks.trusted_content import forget, record
+    from assay.trust.consent import content_to_trust, reaches, scripts_of
+    from assay.trust.trusted_content import forget, record
 
     rows: list[dict[str, object]] = []
     out_of_a_run = (Path(path) / "run.json").exists()
@@ -98,15 +97,7 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
 
     if out_of_a_run:
         return list(read_run_file(path).definitions)
-    if str(path).startswith(LM_EVAL):
-        from assay.tasks.lm_eval.source import read_lm_eval
-
-        return read_lm_eval(str(path), task_parameters(options)["lm_eval"], only_looks=True)
-    if str(path).startswith(INSPECT):
-        from assay.tasks.inspect.source import read_inspect
-
-        return [read_inspect(str(path), arguments=task_parameters(options)["config"], only_looks=True)]
-    return load_tasks([str(path)], allow_bad=True, only_reads=True, **task_parameters(options))
+    return load_tasks([str(path)], allow_bad=True, only_reads=True, only_looks=True, **task_parameters(options))
 
 
 def _tell(definition: TaskDefinition, reached: list[str], scripts: list[str]) -> None:

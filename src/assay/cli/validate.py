@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE
 
 if TYPE_CHECKING:
-    from assay.reports.document import TextTable
+    from assay.pages.document import TextTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ Exit code 0 if every record is valid, 2 if not.
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.reports.document import TextTable
-    from assay.reports.markdown import escaped
+    from assay.pages.document import TextTable
+    from assay.pages.markdown import escaped
 
     checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
     errors = [error for file in checked for error in file["errors"]]
@@ -58,8 +58,8 @@ def _summary_of_the_fixtures() -> TextTable:
     """What the tasks that come with assay exercise: how many there are of each kind."""
     from collections import Counter
 
-    from assay.reports.document import TextTable
-    from assay.tasks.frozen_spec.reader import load_fixtures
+    from assay.formats.frozen_spec.reader import load_fixtures
+    from assay.pages.document import TextTable
 
     kinds = Counter((spec.category, spec.metric_name, spec.post_process) for spec in load_fixtures())
     rows = [[*kind, str(count)] for kind, count in sorted(kinds.items())]
@@ -74,22 +74,28 @@ def files_in(source: str) -> list[Path]:
     yaml = sorted(path for path in folder.iterdir() if path.suffix in YAML) if folder.is_dir() else []
     if not yaml:
         return files_of(source)
-    from assay.tasks.declarative.load import files_named_by_key
+    from assay.formats.declarative.load import files_named_by_key
 
     return [*yaml, *files_named_by_key(folder)]
 
 
 def check_file(path: Path) -> dict[str, Any]:
     """One file: its format, how many records are good, and every error."""
-    return _yaml_file(path) if path.suffix in (".yaml", ".yml") else _lines_file(path)
+    from assay.tasks.load import YAML
+    from assay.tasks.sources import source_of_file
+
+    source = source_of_file(path)
+    if source in YAML:
+        return _yaml_file(path)
+    return _lines_file(path) if source in (".jsonl", None) else _file_of_source(source, path)
 
 
 def _lines_file(path: Path) -> dict[str, Any]:
-    from assay.tasks.folder.reader import iter_examples
-    from assay.tasks.folder.rules import Example
-    from assay.tasks.frozen_spec.reader import SpecError, TaskSpec, iter_validated
-    from assay.tasks.load import looks_like_spec_file
-    from assay.tasks.lost_words import LostWords
+    from assay.formats.folder.reader import iter_examples
+    from assay.formats.folder.rules import Example
+    from assay.formats.frozen_spec.reader import SpecError, TaskSpec, iter_validated
+    from assay.formats.json_lines import looks_like_spec_file
+    from assay.formats.unreadable_targets import LostWords
 
     is_spec = looks_like_spec_file(path)
     good, errors, lost = 0, [], LostWords()
@@ -108,11 +114,8 @@ def _lines_file(path: Path) -> dict[str, Any]:
 
 
 def _yaml_file(path: Path) -> dict[str, Any]:
-    from assay.tasks.declarative.load import check_yaml_file
-    from assay.tasks.promptfoo.config import is_promptfoo
+    from assay.formats.declarative.load import check_yaml_file
 
-    if is_promptfoo(path):
-        return _promptfoo_file(path)
     try:
         form, good, warnings = check_yaml_file(path)
     except UsageError as error:
@@ -121,15 +124,18 @@ def _yaml_file(path: Path) -> dict[str, Any]:
     return _checked(path, f"declarative {form}", good, [])
 
 
-def _promptfoo_file(path: Path) -> dict[str, Any]:
-    from assay.tasks.promptfoo.source import read_promptfoo
+def _file_of_source(source: str, path: Path) -> dict[str, Any]:
+    """A file that is read whole to be checked; its variants have the same samples."""
+    from assay.formats.task_source import SourceContext
+    from assay.tasks.sources import read_claimed
 
+    form = f"{source.lstrip('.')} file"
     try:
-        tasks = read_promptfoo(path, only_reads=True)
+        tasks = [task.definition for task in read_claimed(source, str(path), SourceContext(only_reads=True), {})]
     except UsageError as error:
-        return _checked(path, "promptfoo configuration", 0, [_error_at(path, line) for line in str(error).splitlines()])
-    _warn(list(dict.fromkeys(text for each in tasks for text in each.metadata.get("warnings", ()))))
-    return _checked(path, "promptfoo configuration", max((each.dataset.size for each in tasks), default=0), [])
+        return _checked(path, form, 0, [_error_at(path, line) for line in str(error).splitlines()])
+    _warn(list(dict.fromkeys(text for each in tasks for text in each.provenance.warnings)))
+    return _checked(path, form, max((each.dataset.size for each in tasks), default=0), [])
 
 
 def _warn(warnings: list[str]) -> None:
@@ -139,7 +145,7 @@ def _warn(warnings: list[str]) -> None:
 
 def _error_at(path: Path, sentence: str) -> dict[str, Any]:
     """A sentence that begins with file:line:column, taken apart for the table."""
-    from assay.tasks.declarative.yaml_reader import PLACED_SENTENCE
+    from assay.formats.declarative.yaml_reader import PLACED_SENTENCE
 
     match = PLACED_SENTENCE.match(sentence)
     if match is None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
 from assay.core.errors import UsageError
-from assay.printable import one_line
 from assay.runs.exit_status import DONE, GATE_NOT_MET
+from assay.text.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.core.types import TaskDefinition
-    from assay.reports.integrity import RunIntegrity
+    from assay.runs.later.integrity import RunIntegrity
 
 EPILOG = """\
 For a run folder, everything is recomputed: the fingerprints of run.json, the checksum and number of every journal line,
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 def scored_content(source: Path) -> dict[str, str]:
     """The sha256 of every task's content, as the run or the leaderboard has it."""
     from assay.core.run_file import read_run_file
-    from assay.reports.board.types import read_leaderboard_file
+    from assay.results.board.board_types import read_leaderboard_file
 
     if source.is_dir():
         return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
@@ -75,8 +75,8 @@ def scored_content(source: Path) -> dict[str, str]:
 def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
     """The run folder; with the samples of its tasks at hand, also the key of every attempt."""
     from assay.core.run_file import read_run_file
-    from assay.reports.integrity import check_run
-    from assay.tasks.build import keys_of
+    from assay.runs.later.integrity import check_run
+    from assay.tasks.built_tasks import keys_of
 
     run_file = read_run_file(folder)
     whole = {each.name for each in unchanged} == {each.name for each in run_file.definitions}
@@ -91,7 +91,7 @@ def tell(
     here: dict[str, str],
     options: argparse.Namespace,
 ) -> None:
-    from assay.reports.document import Cell, Span, TextTable
+    from assay.pages.document import Cell, Span, TextTable
 
     if checked is not None:
         columns = ["lines", "damaged", "planned", "finished", "failed", "remaining"]

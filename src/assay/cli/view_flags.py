@@ -13,7 +13,7 @@ from assay.cli.flags import option, repeated
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.reports.view import View
+    from assay.results.report_settings import View
 
 
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_view_arguments(parser: argparse.ArgumentParser) -> None:
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
     from assay.costs.prices import find_prices
-    from assay.reports.view import View, metadata_key
+    from assay.results.report_settings import View, metadata_key
 
     return View(
         level=checked_level(options.level, level),
@@ -42,7 +42,7 @@ def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str
 
 def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> View:
     """The level and the clusters of all the results, and over them what the flags say now."""
-    from assay.reports.view import view_of_results
+    from assay.results.report_settings import view_of_results
 
     recorded = view_of_results(sources, options.level)
     return view_from(options, level=recorded.level, group_by=recorded.group_by)
@@ -51,7 +51,7 @@ def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     """The view the run was asked for with, and over it what the flags say now."""
     from assay.core.run_file import read_run_file
-    from assay.reports.view import view_of
+    from assay.results.report_settings import view_of
 
     recorded = view_of(read_run_file(folder).config, folder)
     given = view_from(options, level=recorded.level, group_by=recorded.group_by)

@@ -15,8 +15,8 @@ from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Record, Request, Sample, Score, Stage, Trace
 from assay.core.usage import Account, repeats, usage_of
-from assay.packed_text import with_packed_texts
-from assay.tracebacks import describe_exception
+from assay.storage.packed_text import with_packed_texts
+from assay.text.tracebacks import describe_exception
 
 
 def attempt_key(task_name: str, sample: Sample, attempt: int) -> str:

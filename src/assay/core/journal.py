@@ -26,14 +26,14 @@ from zlib import crc32
 
 import msgspec
 
-from assay.checksum import TAIL_BYTES, is_intact, number_of, record_of, with_checksums
 from assay.core.attempt import writable
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import open_regular, open_to_append
 from assay.core.types import Failure, Record
-from assay.key_set import KeySet
-from assay.reached import Reached, reached_in
+from assay.storage.checksum import TAIL_BYTES, is_intact, number_of, record_of, with_checksums
+from assay.storage.key_set import KeySet
+from assay.storage.reached import Reached, reached_in
 
 SYNC_SECONDS = 0.25
 MAX_LINE_BYTES = 256 << 20

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 from msgspec import Struct
 
-from assay import os_errors
 from assay.core.config import RunConfig
 from assay.core.errors import SearchFolderError, UnwritableError, UsageError
 from assay.core.regular_file import irregular, read_regular
 from assay.core.types import TaskDefinition
+from assay.text import os_errors
 
 RUN_SCHEMA = "run.v1"
 SEARCH_SCHEMA = "assay.optimize.run.v1"

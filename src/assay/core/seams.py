@@ -158,6 +158,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """A solver that has the answer already, or needs none."""
     needs_continuations: bool = False
     """A solver that needs likelihoods, which most models cannot give."""
+    reads_verdicts_itself: bool = False
+    """A scorer of another program that calls a judge: whether a verdict is usable is known only there."""
     only_computes: bool = False
     """A scorer that needs only the sample and the trace, so that it may run in another process."""
 

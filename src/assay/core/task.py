@@ -42,9 +42,7 @@ class Task:
         return task_fingerprint(self.definition)
 
     def scorers_for(self, sample: Sample) -> Iterator[Scorer]:
-        if sample.scorer is None:
-            return iter(self.scorers.values())
-        return iter((self.scorers[sample.scorer],))
+        return iter(self.scorers.values() if sample.scorer is None else (self.scorers[sample.scorer],))
 
 
 _SAMPLE_LOCATIONS = ("path", "examples")

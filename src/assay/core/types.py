@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from assay.packed_text import PackedText
+from assay.storage.packed_text import PackedText
+from assay.task_records import Provenance, TaskLabels, TaskPlan
 
 Stage = Literal["dataset", "prompt", "model", "solver", "sandbox", "scorer", "metric", "action"]
 """Where in the life of a sample something broke."""
@@ -266,7 +267,7 @@ class DatasetSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size: int = 0
 
 
-class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A task as plain data: what every file format becomes, and what a worker rebuilds a `Task` from."""
 
     name: str
@@ -286,7 +287,11 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The file it was read from, relative to where the command ran."""
     skipped_records: int = 0
     """Bad records that the run skipped because of `--allow-bad-tasks`."""
-    metadata: dict[str, Any] = field(default_factory=dict)
+    plan: TaskPlan = TaskPlan()
+    provenance: Provenance = Provenance()
+    shown: TaskLabels = TaskLabels()
+    generation: tuple[Usage, ...] = ()
+    """What models used to write its samples; later runs find the samples there, as answers in the cache."""
 
 
 class Bounds(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -22,7 +22,7 @@ from assay.core.usage import about_tokens, note
 from assay.costs.prices import Price, Quotes, find_prices, without_label
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 from assay.overriding import override
-from assay.printable import one_line
+from assay.text.printable import one_line
 
 
 class SpendingLimits(Struct, frozen=True, kw_only=True):

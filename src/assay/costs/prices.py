@@ -153,7 +153,7 @@ def _content(path: Path) -> bytes:
 
 
 def _decoded(data: bytes, name: str) -> PriceFile:
-    from assay.bounded_yaml import load_yaml  # most runs have no price file of their own
+    from assay.reading.bounded_yaml import load_yaml  # most runs have no price file of their own
 
     try:
         file = msgspec.convert(_dates_as_text(load_yaml(data.decode("utf-8-sig"), name)), PriceFile)

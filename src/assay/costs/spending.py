@@ -16,7 +16,7 @@ from assay.core.journal import counting_lines
 from assay.core.types import TaskDefinition, Usage
 from assay.core.usage import about_tokens
 from assay.costs.prices import Prices, Quote, cost_at, without_label
-from assay.wording import few
+from assay.text.wording import few
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -112,19 +112,10 @@ def summed(usages: Iterable[Usage]) -> list[Usage]:
     return [Usage(model=model, **asdict(spent)) for model, spent in sums.items()]
 
 
-GENERATION = "generation"
-"""Under this word a definition's metadata say what models used to write its samples, in the run that had them written:
-in later ones they are there, as answers in the cache are."""
-
-
-def generation_usage(definition: TaskDefinition) -> list[Usage]:
-    return msgspec.convert(definition.metadata.get(GENERATION, []), list[Usage])
-
-
 def with_generation(judges: Mapping[str, Spending], definitions: Iterable[TaskDefinition]) -> dict[str, Spending]:
     """What other models used, with what they used to write samples."""
     spent_by_model = {name: replace(spent) for name, spent in judges.items()}
-    for usage in (usage for definition in definitions for usage in generation_usage(definition)):
+    for usage in (usage for definition in definitions for usage in definition.generation):
         spent_by_model.setdefault(usage.model, Spending()).add_usage(usage)
     return spent_by_model
 

@@ -18,7 +18,7 @@ from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.tables import FORMATS, READERS, table
 from assay.overriding import override
-from assay.redaction import credential_in
+from assay.text.redaction import credential_in
 from assay.transport.download import download
 from assay.transport.route import place_of
 from assay.user.project_folder import make_project_folder

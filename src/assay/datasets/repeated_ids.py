@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from assay.strict_json import MAX_LINE_BYTES
+from assay.reading.strict_json import MAX_LINE_BYTES
 
 SMALL_FILE_BYTES = 4 << 20
 """The ids of a smaller file are remembered as they are: there are not many."""

@@ -16,8 +16,8 @@ from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.types import Sample
-from assay.key_set import KeySet
 from assay.prompts.filters import Filter, FilterError
+from assay.storage.key_set import KeySet
 
 Row = dict[str, Any]
 MOST_REPEATED = 5

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.bounded_yaml import Yaml12Loader, load_yaml
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.datasets.rows import Row, RowDataset
 from assay.overriding import override
+from assay.reading.bounded_yaml import Yaml12Loader, load_yaml
 
 MAX_TEXT_BYTES = 16 << 20
 MAX_FILES = 100_000

@@ -14,13 +14,14 @@ from typing import Any
 
 import msgspec
 
+from assay.catalog import resolve
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular, read_regular
 from assay.datasets.json_lines import FileDataset
 from assay.datasets.rows import Row
 from assay.overriding import override
+from assay.reading.strict_json import read_lines
 from assay.snippets.views import SolverTrace, trace_items
-from assay.strict_json import read_lines
 
 MAX_CONVERSATION_BYTES = 64 << 20
 """One line, or one sample of a log."""
@@ -52,9 +53,8 @@ class TraceFile(FileDataset):
     @override
     def rows(self) -> Iterator[Row]:
         if self._format == "inspect":
-            from assay.datasets.inspect_logs import inspect_rows
-
-            return inspect_rows(self.path)
+            rows: Iterator[Row] = resolve("trace_file", self._format)(self.path)
+            return rows
         if self._format == "opentelemetry":
             from assay.datasets.otel_spans import span_rows
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.core.errors import UsageError
-from assay.env_file import key_names, refuse_unset
 from assay.evaluators.batches import Batches, Results, check_batch
 from assay.evaluators.kept_programs import KeptPrograms
 from assay.evaluators.payload import (
@@ -40,7 +39,8 @@ from assay.processes.capped import Finished, run_capped
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import caller_environment
 from assay.processes.service import EndedError
-from assay.redaction import Redactor, is_credential_variable, redactor_of_given
+from assay.reading.env_file import key_names, refuse_unset
+from assay.text.redaction import Redactor, is_credential_variable, redactor_of_given
 
 TASK_MODEL_VARIABLE = "OPTIMIZE_ANYTHING_TASK_MODEL"
 MAX_STDOUT_BYTES = 4 * 1024 * 1024

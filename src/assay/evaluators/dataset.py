@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.evaluators.payload import kind_of
-from assay.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_given_lines
+from assay.reading.strict_json import MAX_LINE_BYTES, Line, StrictJsonError, decode_strictly, read_given_lines
 
 MAX_RECORDS = 10_000
 MAX_REPORTED = 100

@@ -24,7 +24,7 @@ from assay.evaluators.payload import (
     read_batch,
     shortened,
 )
-from assay.redaction import redactor_of_given, secrets_sent
+from assay.text.redaction import redactor_of_given, secrets_sent
 from assay.transport.client import HttpClient
 from assay.transport.route import basic_login
 

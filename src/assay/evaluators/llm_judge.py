@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,12 +25,11 @@ from assay.evaluators.payload import (
     shortened,
     why_not_a_number,
 )
-from assay.strict_json import StrictJsonError, decode_strictly, objects_in
-from assay.usable_answers import UnusableError, read_answer
+from assay.evaluators.usable_answers import UnusableError, fenced_blocks, read_answer
+from assay.reading.strict_json import StrictJsonError, decode_strictly, objects_in
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
 _RESERVED = {"score", "reasoning", "scores", CONSTRAINTS_KEY}
-_OPENING, _CLOSING = re.compile(r"\n[ \t]*+```[^\n`]*+\n"), re.compile(r"\n[ \t]*+```[ \t]*+(?=\n|\Z)")
 
 _SYSTEM = (
     "You are a careful judge. You score one candidate text against an objective and answer with one JSON object and "
@@ -233,14 +231,8 @@ llm_judge_evaluator = JudgeEvaluator
 
 
 def _only_block(text: str) -> str | None:
-    """What stands between fences, if that is one block."""
-    text = f"\n{text}"
-    blocks: list[str] = []
-    end = 0
-    while (opening := _OPENING.search(text, end)) and (closing := _CLOSING.search(text, opening.end() - 1)):
-        blocks.append(text[opening.end() : closing.start() + 1])
-        end = closing.end()
-    return blocks[0].strip() if len(blocks) == 1 else None
+    blocks = fenced_blocks(text)
+    return blocks[0] if len(blocks) == 1 else None
 
 
 def _only_object(text: str) -> str | None:

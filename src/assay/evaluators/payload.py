@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
-from assay.printable import printable
-from assay.strict_json import BOM, StrictJsonError, decode_mended, decode_strictly
+from assay.reading.strict_json import BOM, StrictJsonError, decode_mended, decode_strictly
+from assay.text.printable import printable
 
 PROTOCOL_VERSION = 2
 

@@ -18,18 +18,18 @@ from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, capabi
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.adapters.providers import chosen_address
-from assay.models.build import make_model
 from assay.models.layers.batched import Batched
-from assay.models.layers.cached import Cached, is_wanted, refusal_of
+from assay.models.layers.cached import Cached, is_uncertain, is_wanted, refusal_of
 from assay.models.layers.outage import NAP_SECONDS, WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import LONGEST_BACKOFF_SECONDS, LONGEST_RETRY_AFTER_SECONDS, Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
+from assay.models.model_names import make_model
 from assay.models.served import served_by
+from assay.text.wording import count_of
 from assay.user.folder import secret_for_cache
-from assay.wording import count_of
 
 if TYPE_CHECKING:
     from assay.models.completion_cache import CompletionCache
@@ -200,8 +200,7 @@ class ModelPool:
         return wrapped if keep_thinking else WithoutThinking(wrapped)
 
     def _cached(self, wrapped: Model, model: Model) -> Cached:
-        can = capabilities_of(model)
-        known = can.cacheable or can.cache
+        known = not is_uncertain(self._config, capabilities_of(model))
         cached = Cached(
             wrapped, self._open_cache() if known else None, identity_of(model), reads=self._config.cache_reads
         )
@@ -319,6 +318,7 @@ def wrap_alone(
     say: Callable[[str], None],
     stop: Stop | None = None,
     patience_seconds: float = PATIENCE_SECONDS,
+    requests_per_minute: float | None = None,
 ) -> Model:
     """Wrap a model for use outside a run, such as a proposer or the judge of `score`: as in a run, without a cache.
 
@@ -327,7 +327,7 @@ def wrap_alone(
     """
     config = RunConfig(model=model.name, concurrency=concurrency, cache=False, patience_seconds=patience_seconds)
     pool = ModelPool(config)
-    wrapped = pool.wrap(model, timeout_seconds=timeout_seconds)
+    wrapped = pool.wrap(model, timeout_seconds=timeout_seconds, requests_per_minute=requests_per_minute)
     pool.bind(stop or Stop(), say)
     return wrapped
 

@@ -28,7 +28,7 @@ from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText, repeat_complaint
 from assay.optimize.sets import SearchSets, SetExample
 from assay.overriding import override
-from assay.printable import printable
+from assay.text.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """The score of a failure in the engine: so low that one of them outweighs every other score, on a minibatch as on a

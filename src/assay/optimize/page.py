@@ -10,11 +10,11 @@ import msgspec
 
 from assay.costs.spending import money
 from assay.optimize.results import KeptCandidate, Result, counts, in_both, proposals_in_words, unseen
-from assay.reports.charts.course import ScoredText, search_chart
-from assay.reports.charts.figure import figures
-from assay.reports.html import page as html
-from assay.reports.html.element import Child, Html, filled, raw, tag
-from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
+from assay.pages.charts.course import ScoredText, search_chart
+from assay.pages.charts.figure import figures
+from assay.pages.html import page as html
+from assay.pages.html.element import Child, Html, filled, raw, tag
+from assay.results.search_rows import EvaluationRow, ExampleOutcomes
 
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50

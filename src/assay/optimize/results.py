@@ -20,7 +20,7 @@ from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.objectives import ParetoFront
 from assay.optimize.sets import SearchSets, SetExample
-from assay.reports.search_rows import EvaluationRow, ExampleOutcomes, SetScore
+from assay.results.search_rows import EvaluationRow, ExampleOutcomes, SetScore
 from assay.stats.paired import PairedComparison, compare
 
 SCHEMA = "assay.optimize.v2"

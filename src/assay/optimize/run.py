@@ -37,7 +37,7 @@ from assay.optimize.results import SCHEMA, STOPPED, Result, comparison, lineage,
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
 from assay.optimize.task_fitness import PLACE_OF_SAMPLE, TaskFitness
-from assay.reports.search_rows import EvaluationRow, ExampleOutcomes
+from assay.results.search_rows import EvaluationRow, ExampleOutcomes
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals

@@ -21,12 +21,12 @@ from assay.evaluators.dataset import MAX_RECORDS
 from assay.evaluators.payload import CandidateParts, Evaluation, EvaluatorError, ScoreRange, failed, kind_of
 from assay.optimize.demonstrations import with_demonstrations
 from assay.optimize.journal import Texts, candidate_of
-from assay.reports.measure import Measure, headline_of, measure_of
-from assay.reports.outcomes import failures_of
+from assay.results.measure import Measure, headline_of, measure_of
+from assay.results.outcomes import failures_of
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
-from assay.tasks.build import Unavailable
-from assay.wording import few
+from assay.tasks.built_tasks import Unavailable
+from assay.text.wording import few
 
 PLACE_OF_SAMPLE = ("task", "position", "sample")
 """Where a record comes from: what evaluations need, and a proposer does not."""
@@ -43,8 +43,11 @@ class TaskFitness:
         config: RunConfig,
         *,
         prompt_at: str | Mapping[str, str] | None = None,
+        flags: Mapping[str, str] | None = None,
     ) -> None:
+        """`flags` are what messages call settings of the config, where it is not what `assay run` calls them."""
         self._parts = parts = Parts(config)
+        parts.flags = flags or {}
         parts.build(definitions)
         self._refuse_unusable()
         self._settings = given_settings(config.settings())
@@ -97,6 +100,13 @@ class TaskFitness:
         """Before the first request, as in a run: sandboxes are started and reported, likelihoods are checked."""
         await self._parts.make_ready(progress)
         self._refuse_unusable()
+
+    async def check(self) -> None:
+        """Refuse what a search would refuse before its first request, for an estimate that sends none."""
+        try:
+            await self._parts.check()
+        finally:
+            await self.close()
 
     def _refuse_unusable(self) -> None:
         for task in self._parts.tasks:

@@ -37,7 +37,7 @@ async def run_capped(
     """Run an argument list without a shell. `OSError` when it cannot be started.
 
     Its process group is killed at the deadline, when the output runs over, when the caller is cancelled, and also after
-    the program has ended, so that no child of it lives on. On Linux the program also ends when this process is killed.
+    the program has ended, so that no child of it lives on. All of it also ends when this process is killed.
     """
     child = Child(
         command,

@@ -16,6 +16,7 @@ from weakref import WeakMethod
 
 from assay.processes.orphans import end_orphans, marked
 from assay.processes.start import Process, Stderr, close_pipes, kill_group, start
+from assay.processes.watcher import watcher
 
 GRACE_SECONDS = 1.0
 """How long a program may take to end once it was signalled, and its pipes to close once it has ended."""
@@ -42,10 +43,22 @@ class Child:
         max_stderr_bytes: int = STDERR_TAIL_BYTES,
         ends_with_us: bool = False,
     ) -> None:
-        """Its output goes to `on_line` line by line, or is kept; a line, or all that is kept, may have `max_bytes`."""
+        """Its output goes to `on_line` line by line, or is kept; a line, or all that is kept, may have `max_bytes`.
+
+        With `ends_with_us` it and what it starts do not outlive this process, even one that is killed:
+        for programs that do not notice that their input has ended, or that may start others.
+        """
         self._loop = asyncio.get_running_loop()
         env, self._mark = marked(env)
-        self._process = start(command, env=env, cwd=cwd, stderr=stderr, ends_with_us=ends_with_us)
+        try:
+            if ends_with_us:
+                watcher.add(self._mark)
+            self._process = start(command, env=env, cwd=cwd, stderr=stderr)
+        except BaseException:
+            watcher.remove(self._mark)
+            raise
+        if ends_with_us:
+            watcher.set_leader(self._mark, self._process.pid)
         _alive[self._process.pid] = self._mark
         self._starter = os.getpid()
         self._pidfd: int | None = None
@@ -153,6 +166,7 @@ class Child:
     def _end_orphans(self) -> None:
         if _alive.pop(self.pid, None) is not None:
             end_orphans(self.pid, self._mark)
+            watcher.remove(self._mark)
 
     def _forget_pidfd(self) -> None:
         if self._pidfd is not None:

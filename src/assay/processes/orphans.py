@@ -17,10 +17,9 @@ from itertools import count
 from pathlib import Path
 
 from assay import processes
+from assay.processes.descendants import MARK, all_processes, descends, stat_of
 from assay.processes.prctl import prctl
 
-MARK = "ASSAY_CHILD"
-"""The variable that says which started programs a process descends from: their marks, the outermost first."""
 LONGEST_END_SECONDS = 1.0
 """What was killed is gone by then, or hangs in the kernel and is left to it."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -51,7 +50,7 @@ def end_orphans(leader: int, mark: str) -> None:
     if sys.platform != "linux":
         return
     for _ in range(_ROUNDS):  # a killed process leaves its own children to us
-        orphans = [pid for pid in _children_after(leader) if _descends(pid, leader, mark)]
+        orphans = [pid for pid in _children_after(leader) if descends(pid, {mark: leader})]
         if not orphans:
             return
         for pid in orphans:
@@ -68,28 +67,9 @@ def _children_after(leader: int) -> Iterator[int]:
         yield from (pid for line in lists for pid in map(int, line.split()) if pid > leader)
         return
     us = os.getpid()  # a kernel without these lists
-    for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) > leader and (stat := _stat(int(name))) and int(stat[1]) == us:
-            yield int(name)
-
-
-def _descends(pid: int, leader: int, mark: str) -> bool:
-    if (stat := _stat(pid)) and int(stat[3]) == leader:
-        return True
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    start = f"{MARK}=".encode()
-    return any(mark.encode() in each[len(start) :].split(b"/") for each in variables if each.startswith(start))
-
-
-def _stat(pid: int) -> list[str]:
-    """State, parent, group, session, …; nothing when the process is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
+    for pid in all_processes():
+        if pid > leader and (stat := stat_of(pid)) and int(stat[1]) == us:
+            yield pid
 
 
 def _kill_and_reap(pid: int) -> None:

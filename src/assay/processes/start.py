@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from assay.processes.prctl import end_with_parent
 from assay.processes.privacy import keep_environment_private
 
 Process = subprocess.Popen[bytes]
@@ -25,13 +24,11 @@ def start(
     env: Mapping[str, str],
     cwd: Path | None = None,
     stderr: Stderr = "dropped",
-    ends_with_us: bool = False,
 ) -> Process:
     """A program that is spoken to: its input and output are pipes. `OSError` when it cannot be started.
 
-    It leads a process group, so that it can be ended with all it has started, and Ctrl-C is not for it. With
-    `ends_with_us` it does not outlive this thread, even when this process is killed: for programs that do not notice
-    that their input has ended.
+    It leads a process group, so that it can be ended with all it has started, and Ctrl-C is not for it. Nothing is
+    run between fork and exec: copying the memory map of a large process would take longer than most programs.
     """
     keep_environment_private()
     return subprocess.Popen(
@@ -42,7 +39,6 @@ def start(
         cwd=cwd,
         env=dict(env),
         start_new_session=True,
-        preexec_fn=end_with_parent() if ends_with_us else None,  # noqa: PLW1509 - one system call that is loaded already
     )
 
 

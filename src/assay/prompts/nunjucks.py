@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from assay.bounded_yaml import Yaml12Loader, load_yaml
 from assay.core.errors import UsageError
 from assay.prompts.jinja_filters import as_javascript
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import ForgivingTemplate
+from assay.reading.bounded_yaml import Yaml12Loader, load_yaml
 
 _TAGS = re.compile(r"\{\{(.*?)\}\}|\{%(.*?)%\}", re.DOTALL)
 _PAIRS = re.compile(r"(\{%-?\s*for\s+\w+\s*,\s*\w+\s+in\s+)([\w.]+)(\s*-?%\})")

@@ -22,7 +22,7 @@ from assay.core.errors import UsageError
 from assay.patterns.matching import BadPatternError, PatternTimeoutError
 from assay.prompts.jinja_filters import FORGIVING, NATIVE, TEXT
 from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined, is_method
-from assay.wording import nearest
+from assay.text.wording import nearest
 
 MAX_TAGS = 20_000
 _MAX_LITERAL = 20_000

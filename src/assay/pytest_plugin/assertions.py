@@ -10,8 +10,8 @@ import pytest
 from assay.catalog import unknown_name
 from assay.overriding import override
 from assay.pytest_plugin.measured import CannotMeasureError
-from assay.scorers.assertion_list import ASSERTIONS, holds
-from assay.wording import shortened, show
+from assay.scorers.assertions.assertion_list import ASSERTIONS, holds
+from assay.text.wording import shortened, show
 
 LONGEST_NAME = 60
 

@@ -16,13 +16,13 @@ from assay.core.errors import AssayError
 from assay.core.run_file import read_run_file
 from assay.core.types import Bounds, Record
 from assay.overriding import override
-from assay.printable import one_line
-from assay.reports.board.overall import failed_attempts
-from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
-from assay.reports.measure import Measure, measure_of
-from assay.reports.per_example import PerExample, per_example
-from assay.reports.worst_attempts import worst_attempts
+from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
+from assay.results.board.overall import failed_attempts
+from assay.results.measure import Measure, measure_of
+from assay.results.per_example import PerExample, per_example
+from assay.results.worst_attempts import worst_attempts
 from assay.runs.evaluate import RunResult
+from assay.text.printable import one_line
 
 WORST = 3
 LONGEST = 100

@@ -9,12 +9,12 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.types import TaskDefinition
+from assay.formats.folder.rules import Example
 from assay.harness import inline_task
 from assay.pytest_plugin.measured import Board, CannotMeasureError
-from assay.reports.worst_attempts import attempts_of
+from assay.results.worst_attempts import attempts_of
 from assay.runs.evaluate import RunResult, evaluate_tasks
-from assay.tasks.folder.rules import Example
-from assay.wording import show
+from assay.text.wording import show
 
 
 class Runs:

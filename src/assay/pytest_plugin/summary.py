@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.printable import one_line
-from assay.reports.document import TextTable
-from assay.reports.documents.leaderboard import number
-from assay.reports.markdown import markdown
+from assay.pages.document import TextTable
+from assay.pages.documents.leaderboard import number
+from assay.pages.markdown import markdown
+from assay.text.printable import one_line
 
 
 def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""LiveCodeBench, code generation: problems of programming contests; every test must pass, in the sandbox.
+"""The records of LiveCodeBench, code generation.
 
 The hidden tests of the published files are a text inside base64, zlib and a pickle. The pickle is never loaded: its
 instructions are read one by one, and anything but a single text is refused.
@@ -15,12 +15,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from assay.recipes.recipe import PublishedFile, Recipe, RecipeSettings, Row, Sources
+from assay.recipes.recipe import RecipeSettings
+from assay.recipes.rows import Fields, TaskRecords
+from assay.recipes.sources import Sources
 
-SYSTEM = (
-    "You are an expert Python programmer. You will be given a question (problem specification) and will generate a "
-    "correct Python program that matches the specification and passes all tests."
-)
 WITH_STARTER = (
     "You will use the following starter code to write the solution to the problem and enclose your code within "
     "delimiters."
@@ -49,16 +47,16 @@ KEPT_TEST_BYTES = 6 << 20
 """Of one problem's tests: a line of a task file has 8 MiB."""
 
 
-def _make(sources: Sources, settings: RecipeSettings) -> Iterator[tuple[str, Iterator[Row]]]:
+def records(sources: Sources, settings: RecipeSettings) -> Iterator[TaskRecords]:
     names = [name for form in ("jsonl", "parquet") for name in sources.names(f"*.{form}")]
     kinds = {"livecodebench-stdin": False, "livecodebench-functional": True}
     for task, functional in kinds.items():
-        rows = (row for name in names for row in _rows(sources, name, settings, functional=functional))
-        if (first := next(rows, None)) is not None:
-            yield task, chain([first], rows)
+        fields = (each for name in names for each in _fields(sources, name, settings, functional=functional))
+        if (first := next(fields, None)) is not None:
+            yield TaskRecords(task, chain([first], fields))
 
 
-def _rows(sources: Sources, name: str, settings: RecipeSettings, *, functional: bool) -> Iterator[Row]:
+def _fields(sources: Sources, name: str, settings: RecipeSettings, *, functional: bool) -> Iterator[Fields]:
     for record in sources.records(name):
         public = json.loads(record["public_test_cases"])
         if (public[0]["testtype"] == "functional") is not functional:
@@ -71,53 +69,30 @@ def _rows(sources: Sources, name: str, settings: RecipeSettings, *, functional: 
                 "metadata of a sample counts them (`tests_left_out`)"
             )
         yield {
-            "id": str(record["question_id"]),
-            "prompt": (prompt := _prompt(record)),
-            "metric": "code_exec",
-            "post_process": "extract_last_code_block",
-            **(_called(record, prompt, kept) if functional else _printed(prompt, kept)),
-            "metadata": {
-                "platform": str(record.get("platform", "")),
-                "difficulty": str(record.get("difficulty", "")),
-                "contest_date": str(record.get("contest_date", ""))[:10],
-                "tests_left_out": len(tests) - len(kept),
-                "source_sha256": sources.sha256(name),
-            },
+            "file": name,
+            "question_id": record["question_id"],
+            "question_content": record["question_content"],
+            "starter_code": record.get("starter_code"),
+            "form": WITH_STARTER if record.get("starter_code") else WITHOUT_STARTER,
+            "prelude": PRELUDE,
+            "platform": str(record.get("platform", "")),
+            "difficulty": str(record.get("difficulty", "")),
+            "contest_date": str(record.get("contest_date", ""))[:10],
+            "left_out": len(tests) - len(kept),
+            **(_called(record, kept) if functional else _printed(kept)),
         }
 
 
-def _prompt(record: dict[str, Any]) -> str:
-    starter = record.get("starter_code")
-    form = WITH_STARTER if starter else WITHOUT_STARTER
-    return (
-        f"### Question:\n{record['question_content']}\n\n### Format: {form}\n"
-        f"```python\n{starter or '# YOUR CODE HERE'}\n```\n\n### Answer: (use the provided format with backticks)\n\n"
-    )
+def _printed(tests: list[dict[str, str]]) -> Fields:
+    inputs, outputs = [test["input"] for test in tests], [test["output"] for test in tests]
+    return {"inputs": inputs, "outputs": outputs, "seconds": TEST_SECONDS}
 
 
-def _extras(prompt: str, seconds: int) -> dict[str, Any]:
-    return {
-        "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}],
-        "prelude": PRELUDE,
-        "imports": "any",
-        "all_or_nothing": True,
-        "cpu_seconds": seconds,
-        "generation": {"max_tokens": 2000},
-    }
-
-
-def _printed(prompt: str, tests: list[dict[str, str]]) -> dict[str, Any]:
-    extras = {"stdout": True, "stdin": [test["input"] for test in tests], "lenient_output": True}
-    return {"targets": [test["output"] for test in tests], "extras": {**_extras(prompt, TEST_SECONDS), **extras}}
-
-
-def _called(record: dict[str, Any], prompt: str, tests: list[dict[str, str]]) -> dict[str, Any]:
+def _called(record: dict[str, Any], tests: list[dict[str, str]]) -> Fields:
     """Each line of the input is one argument in JSON; the result is JSON too."""
     pairs = [[[json.loads(line) for line in test["input"].split("\n")], json.loads(test["output"])] for test in tests]
     function = json.loads(record["metadata"])["func_name"]
-    extras = {"io_pairs": pairs, "function": function, "star": True, "class_name": "Solution"}
-    seconds = min(MOST_SECONDS, TEST_SECONDS * len(pairs))
-    return {"targets": [], "extras": {**_extras(prompt, seconds), **extras}}
+    return {"pairs": pairs, "function": function, "seconds": min(MOST_SECONDS, TEST_SECONDS * len(pairs))}
 
 
 def _within(tests: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -164,34 +139,3 @@ def pickled_text(content: bytes) -> str:
     if len(texts) != 1 or end != len(content) - 1:
         raise ValueError(f"a pickle of {len(texts)} texts and {len(content) - 1 - end} bytes more, not of one text")
     return texts[0]
-
-
-_HUB = (
-    "https://huggingface.co/datasets/livecodebench/code_generation_lite/resolve/"
-    "0fe84c3912ea0c4d4a78037083943e8f0c4dd505/"
-)
-
-RECIPE = Recipe(
-    name="livecodebench",
-    title="LiveCodeBench (code generation)",
-    source="livecodebench/code_generation_lite on the hub: test.jsonl, test2.jsonl … test6.jsonl (releases v1 to v6)",
-    licence="CC (dataset card); the problems are those of AtCoder, LeetCode and Codeforces",
-    reference="Jain et al. 2024, LiveCodeBench: Holistic and Contamination Free Evaluation of LLMs for Code",
-    variants={
-        "all-tests": "public and hidden tests; the program in the last code block must pass every one",
-        "public": "the public tests alone, which the problem shows",
-    },
-    default_shots=0,
-    make=_make,
-    sha256={},
-    downloads=(PublishedFile("test6.jsonl", f"{_HUB}test6.jsonl", 134_303_240),),
-    notes=(
-        "no sha256 of the published files is known here: they need --accept-other-source, or `assay recipe fetch`; "
-        "tested on records made in the published shape",
-        "`fetch` downloads what release v6 added (175 problems); the files before it come from the same address",
-        "the published limit of 6 seconds a test counts CPU time here; calls of one function share a minute",
-        "an answer ends after 2,000 tokens, as published: models that think need more (--max-tokens)",
-        "published numbers are of temperature 0.2 and ten answers (--temperature 0.2 --repeat 10)",
-    ),
-    scales=False,
-)

@@ -1,52 +1,35 @@
-"""What a recipe is, how its source files are found and checked, and how the task folder is written."""
+"""What a recipe is, and how the task folder of a benchmark is written.
+
+A recipe is one YAML file of this folder: where the benchmark's files come from, and what a record becomes. Its texts
+are Jinja templates over the fields of a record; there is code only where a template would not do.
+"""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import hashlib
-import importlib
-import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
 from assay.catalog import own_version, unknown_name
 from assay.core.errors import UsageError
 from assay.core.run_file import write_text
-from assay.recipes.fetched import own_fetched_files
+from assay.recipes.sources import Source, Sources
 
 Row = dict[str, Any]
 """One line of a task folder."""
 
-NAMES = {
-    "aime": "assay.recipes.aime",
-    "arc": "assay.recipes.arc",
-    "bbh": "assay.recipes.bbh",
-    "drop": "assay.recipes.drop",
-    "gsm8k": "assay.recipes.gsm8k",
-    "gpqa": "assay.recipes.gpqa",
-    "hellaswag": "assay.recipes.hellaswag",
-    "humaneval": "assay.recipes.humaneval",
-    "ifeval": "assay.recipes.ifeval",
-    "livecodebench": "assay.recipes.livecodebench",
-    "math-500": "assay.recipes.math500",
-    "mbpp": "assay.recipes.mbpp",
-    "mmlu": "assay.recipes.mmlu",
-    "mmlu-pro": "assay.recipes.mmlu_pro",
-    "nq-open": "assay.recipes.nq_open",
-    "svamp": "assay.recipes.svamp",
-    "truthfulqa": "assay.recipes.truthfulqa",
-    "winogrande": "assay.recipes.winogrande",
-}
+_HERE = Path(__file__).parent
+NAMES = sorted(path.stem for path in _HERE.glob("*.yaml"))
 
 
-class PublishedFile(NamedTuple):
+class PublishedFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A file of a benchmark at a public address."""
 
     name: str
@@ -70,7 +53,17 @@ class RecipeSettings(Struct, frozen=True, kw_only=True):
     """Few-shot examples before each question."""
 
 
-class Recipe(Struct, frozen=True, kw_only=True):
+class BenchmarkFiles(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The files of one task: the first of each list that exists is read."""
+
+    files: tuple[str, ...]
+    examples: tuple[str, ...] = ()
+    """Where few-shot examples come from."""
+    first_are_examples: bool = False
+    """Whether the examples are the first records of the same file, which are then not asked."""
+
+
+class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A benchmark: its source, how its tasks are made, and where they depart from the publication."""
 
     name: str
@@ -81,136 +74,28 @@ class Recipe(Struct, frozen=True, kw_only=True):
     variants: dict[str, str]
     """Name -> what it asks and how it scores; the first is the default."""
     default_shots: int
-    make: Callable[[Sources, RecipeSettings], Iterator[tuple[str, Iterator[Row]]]]
-    """(task name, its rows) for each task."""
-    sha256: dict[str, str]
+    row: Row
+    """A line of the task folder, as templates. A text that is one expression keeps the expression's type."""
+    where: dict[str, Row] = {}
+    """Variant or task -> what differs from `row` there."""
+    ask: str = ""
+    """The question as it stands in the prompt: `{{ ask }}` in `row` and `example`."""
+    example: str | dict[str, str] = ""
+    """One few-shot example, also by variant (one without an entry shows none); all of them are `{{ before }}`."""
+    tasks: dict[str, BenchmarkFiles] = {}
+    """Task -> its files. Of several tasks, those whose files are missing are left out."""
+    records: str = ""
+    """Instead of `tasks`: `module:function` that yields `TaskRecords`."""
+    fields: str = ""
+    """`module:function` that derives more fields from those of a record."""
+    sha256: dict[str, str] = {}
     """File name -> the sha256 of the published file."""
     downloads: tuple[PublishedFile, ...] = ()
     """What `assay recipe fetch` downloads; the sha256 of an archive is in `sha256` under its name."""
     notes: tuple[str, ...] = ()
     """Where it departs from the publication, and other notes."""
-    scales: bool = field(default=True)
+    scales: bool = True
     """Whether the number of few-shot examples can be chosen."""
-
-
-def one_task(
-    name: str, rows: Callable[[Sources, RecipeSettings], Iterator[Row]]
-) -> Callable[[Sources, RecipeSettings], Iterator[tuple[str, Iterator[Row]]]]:
-    """`make` of a benchmark that is a single task."""
-    return lambda sources, settings: iter([(name, rows(sources, settings))])
-
-
-class Source(Struct, frozen=True, kw_only=True):
-    """A file that a recipe read."""
-
-    path: Path
-    sha256: str
-    known: bool
-
-
-class Sources:
-    """The files below a folder (or one file), read whole and checked at every read."""
-
-    def __init__(self, data: Path, known: dict[str, str], *, accept_unknown: bool = False) -> None:
-        if not data.exists():
-            raise UsageError(f"{data}: there is no such file or folder; give the benchmark's original files")
-        self._data = data
-        fetched = own_fetched_files(data)
-        members = {name: each["sha256"] for name, each in fetched.items() if "archive" in each and each["published"]}
-        self._known = {**known, **members}
-        self._fetched = {entry["sha256"] for entry in fetched.values()}
-        self._accept_unknown = accept_unknown
-        self.used: dict[str, Source] = {}
-        self.of_task: dict[str, Source] = {}
-        """The files read for the current task."""
-        self.remarks: list[str] = []
-
-    def remark(self, message: str) -> None:
-        """Add a note about these files for the user; each is reported once."""
-        if message not in self.remarks:
-            self.remarks.append(message)
-
-    def names(self, pattern: str) -> list[str]:
-        """The files below the folder that match the pattern, sorted by path."""
-        if self._data.is_file():
-            return [self._data.name]
-        return sorted(path.relative_to(self._data).as_posix() for path in self._data.rglob(pattern) if path.is_file())
-
-    def find(self, *names: str, required: bool = True) -> str | None:
-        """The first of these files that exists."""
-        for name in names:
-            if self._path(name) is not None:
-                return name
-        if required:
-            raise UsageError(f"{self._data}: none of {', '.join(names)} is here; give the benchmark's original files")
-        return None
-
-    def examples_file(self, *names: str) -> str:
-        """The first of these files that exists; few-shot examples are taken from it."""
-        name = self.find(*names, required=False)
-        if name is None:
-            raise UsageError(
-                f"{self._data}: none of {', '.join(names)} is here, which has the few-shot examples; give the "
-                "benchmark's original files, or use --num-fewshot 0"
-            )
-        return name
-
-    def read(self, name: str) -> bytes:
-        path = self._path(name)
-        if path is None:
-            raise UsageError(f"{self._data}: {name} is not here")
-        content = path.read_bytes()
-        self._check(path, hashlib.sha256(content).hexdigest())
-        return gzip.decompress(content) if path.suffix == ".gz" else content
-
-    def lines(self, name: str) -> list[Any]:
-        """The records of a JSON Lines file."""
-        return [json.loads(line) for line in self.read(name).splitlines() if line.strip()]
-
-    def examples(self, shots: int, *names: str) -> list[Any]:
-        """The first records of a training file, which is needed only where few-shot examples are shown."""
-        return self.lines(self.examples_file(*names))[:shots] if shots else []
-
-    def records(self, name: str) -> list[Any]:
-        """The records of a JSON, JSON Lines or Parquet file."""
-        if name.endswith(".parquet"):
-            return _parquet(self.read(name))
-        if name.endswith(".json"):
-            content = json.loads(self.read(name))
-            return content if isinstance(content, list) else list(content.values())
-        return self.lines(name)
-
-    def sha256(self, name: str) -> str:
-        return self.used[Path(name).name].sha256
-
-    def _path(self, name: str) -> Path | None:
-        if self._data.is_file():
-            return self._data if self._data.name == Path(name).name else None
-        direct = self._data / name
-        if direct.is_file():
-            return direct
-        paths = sorted(self._data.rglob(Path(name).name))
-        return paths[0] if paths else None
-
-    def _check(self, path: Path, sha256: str) -> None:
-        expected = self._known.get(path.name)
-        known = sha256 == expected or sha256 in self._known.values()
-        if not known and sha256 not in self._fetched and not self._accept_unknown:
-            mismatch = f"not {expected}" if expected else "which this recipe does not know"
-            raise UsageError(
-                f"{path}: its sha256 is {sha256}, {mismatch}. If it is the file you mean to use, add "
-                "--accept-other-source: it is then used as it is, and recipe.json records that it differs"
-            )
-        self.used[path.name] = self.of_task[path.name] = Source(path=path, sha256=sha256, known=known)
-
-
-def _parquet(content: bytes) -> list[Any]:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UsageError("reading a Parquet file needs pyarrow: pip install 'assay-eval[parquet]'") from error
-    rows: list[Any] = pyarrow.parquet.read_table(io.BytesIO(content)).to_pylist()
-    return rows
 
 
 # the errors of reading a file whose content is not in the published format
@@ -224,8 +109,7 @@ _TASK_NAME = re.compile(r"\w[\w.-]*")
 def find_recipe(name: str) -> Recipe:
     if name not in NAMES:
         raise UsageError(unknown_name("recipe", name, NAMES))
-    recipe: Recipe = importlib.import_module(NAMES[name]).RECIPE
-    return recipe
+    return msgspec.yaml.decode((_HERE / f"{name}.yaml").read_bytes(), type=Recipe)
 
 
 def write_tasks(
@@ -242,6 +126,8 @@ def write_tasks(
 
     `say` is called with every note about these files.
     """
+    from assay.recipes.rows import rows_of
+
     variant_name = variant or next(iter(recipe.variants))
     if variant_name not in recipe.variants:
         raise UsageError(unknown_name(f"variant of {recipe.name}", variant_name, recipe.variants))
@@ -252,7 +138,7 @@ def write_tasks(
     counts: dict[str, int] = {}
     texts: dict[str, str] = {}
     try:
-        for task, rows in recipe.make(sources, settings):
+        for task, rows in rows_of(recipe, sources, settings):
             lines = [json.dumps(_marked(row, sources), ensure_ascii=False) for row in rows]
             if not lines or not _TASK_NAME.fullmatch(task):
                 raise ValueError("it has no samples" if not lines else f"{task!r} is not a valid task name")

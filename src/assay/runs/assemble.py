@@ -13,10 +13,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
+from assay.checking.rehearse_tests import refusal, rehearse_tests
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
@@ -27,24 +29,19 @@ from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for
 from assay.costs.prices import Quotes, cost_of_answers
-from assay.costs.spending import generation_usage
+from assay.formats.likelihood_words import offer
 from assay.models.adapters.python_callable import as_model
-from assay.models.build import make_model
 from assay.models.likelihood.check import likelihood_problem
+from assay.models.model_names import make_model
 from assay.models.pool import ModelPool, attempts_in_flight
 from assay.overriding import override
-from assay.reports.board.python_metrics import runs_code
-from assay.runs.checkout import commit_here
+from assay.results.board.python_metrics import runs_code
 from assay.runs.folder import versions
+from assay.runs.git_commit import commit_here
 from assay.runs.progress import Progress
 from assay.scorers.processes import in_processes
-from assay.tasks.build import Unavailable, build_task, has_own_parts, start_scorers
-from assay.tasks.likelihood import offer
-from assay.tasks.rehearse_tests import refusal, rehearse_tests
-from assay.tasks.trust import require_trust
-
-if TYPE_CHECKING:
-    pass
+from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, start_scorers
+from assay.trust.consent import require_trust
 
 
 @asynccontextmanager
@@ -186,12 +183,16 @@ class Parts(BuiltTasks):
     """How many attempts to keep going."""
     quotes: Quotes
     """The price of the evaluated model and of every judge, where it is known."""
+    flags: Mapping[str, str] = MappingProxyType({})
+    """What messages call settings, where the command does not call them as `run` does."""
     unproven: tuple[TaskDefinition, ...] = ()
     """Tasks that need likelihoods from a server that has not been checked yet."""
 
     def __init__(self, config: RunConfig, models: ModelPool | None = None) -> None:
         self.models = models or ModelPool(config)
         super().__init__(config, self.models.model_for)
+        self.notes: list[str] = []
+        """What is not done as a project or a file has it, for the record of the run."""
         self._unwrapped: Model | None = None
         self.closing.push_async_callback(self.models.aclose)
         self.closing.push_async_callback(lambda: close_part(self._unwrapped))
@@ -227,7 +228,7 @@ class Parts(BuiltTasks):
         self.start_sandboxes(progress)
         await self.check()
         await self.try_tests(progress)
-        await self.check_cached_models(progress)
+        await self.check_cached_models()
         await self.refuse_wrong_likelihoods()
 
     async def check(self) -> None:
@@ -245,6 +246,7 @@ class Parts(BuiltTasks):
                 tasks=self.tasks,
                 model=self.measured,
                 judges=[model for model in self.models.built if model is not self.measured],
+                flags=self.flags,
             )
         )
 
@@ -253,10 +255,9 @@ class Parts(BuiltTasks):
         super().start_sandboxes(progress)
         self.run_file = msgspec.structs.replace(self.run_file, sandbox=self.sandbox)
 
-    async def check_cached_models(self, progress: Progress) -> None:
+    async def check_cached_models(self) -> None:
         """A model whose answers are to be cached has to be the one that it was when they were given."""
-        for sentence in await self.models.check_cached():
-            progress.say(sentence)
+        self.notes += await self.models.check_cached()
 
     def belong_to(self, folder: Path) -> None:
         """Ask for the run that this folder holds, which may have begun in an earlier session."""
@@ -299,7 +300,7 @@ class Parts(BuiltTasks):
         """
         if limits := SpendingLimits.of(self.config):
             definitions = (generated_for or self.run_file).definitions
-            generation = [usage for each in definitions for usage in generation_usage(each)]
+            generation = [usage for each in definitions for usage in each.generation]
             quotes = {**prices_for([usage.model for usage in generation], limits), **self.quotes}
             budget = Budget(limits.shared_by(sharers), quotes, stop)
             budget.add_earlier(self.model.name, earlier, [*generation, *canaries])

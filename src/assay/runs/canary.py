@@ -14,8 +14,8 @@ from assay.core.model_stack import WithRunSettings
 from assay.core.seams import Model
 from assay.core.types import Request, Usage
 from assay.core.usage import Account, usage_of
-from assay.reports.board.stretches import CanaryAnswer, canary_agreement
-from assay.wording import count_of
+from assay.results.board.stretches import CanaryAnswer, canary_agreement
+from assay.text.wording import count_of
 
 MAX_TOKENS = 48
 PROMPTS = (

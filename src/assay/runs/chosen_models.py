@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.core.errors import UsageError
 from assay.core.seams import Model
 from assay.models.adapters.python_callable import as_model
-from assay.runs.twins import refuse_twins
+from assay.runs.indistinguishable_models import refuse_twins
 
 
 class ChosenModel(NamedTuple):

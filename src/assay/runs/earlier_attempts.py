@@ -12,8 +12,8 @@ from typing import Protocol
 from assay.core.journal import AttemptOutcome, Counting, Failed, about_how_many, lines_at, read_journal
 from assay.core.run_file import RunFile
 from assay.core.types import Record
-from assay.key_set import KeySet
-from assay.reached import Reached
+from assay.storage.key_set import KeySet
+from assay.storage.reached import Reached
 
 
 def attempts_in(run_file: RunFile) -> int:

@@ -7,7 +7,7 @@ not a table: its models and solvers say what they do, and what a task sets itsel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from assay.core.config import RunConfig
@@ -18,11 +18,11 @@ from assay.core.task import Task
 from assay.core.types import Request
 from assay.datasets.content import is_elsewhere
 from assay.models.layers.cached import is_wanted
-from assay.reports.view import metadata_value
+from assay.results.report_settings import metadata_value
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove
 from assay.setting import AppliesTo, Setting, flag_of, settings_of
-from assay.wording import few, hint
+from assay.text.wording import few, hint
 
 KNOWN_KEYS = 1000
 """Samples of a task whose keys are offered when a key is misspelt."""
@@ -37,6 +37,8 @@ class PlannedParts:
     model: Model
     """The evaluated one, without wrappers."""
     judges: Sequence[Model]
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """What the command calls settings, where it is not the name that `run` has for them."""
 
     @property
     def asking(self) -> list[Task]:
@@ -61,7 +63,7 @@ async def refuse_without_effect(run: PlannedParts) -> None:
         if mark.applies_to in _REASONS:
             why = _REASONS[mark.applies_to](run, name)
         if why is not None:
-            raise UsageError(f"{flag_of(RunConfig, name)} has no effect here: {why}")
+            raise UsageError(f"{run.flags.get(name) or flag_of(RunConfig, name)} has no effect here: {why}")
 
 
 def _marks() -> dict[str, Setting]:
@@ -85,7 +87,11 @@ def _why_no_evaluated_calls(run: PlannedParts, _: str) -> str | None:
 
 
 def _why_no_judges(run: PlannedParts, _: str) -> str | None:
-    return None if run.judges else "no task here has a judge"
+    if not run.judges:
+        return "no task here has a judge"
+    if all(any(capabilities_of(each).reads_verdicts_itself for each in task.scorers.values()) for task in run.tasks):
+        return "the scorers of these tasks read the verdicts of their judges themselves, so none is asked for again"
+    return None
 
 
 def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 from msgspec import Struct
 
-from assay import env_file
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
@@ -23,15 +22,18 @@ from assay.core.seams import Metric, Model
 from assay.core.types import Record, TaskDefinition
 from assay.models.adapters.python_callable import as_model
 from assay.models.layers.left_open import LeftOpen
-from assay.reports.board.build import build_leaderboard
-from assay.reports.board.types import Leaderboard
-from assay.reports.view import view_of
+from assay.reading import env_file
+from assay.results.board.board_types import Leaderboard
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.report_settings import view_of
+from assay.results.side_labels import run_labels
 from assay.runs.assemble import assemble
 from assay.runs.chosen_models import chosen_models
 from assay.runs.earlier_attempts import EarlierAttempts, attempts_in
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
 from assay.runs.finish import finish
 from assay.runs.folder import default_folder, prepare_folder
+from assay.runs.indistinguishable_models import warn_of_a_twin
 from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
 from assay.runs.local import run_here
 from assay.runs.plan import (
@@ -47,15 +49,13 @@ from assay.runs.plan import (
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
-from assay.runs.twins import warn_of_a_twin
-from assay.wording import in_python
+from assay.text.wording import in_python
 
 if TYPE_CHECKING:
-    from assay.reports.gates.result import GateResult
+    from assay.results.gates.result import GateResult
     from assay.runs.gates import Gates
-    from assay.runs.opened import Run
     from assay.runs.ray_cluster import Cluster
-    from assay.tasks.lm_eval.source import LmEvalOptions
+    from assay.runs.run_handle import Run
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     def open(self) -> Run:
         """The run's attempts, costs and tables, as `assay.open_run` gives them."""
-        from assay.runs.opened import open_run
+        from assay.runs.run_handle import open_run
 
         return open_run(self.folder)
 
@@ -148,8 +148,10 @@ async def aevaluate(
     dataset: str | None = None,
     allow_outside: bool = False,
     generative: bool = False,
-    lm_eval: LmEvalOptions | None = None,
-    registry: str | None = None,
+    num_fewshot: int | None = None,
+    fewshot_as_turns: bool = False,
+    data: dict[str, str] | None = None,
+    source_options: dict[str, dict[str, Any]] | None = None,
     cluster: Cluster | None = None,
     shard_size: int | None = None,
     **settings: Unpack[RunKeywords],
@@ -161,8 +163,10 @@ async def aevaluate(
     tables show; None asks the models that run files name, else the toy model. `metric`, a function or a name, takes the
     place of those that the tasks name. `folder` is `--run-dir`; without it the run has a folder in `runs_folder`, the
     same for the same call. `gates` are those of `--gate`. `progress` is called with a `ProgressUpdate` now and then.
-    `models` and `dataset` are `--model-for` and `--dataset-key`; `lm_eval` and `registry` are for tasks of lm_eval and
-    OpenAI evals, as `load_tasks` takes them. `settings` are fields of `RunConfig`: `temperature`, `repeat`, `limit`,
+    `models`, `dataset`, `num_fewshot`, `fewshot_as_turns` and `data` are the flags of those names; `source_options` are
+    the own settings of a source: `{"lm-eval": {"chat_template": True}}`.
+
+    `settings` are fields of `RunConfig`: `temperature`, `repeat`, `limit`,
     `budget_cost`, …; one that would have no effect is refused. A run that is cancelled has lost nothing: the same call
     resumes it, unless other weights or versions would end it: `accept_model_change` and `accept_versions` allow that.
     """
@@ -171,7 +175,8 @@ async def aevaluate(
         config = make_config(**settings)
         sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
         how: dict[str, Any] = {"models": models, "evaluated": chosen, "dataset": dataset}
-        how |= {"allow_outside": allow_outside, "generative": generative, "lm_eval": lm_eval, "registry": registry}
+        how |= {"allow_outside": allow_outside, "generative": generative, "num_fewshot": num_fewshot}
+        how |= {"fewshot_as_turns": fewshot_as_turns, "data": data, "source_options": source_options}
         definitions, warnings = _tasks_of(sources, config, metric, **how)
         definitions, config = keep_picked(definitions, config)
         runs = await run_all(
@@ -229,22 +234,24 @@ async def run_all(
     gates: Sequence[str] = (),
     baseline: Path | str | None = None,
     cannot_tell_passes: bool = False,
-    on_result: Callable[[RunResult], None] = lambda result: None,
+    on_result: Callable[[RunResult, str], None] = lambda result, label: None,
 ) -> list[RunResult]:
-    """Every planned run, one after the other; an interrupted one is the last."""
+    """Every planned run, one after the other; an interrupted one is the last.
+
+    `on_result` is called with each result and, where there are several, what tables call its model.
+    """
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = checked_gates(planned, gates, baseline, cannot_tell_passes=cannot_tell_passes)
-    if len(planned) > 1:
-        await check_all(planned, options)
+    labels = await check_all(planned, options) if len(planned) > 1 else [""]
     results: list[RunResult] = []
-    for run, keeper in zip(planned, keepers, strict=True):
+    for run, keeper, label in zip(planned, keepers, labels, strict=True):
         result = await run_planned(run, options)
         if keeper is not None:
             gate_results, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
             result = msgspec.structs.replace(result, gates=gate_results, gates_met=met)
         results.append(result)
-        on_result(result)
+        on_result(result, label)
         if result.interrupted:
             break
     return results
@@ -263,11 +270,13 @@ def checked_gates(
     return keepers
 
 
-async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
+async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> list[str]:
     """Build every run before the first request: a model, judge, key, option, snippet or sandbox of the last one that
     cannot be used is refused before the first one is paid, and so are two that are one. Each run builds its own again.
+
+    Returns what tables call the model of each.
     """
-    made: list[tuple[PlannedRun, object]] = []
+    made: list[RunFile] = []
     for run in planned:
         model = None if run.model is None else LeftOpen(as_model(run.model))
         async with assemble(run.definitions, run.config, model=model, command=options.command) as parts:
@@ -275,12 +284,13 @@ async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> None:
             quiet = Progress()  # each run says again what there is to say
             parts.start_sandboxes(quiet)
             await parts.try_tests(quiet)
-            made.append((run, parts.run_file.fingerprint))
-    refuse_same_runs(made)
+            made.append(parts.run_file)
+    refuse_same_runs(zip(planned, (run_file.fingerprint for run_file in made), strict=True))
+    return run_labels(made)
 
 
 def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:
-    policies = any(each.metadata.get("policies") for each in run.definitions)
+    policies = any(each.plan.policies for each in run.definitions)
     if not gates and baseline is None and not policies:
         return None
     from assay.runs.gates import Gates  # most runs have none
@@ -359,11 +369,10 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
                     stop, [journal.path], generated_for=read_run_file(folder), canaries=canary_usage(folder)
                 )
                 with signals(stop, progress):
-                    await open_stretch(folder, parts, options.accepted, stop, progress, made=len(finished))
+                    stretch = await open_stretch(folder, parts, options.accepted, stop, progress, made=len(finished))
                     begin(folder, parts.run_file, len(finished), progress, listeners)
-                    await run_here(
-                        parts, journal, finished, stop, progress, on_records=on_records_for(progress, listeners)
-                    )
+                    on_records = on_records_for(progress, listeners)
+                    await run_here(parts, journal, finished, stop, progress, stretch, on_records=on_records)
         finally:
             progress.end()
     return await result_of(folder, config, stop)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.wording import few
+from assay.text.wording import few
 
 if TYPE_CHECKING:
-    from assay.reports.board.types import Leaderboard, TaskRow
+    from assay.results.board.board_types import Leaderboard, TaskRow
 
 DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 3, 130, 141
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.run_file import RunFile, read_run_file
-from assay.reports.board.build import board_of
-from assay.reports.board.journal_table import read_tables
-from assay.reports.board.python_metrics import runs_code
-from assay.reports.board.types import Leaderboard, write_leaderboard_file
-from assay.reports.documents.report import report_page, write_report
-from assay.reports.marks import marks_sentence
-from assay.reports.view import View, view_of
+from assay.pages.documents.report import report_page, write_report
+from assay.results.board.board_types import Leaderboard, write_leaderboard_file
+from assay.results.board.journal_table import read_tables
+from assay.results.board.leaderboard import board_of
+from assay.results.board.python_metrics import runs_code
+from assay.results.marks import marks_sentence
+from assay.results.report_settings import View, view_of
 
 if TYPE_CHECKING:
     from assay.runs.python_metrics import PythonMetrics

@@ -21,11 +21,11 @@ from assay.core.regular_file import read_regular
 from assay.core.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
 from assay.costs.prices import KEPT, keep_prices
 from assay.models.layers.thinking import without_thinking
-from assay.reports.board.sandboxes import FOLDER as SANDBOXES
+from assay.results.board.sandboxes import FOLDER as SANDBOXES
 from assay.runs.shard_files import Shard, holds_attempts
-from assay.tasks.trust import code_seal
+from assay.text.wording import setting_in_words
+from assay.trust.consent import code_seal
 from assay.user.seal import is_sealed, refuse_foreign, seal_folder
-from assay.wording import setting_in_words
 
 LOOKED_AT = 100
 """Attempts of a run that are looked at for blocks of thinking: a model that thinks does so in most answers."""

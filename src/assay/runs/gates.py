@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.prices import find_prices
-from assay.reports.board.build import read_leaderboard
-from assay.reports.board.types import Leaderboard
-from assay.reports.diff.ends import diff_ends
-from assay.reports.gates.check import check_gates
-from assay.reports.gates.expression import parse_gates
-from assay.reports.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
-from assay.reports.gates.result import GateResult, broken_gates
-from assay.reports.view import View
-from assay.wording import hint
+from assay.results.board.board_types import Leaderboard
+from assay.results.board.leaderboard import read_leaderboard
+from assay.results.diff.ends import diff_ends
+from assay.results.gates.expression import parse_gates
+from assay.results.gates.gate_check import check_gates
+from assay.results.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
+from assay.results.gates.result import GateResult, broken_gates
+from assay.results.report_settings import View
+from assay.task_records import Policy
+from assay.text.wording import hint
 
 
 class PolicyError(UsageError):
@@ -63,32 +63,32 @@ def _of_policies(definitions: Sequence[TaskDefinition], tasks: Mapping[str, Task
     gates: list[str] = []
     problems: dict[str, str] = {}
     by_name = {definition.name: definition for definition in definitions}
-    rules = [(definition.name, rule) for definition in definitions for rule in definition.metadata.get("policies", ())]
-    for key in dict.fromkeys(rule["rule"] for _, rule in rules):
+    rules = [(definition.name, rule) for definition in definitions for rule in definition.plan.policies]
+    for key in dict.fromkeys(rule.rule for _, rule in rules):
         of_rule = [
             _policy_gate(f"{task}.{name}", rule)
             for task, rule in rules
-            if rule["rule"] == key and (name := _number_of(rule, by_name[task], tasks[task])) is not None
+            if rule.rule == key and (name := _number_of(rule, by_name[task], tasks[task])) is not None
         ]
         if not of_rule:
-            metric = next(rule["metric"] for _, rule in rules if rule["rule"] == key)
+            metric = next(rule.metric for _, rule in rules if rule.rule == key)
             known = sorted({name for task, _ in rules for name in tasks[task].names})
-            problems[str(key)] = f"no task in its scope has a number `{metric}`. {hint(metric, known)}"
+            problems[key] = f"no task in its scope has a number `{metric}`. {hint(metric, known)}"
         gates.extend(of_rule)
     if problems:
         raise PolicyError(problems)
     return list(dict.fromkeys(gates))
 
 
-def _policy_gate(number: str, rule: Mapping[str, Any]) -> str:
+def _policy_gate(number: str, rule: Policy) -> str:
     """A threshold, or that the number is there at all: it then equals itself."""
-    return f"{number} {rule['operator']} {rule['threshold']}" if "operator" in rule else f"{number} == {number}"
+    return f"{number} == {number}" if rule.operator is None else f"{number} {rule.operator} {rule.threshold}"
 
 
-def _number_of(rule: Mapping[str, Any], definition: TaskDefinition, numbers: TaskNumbers) -> str | None:
+def _number_of(rule: Policy, definition: TaskDefinition, numbers: TaskNumbers) -> str | None:
     """The number itself, or the mean of the score value of that name; of the scorers and metrics in its scope."""
-    names = (rule["metric"], f"{rule['metric']}_mean")
-    scorers, metrics = rule.get("scorer_keys"), rule.get("metric_keys")
+    names = (rule.metric, f"{rule.metric}_mean")
+    scorers, metrics = rule.scorer_keys, rule.metric_keys
     if scorers is None and metrics is None:
         known = next((name for name in names if numbers.has(name)), None)
         if known is not None:

@@ -26,8 +26,8 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
 from assay.core.types import Record
-from assay.printable import one_line
-from assay.tracebacks import describe_exception
+from assay.text.printable import one_line
+from assay.text.tracebacks import describe_exception
 
 if TYPE_CHECKING:
     from assay.runs.evaluate import RunResult

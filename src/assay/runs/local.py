@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import aclosing
 from types import coroutine
 
 from assay.core.journal import Journal
 from assay.core.run import Stop, run_attempts
-from assay.core.seams import Work
+from assay.core.seams import Executor, Work
 from assay.core.types import Record
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import MadeEarlier
 from assay.runs.progress import Progress
+from assay.runs.stretches import OpenStretch
 from assay.scorers.watch import Watch
 
 
@@ -22,6 +24,7 @@ async def run_here(
     finished: MadeEarlier,
     stop: Stop,
     progress: Progress,
+    stretch: OpenStretch,
     *,
     on_records: Callable[[list[Record]], None],
     positions: Mapping[str, range] | None = None,
@@ -38,7 +41,7 @@ async def run_here(
             parts.tasks,
             parts.model,
             journal,
-            LocalExecutor(parts.in_flight),
+            InStretch(LocalExecutor(parts.in_flight), stretch),
             finished=finished,
             earlier=finished.record,
             settings=config.settings(),
@@ -47,6 +50,21 @@ async def run_here(
             stop=stop,
             on_records=on_records,
         )
+
+
+class InStretch:
+    """Completes the stretch with what records show before they are passed on to the journal."""
+
+    def __init__(self, executor: Executor, stretch: OpenStretch) -> None:
+        self._executor, self._stretch = executor, stretch
+
+    async def run(
+        self, make_attempt: Callable[[Work], Awaitable[Record]], work: Iterable[Work]
+    ) -> AsyncIterator[list[Record]]:
+        async with aclosing(self._executor.run(make_attempt, work)) as batches:  # type: ignore[type-var]
+            async for records in batches:
+                await self._stretch.complete(records)
+                yield records
 
 
 @coroutine

@@ -15,12 +15,12 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import PartSpec, TaskDefinition
 from assay.overriding import override
-from assay.reports.board.python_metrics import runs_code
+from assay.results.board.python_metrics import runs_code
 from assay.runs.python_metrics import own_summaries
 from assay.snippets.process import Snippet
 from assay.stats.metric_snippet import read_result
 from assay.stats.score_table import ScoreTable
-from assay.wording import hint
+from assay.text.wording import hint
 
 _MARKS, _NUMBERS, _LABELS = (True, False), (1.0, 0.5, 0.0), ("a", "b")
 
@@ -53,7 +53,7 @@ async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) 
 
 async def _try_snippet(part: PartSpec, scorer: PartSpec, count: int, timeout_seconds: float | None) -> str | None:
     """Why the snippet cannot work; None when it may."""
-    from assay.tasks.declarative.schema.scorers import values_given  # only YAML has snippets
+    from assay.formats.declarative.schema.scorers import values_given  # only YAML has snippets
 
     snippet = Snippet(
         part.options["compute_metrics_snippet"],

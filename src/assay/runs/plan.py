@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from assay import env_file
 from assay.catalog import unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
@@ -20,18 +19,14 @@ from assay.core.seams import Model
 from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
 from assay.costs.budget import SpendingLimits
-from assay.costs.spending import GENERATION
 from assay.datasets.content import is_elsewhere
-from assay.models.build import check_options
-from assay.reports.query.syntax import is_like
+from assay.models.model_names import check_options
+from assay.reading import env_file
+from assay.results.query.syntax import is_like
 from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
 from assay.setting import PLANNING, settings_of
-from assay.tasks.build import build_dataset
-from assay.tasks.library.names import LM_EVAL
+from assay.tasks.built_tasks import build_dataset
 from assay.tasks.load import load_tasks
-
-if TYPE_CHECKING:
-    from assay.tasks.lm_eval.source import LmEvalOptions
 
 _BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
     (
@@ -186,18 +181,18 @@ def read_tasks(
     allow_outside: bool = False,
     generative: bool = False,
     may_call_models: bool = True,
-    lm_eval: LmEvalOptions | None = None,
-    registry: str | None = None,
+    num_fewshot: int | None = None,
+    fewshot_as_turns: bool = False,
+    data: Mapping[str, str] | None = None,
+    source_options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
     `models` maps keys of declarative tasks to models, `evaluated` are the evaluated models, `dataset` is the subject of
     a dataset task; `generative` lets the model write the letter where a task needs likelihoods; `may_call_models` is
-    whether models may already be called, to write datasets; `lm_eval` sets up lm_eval tasks, `registry` is the
-    folder of OpenAI's evals.
+    whether models may already be called, to write datasets; `data` are files in place of a task's, and
+    `source_options` the own options of sources, by name.
     """
-    if config.system and any(source.startswith(LM_EVAL) for source in sources):
-        lm_eval = _with_system(lm_eval, config.system)
     names = [model.name for model in chosen_models(evaluated) or () if model.name is not None]
     definitions = load_tasks(
         sources,
@@ -210,15 +205,18 @@ def read_tasks(
         allow_outside=allow_outside,
         may_call_models=may_call_models,
         limits=SpendingLimits.of(config),
-        lm_eval=lm_eval,
-        registry=registry,
+        num_fewshot=num_fewshot,
+        fewshot_as_turns=fewshot_as_turns,
+        data=data or {},
+        system=config.system,
+        source_options=source_options or {},
     )
     if config.task_config:
-        from assay.tasks.declarative.config_spec import refuse_unused
+        from assay.formats.declarative.config_spec import refuse_unused
 
         refuse_unused(config.task_config, definitions)
     if generative:
-        from assay.tasks.likelihood import generative_variant
+        from assay.formats.likelihood_words import generative_variant
 
         written = [generative_variant(definition) for definition in definitions]
         if all(new is old for new, old in zip(written, definitions, strict=True)):
@@ -227,18 +225,11 @@ def read_tasks(
     return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)])
 
 
-def _with_system(lm_eval: LmEvalOptions | None, system: str) -> LmEvalOptions:
-    """A task of lm_eval puts the system message where its own program puts it: into the text, or before the chat."""
-    from assay.tasks.lm_eval.source import LmEvalOptions
-
-    return msgspec.structs.replace(lm_eval or LmEvalOptions(), system=system)
-
-
 def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()) -> list[str]:
     """The notes of the files' readers, each once; `given` are parameters meant for some of them."""
-    texts = dict.fromkeys(text for each in definitions for text in each.metadata.get("warnings", ()))
+    texts = dict.fromkeys(text for each in definitions for text in each.provenance.warnings)
     if texts and given:
-        from assay.tasks.declarative.config_spec import warnings_about_others
+        from assay.formats.declarative.config_spec import warnings_about_others
 
         meant_for_others = warnings_about_others(given, definitions)
         return [text for text in texts if text not in meant_for_others]
@@ -364,21 +355,21 @@ def _refuse_unknown_options(runs: Sequence[PlannedRun]) -> None:
 
 
 def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
-    """What tasks of lm_eval have built into their requests is not put around them once more."""
-    own = [each for each in definitions if each.format == "lm_eval"]
+    """What tasks have built into their requests is not put around them once more."""
+    own = [each for each in definitions if each.plan.system_in_requests]
     if not config.system or not own:
         return config
     if len(own) < len(definitions):
-        raise UsageError("--system: tasks of lm_eval have their own place for it; run them apart from the other tasks")
-    if any(each.scorers[0].options["library"].get("system") != config.system for each in own):
-        raise UsageError("--system: tasks of lm_eval are read with it: LmEvalOptions(system=…)")
+        names = ", ".join(f"`{each.name}`" for each in own)
+        raise UsageError(f"--system: {names} has its own place for it; run it apart from the other tasks")
+    if any(each.plan.system != config.system for each in own):
+        raise UsageError(f"--system: `{own[0].name}` is read with it: load_tasks(…, system=…)")
     return msgspec.structs.replace(config, system=None)
 
 
 def _without_generation(definition: TaskDefinition) -> TaskDefinition:
     """Samples are written once, however many models are evaluated on them: the first run has their cost."""
-    kept = {name: value for name, value in definition.metadata.items() if name != GENERATION}
-    return msgspec.structs.replace(definition, metadata=kept) if GENERATION in definition.metadata else definition
+    return msgspec.structs.replace(definition, generation=()) if definition.generation else definition
 
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
@@ -419,39 +410,38 @@ def _by_model(
     """The tasks of each model: a run file may name several; one that was chosen is meant for all of them."""
     runs: dict[str, PlannedRun] = {}
     for definition in definitions:
-        named = definition.metadata.get("model")
-        if chosen:
-            named = definition.metadata.get("asked_models", {}).get(config.model)
+        plan = definition.plan
+        named = plan.asked_models.get(config.model) if chosen else plan.model
         _refuse_without_models(definition, chosen=chosen)
         own = config
         if named is not None:
             own = msgspec.structs.replace(
                 config,
-                model=named["model"],
-                label=config.label or named.get("label"),
-                model_options={**named["options"], **config.model_options},
-                requests_per_minute=config.requests_per_minute or named.get("requests_per_minute"),
-                concurrency=min(config.concurrency, named.get("concurrency") or config.concurrency),
-                adaptive=config.adaptive and named.get("concurrency") is None,
+                model=named.model,
+                label=config.label or named.label,
+                model_options={**named.options, **config.model_options},
+                requests_per_minute=config.requests_per_minute or named.requests_per_minute,
+                concurrency=min(config.concurrency, named.concurrency or config.concurrency),
+                adaptive=config.adaptive and named.concurrency is None,
             )
-            own = _settled(own, named.get("generation") or {})
-        if "repeat" not in given and config.repeat == 1 and (trials := definition.metadata.get("trials")):
-            own = msgspec.structs.replace(own, repeat=trials)
+            own = _settled(own, named.generation)
+        if "repeat" not in given and config.repeat == 1 and plan.trials:
+            own = msgspec.structs.replace(own, repeat=plan.trials)
         own = _cached_as_written(own, definition)
         key = None
-        if variant := definition.metadata.get("variant"):
-            own = msgspec.structs.replace(own, prompt=variant.get("prompt"))
-            key = None if chosen else variant.get("model")
+        if plan.variant:
+            own = msgspec.structs.replace(own, prompt=plan.variant.prompt)
+            key = None if chosen else plan.variant.model
         run = runs.setdefault(repr((own, key)), PlannedRun([], own, key=key))
         # one model in place of a file's several makes one of their tasks
-        if not variant or all(each.name != definition.name for each in run.definitions):
+        if not plan.variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
     return list(runs.values())
 
 
 def _cached_as_written(config: RunConfig, definition: TaskDefinition) -> RunConfig:
     """The cache as a run file's `cache_policy` has it; `--no-cache` overrides it, and `--cache` cannot."""
-    policy = definition.metadata.get("cache")
+    policy = definition.plan.cache
     if policy is None or config.cache is False:
         return config
     if policy == "no-cache":
@@ -474,9 +464,9 @@ def _with_project_default(config: RunConfig) -> RunConfig:
 
 def _refuse_without_models(definition: TaskDefinition, *, chosen: bool) -> None:
     """A file of another program may name models that assay does not have: another must be chosen for each."""
-    problem = definition.metadata.get("no_grader") or (None if chosen else definition.metadata.get("no_model"))
+    problem = definition.plan.refused or (None if chosen else definition.plan.refused_without_choice)
     if problem:
-        raise UsageError(str(problem))
+        raise UsageError(problem)
 
 
 def _settled(config: RunConfig, generation: Mapping[str, Any]) -> RunConfig:

@@ -12,10 +12,10 @@ from assay.core.errors import FailureError
 from assay.core.seams import Previewable, Solver
 from assay.core.types import Completion, Request, Sample, TaskDefinition
 from assay.datasets.content import is_elsewhere
-from assay.tasks.build import build_dataset, build_solver
+from assay.tasks.built_tasks import build_dataset, build_solver
 
 if TYPE_CHECKING:
-    from assay.tasks.script import Script
+    from assay.checking.reference_model import Script
 
 Preview = tuple[Sample, list[Request] | FailureError]
 """A sample and its request: none where only the author's Python decides."""
@@ -64,7 +64,7 @@ def _runs_own_code(definition: TaskDefinition) -> bool:
 
 
 async def _scripted(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Preview]:
-    from assay.tasks.script import Script  # imports the template engine, which few runs need
+    from assay.checking.reference_model import Script  # imports the template engine, which few runs need
 
     script = Script()
     return await _asked_by(build_solver(definition, script.model_for), samples, script)

@@ -20,7 +20,7 @@ from assay.core.types import Record, TaskDefinition
 from assay.event_loop import is_running_here
 from assay.overriding import override
 from assay.processes.child import kill_every_child
-from assay.wording import in_python
+from assay.text.wording import in_python
 
 if TYPE_CHECKING:
     from pathlib import Path

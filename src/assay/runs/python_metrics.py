@@ -11,17 +11,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.catalog import resolve
+from assay.catalog import CATALOG, resolve
 from assay.core.run_file import read_run_file, write_whole
 from assay.core.types import PartSpec, Summary, TaskDefinition
-from assay.reports.board.journal_table import AttemptLine, TaskTable
-from assay.reports.board.python_metrics import FILE, WITH_CODE, KeptMetrics, runs_code
-from assay.reports.measure import counts
-from assay.reports.view import GROUP, metadata_value
+from assay.results.board.journal_table import AttemptLine, TaskTable
+from assay.results.board.python_metrics import FILE, WITH_CODE, KeptMetrics, runs_code
+from assay.results.measure import counts
+from assay.results.report_settings import GROUP, metadata_value
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
-from assay.tasks.lm_eval.aggregation import aggregated_values
-from assay.tasks.trust import untrusted
+from assay.trust.consent import untrusted
 
 RESAMPLES = 200
 FEWEST = 50
@@ -69,7 +68,8 @@ class PythonMetrics:
                 scored = [(line, score) for line in within for score in line.scores if score.name == scorer]
                 scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in scored]
                 clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in scored]
-                if part.use == "lm_eval":
+                if part.use in CATALOG["final_aggregation"]:
+                    aggregated_values = resolve("final_aggregation", part.use)
                     metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
                 else:
                     source = part.options["compute_metrics_snippet"]

@@ -15,7 +15,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assay import env_file
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.run import Stop
@@ -24,6 +23,7 @@ from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
 from assay.own_functions import is_here
+from assay.reading import env_file
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
@@ -35,7 +35,7 @@ from assay.runs.progress import Progress, signals
 from assay.runs.ray_cluster import Cluster, ClusterConnection
 from assay.runs.shard_files import Shard, cut, merge_shards
 from assay.runs.shards import merge_result, run_range
-from assay.runs.stretches import canary_usage, open_stretch, record_node
+from assay.runs.stretches import canary_usage, open_on_node, open_stretch
 
 LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
 """Samples. Losing a larger one is expensive, handing out a smaller one costs more than running it."""
@@ -59,7 +59,7 @@ async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listener
     async with assemble(run.definitions, config, command=options.command) as parts:
         await parts.check()
         await parts.try_tests(progress)
-        await parts.check_cached_models(progress)
+        await parts.check_cached_models()
         await parts.refuse_wrong_likelihoods()
         run_file = parts.run_file
         folder = options.folder_of(run_file)
@@ -157,7 +157,7 @@ class ClusterWorker:
             self.close()
             raise
         record_sandbox(self._folder, self._parts.run_file)
-        self._runner.run(record_node(self._folder, self._parts))
+        self._stretch = self._runner.run(open_on_node(self._folder, self._parts))
         self._ending = False
         self._stop = Stop()
         self._budget = Budget(SpendingLimits.of(payload.run_file.config), self._parts.quotes, self._stop)
@@ -170,7 +170,9 @@ class ClusterWorker:
         self._stop.requested = self._ending
         self._use(msgspec.json.decode(terms, type=Terms))
         shard = Shard(start, stop)
-        counts = self._runner.run(run_range(self._folder, self._parts, shard, self._finished, self._stop, self._now))
+        counts = self._runner.run(
+            run_range(self._folder, self._parts, shard, self._finished, self._stop, self._now, self._stretch)
+        )
         return not counts.interrupted and counts.stopped is None
 
     def report(self, terms: bytes | None) -> WorkerReport:
@@ -211,7 +213,7 @@ async def _rebuilt(run_file: RunFile, progress: Progress) -> AsyncIterator[Parts
         parts.start_sandboxes(progress)
         if config.allow_broken_tests:  # otherwise the driver has refused them
             await parts.try_tests(progress)
-        await parts.check_cached_models(progress)
+        await parts.check_cached_models()
         parts.models.name_run(sealed_as(run_file))
         yield parts
 

@@ -16,8 +16,8 @@ from assay.core.run import Stop
 from assay.core.run_file import read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record
-from assay.reports.board.types import Leaderboard
-from assay.reports.view import View
+from assay.results.board.board_types import Leaderboard
+from assay.results.report_settings import View
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts, InEither
 from assay.runs.evaluate import RunOptions, on_records_for
@@ -37,8 +37,8 @@ from assay.runs.shard_files import (
     shard_files,
     shard_of,
 )
-from assay.runs.stretches import canary_usage, open_stretch
-from assay.tasks.trust import code_seal
+from assay.runs.stretches import OpenStretch, canary_usage, open_stretch
+from assay.trust.consent import code_seal
 from assay.user.seal import is_sealed
 
 
@@ -89,9 +89,11 @@ async def run_planned_shard(run: PlannedRun, number: int, count: int, options: R
         parts.keep_to_budget(stop, earlier, sharers=count, canaries=canary_usage(folder, shard))
         with signals(stop, progress):
             finished = EarlierAttempts(folder / "journal.jsonl")
-            await open_stretch(folder, parts, options.accepted, stop, progress, made=len(finished), shard=shard)
+            stretch = await open_stretch(
+                folder, parts, options.accepted, stop, progress, made=len(finished), shard=shard
+            )
             listeners = Listeners(options.listeners, progress.warn)
-            counts = await run_range(folder, parts, shard, finished, stop, progress, listeners)
+            counts = await run_range(folder, parts, shard, finished, stop, progress, stretch, listeners)
     return ShardResult(folder=folder, counts=counts)
 
 
@@ -115,6 +117,7 @@ async def run_range(
     finished: EarlierAttempts,
     stop: Stop,
     progress: Progress,
+    stretch: OpenStretch,
     listeners: Listeners | None = None,
 ) -> ShardCounts:
     """The ordinary runner on the samples of a shard, into a new file next to those of earlier attempts."""
@@ -127,7 +130,7 @@ async def run_range(
     journal = Journal(new_file(folder, shard), own_parts=parts.own_parts)
     try:
         known = InEither(earlier, finished)
-        await run_here(parts, journal, known, stop, progress, on_records=count.records, positions=positions)
+        await run_here(parts, journal, known, stop, progress, stretch, on_records=count.records, positions=positions)
     finally:
         progress.end()
         journal.close()

@@ -1,7 +1,9 @@
 """The beginning of a stretch of a run: what answers and what scores is compared with earlier stretches, and recorded.
 
 A resume that another model would answer, or other versions would score, is refused, because its number would be that of
-no model and no scoring. Weak signs prove nothing, so that a difference is reported and recorded.
+no model and no scoring. Weak signs prove nothing, so that a difference is reported and recorded. What shows only once
+models answer (signs inside answers, what a server serves that was down) completes the record before those answers are
+journaled.
 """
 
 from __future__ import annotations
@@ -9,37 +11,43 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from assay.checksum import with_checksums
 from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.run_file import read_run_file, write_whole
-from assay.core.types import Usage
-from assay.models.served import served_by
-from assay.printable import one_line
-from assay.reports.board.stretches import (
+from assay.core.seams import Model, Served
+from assay.core.types import Record, Usage
+from assay.models.served import NotReachedError, probe, served_by
+from assay.results.board.stretches import (
+    EVALUATED,
     FOLDER,
+    JUDGE,
     NOT_SAID,
     Stretch,
     answering,
     first_versions,
+    judge_signs,
     last_canary,
+    new_answers,
     read_stretches,
     served_models,
     shown,
     strong_signs,
     weak_signs,
+    with_signs,
 )
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import attempts_in
 from assay.runs.folder import rename, versions
 from assay.runs.progress import Progress
 from assay.runs.shard_files import Shard, holds_attempts
+from assay.storage.checksum import with_checksums
+from assay.text.printable import one_line
 
 
 class AcceptedChanges(NamedTuple):
@@ -61,7 +69,7 @@ async def open_stretch(
     *,
     made: int,
     shard: Shard | None = None,
-) -> None:
+) -> OpenStretch:
     """Record what answers and what scores from now on; refuse what must not be mixed with the `made` attempts.
 
     Where all are made, no request is sent and nothing is recorded: the number is that of what answered then.
@@ -69,26 +77,118 @@ async def open_stretch(
     all_made = made >= attempts_in(parts.run_file)
     if all_made:
         refuse_late_canary(folder, parts)
-    now, earlier = await stretch_with(parts, shard), earlier_stretches(folder)
+    now, not_reached = await stretch_with(parts, shard)
+    earlier = earlier_stretches(folder)
+    comparison = _Comparison(folder, earlier, accepted, parts.config.label, progress)
     if not all_made:
         refuse_other_versions(folder, earlier, now, accepted)
-    if not accepted.model_change:
-        _refuse_other_weights(folder, earlier, now, all_made=all_made)
-    called = _renamed(folder, parts.config.label, changes_since(earlier, now), progress)
+    called = comparison.check(now, () if all_made else not_reached, all_made=all_made)
+    stretch = OpenStretch(folder, now, not_reached, comparison)
     if all_made:
         progress.say(
             f"no request was sent: all {made:,} attempts were made {_days(earlier)}{called}; --fresh runs them again"
         )
-        return
+        return stretch
     if parts.config.canary:
         from assay.runs.canary import ask_canaries, canary_sentence  # most runs ask none
 
         parts.models.bind(stop, progress.say)
         answers, usage = await ask_canaries(parts.model)
-        now = msgspec.structs.replace(now, canary=answers, usage=usage)
+        stretch.now = msgspec.structs.replace(now, canary=answers, usage=usage)
         if remark := canary_sentence(answers, last_canary(earlier)):
             progress.warn(remark)
-    record_stretch(folder, now)
+        if any(answer.answer is not None for answer in answers):
+            await stretch.ask_again([EVALUATED])
+    if not not_reached or parts.config.canary:
+        stretch.record()
+    return stretch
+
+
+class _Comparison(NamedTuple):
+    """What a stretch is compared with: the earlier ones of its run."""
+
+    folder: Path
+    earlier: Sequence[Stretch]
+    accepted: AcceptedChanges
+    label: str | None
+    progress: Progress
+
+    def check(self, now: Stretch, not_reached: Collection[str], *, all_made: bool = False) -> str:
+        """Refuse other weights and report other signs; models that are not reached are compared once they are.
+
+        Returns what the run was called until now, in words, where its label changes.
+        """
+        if not self.accepted.model_change:
+            _refuse_other_weights(self.folder, self.earlier, now, not_reached, all_made=all_made)
+        if not_reached:
+            return ""
+        return _renamed(self.folder, self.label, changes_since(self.earlier, now), self.progress)
+
+
+class OpenStretch:
+    """The stretch that goes on."""
+
+    def __init__(
+        self, folder: Path, now: Stretch, not_reached: Mapping[str, Model], comparison: _Comparison | None = None
+    ) -> None:
+        self.now = now
+        self._folder = folder
+        self._name = f"{time.time_ns():016x}-{os.urandom(4).hex()}"
+        self._not_reached = dict(not_reached)
+        """Models whose servers did not answer the probe, by what the names of their signs begin with."""
+        self._is_recorded = False
+        self._comparison = comparison
+        """None on a node of a cluster: its driver has compared."""
+
+    def record(self) -> None:
+        self._is_recorded = True
+        if self._comparison is None and _without_time(self.now) in map(_without_time, read_stretches(self._folder)[0]):
+            return  # nodes that are alike are one stretch
+        record_stretch(self._folder, self.now, self._name)
+
+    async def complete(self, records: Sequence[Record]) -> None:
+        """Add what only these records show, before they are journaled."""
+        before = self.now
+        if self._not_reached:
+            names = _answering(records)
+            await self.ask_again(
+                [
+                    whose
+                    for whose, model in self._not_reached.items()
+                    if (EVALUATED if whose == EVALUATED else model.name) in names
+                ]
+            )
+        self.now = with_signs(self.now, records)
+        # a stretch in which nothing was answered or scored has no share in the run
+        if self.now is not before or (not self._is_recorded and any(record.scores for record in records)):
+            self.record()
+
+    async def ask_again(self, models: Iterable[str]) -> None:
+        """Ask servers that answer now what they serve, if they were down when the stretch began."""
+        back = {whose: self._not_reached.pop(whose) for whose in models if whose in self._not_reached}
+        if not back:
+            return
+        for whose, served in zip(back, await asyncio.gather(*map(served_by, back.values())), strict=True):
+            if served is None:
+                continue
+            if whose == EVALUATED:
+                self.now = msgspec.structs.replace(self.now, served=served)
+            else:
+                judge = whose.removeprefix(JUDGE).removesuffix(" ")
+                self.now = msgspec.structs.replace(self.now, judges={**self.now.judges, judge: served})
+        if self._comparison is not None:
+            self._comparison.check(self.now, self._not_reached)
+
+
+def _without_time(stretch: Stretch) -> Stretch:
+    return msgspec.structs.replace(stretch, started="", shard="", canary=[], usage=[])
+
+
+def _answering(records: Sequence[Record]) -> set[str]:
+    """The judges that have answered these records, by name, and `EVALUATED`."""
+    names = {EVALUATED for record in records if any(new_answers(record))}
+    used = [usage for record in records for usage in record.usage if usage.answers > usage.cached]
+    return names | {usage.model if usage.judge else EVALUATED for usage in used}
 
 
 def refuse_late_canary(folder: Path, parts: Parts) -> None:
@@ -100,12 +200,23 @@ def refuse_late_canary(folder: Path, parts: Parts) -> None:
         )
 
 
-async def stretch_with(parts: Parts, shard: Shard | None = None) -> Stretch:
-    """A stretch that begins now, with what the run's models say that they serve."""
-    judges = parts.models.judges_by_model
-    served, *others = await asyncio.gather(served_by(parts.model), *map(served_by, judges.values()))
-    said = {name: other for name, other in zip(judges, others, strict=True) if other is not None}
-    return msgspec.structs.replace(stretch_now(shard), served=served, judges=said)
+async def stretch_with(parts: Parts, shard: Shard | None = None) -> tuple[Stretch, dict[str, Model]]:
+    """A stretch that begins now, with what the run's models say that they serve; and those whose servers are down."""
+    models: dict[str, Model] = {EVALUATED: parts.model}
+    models |= {judge_signs(name): judge for name, judge in parts.models.judges_by_model.items()}
+    answers = await asyncio.gather(*map(probe, models.values()), return_exceptions=True)
+    served: dict[str, Served] = {}
+    not_reached: dict[str, Model] = {}
+    for (whose, model), answer in zip(models.items(), answers, strict=True):
+        if isinstance(answer, NotReachedError):
+            not_reached[whose] = model
+        elif isinstance(answer, BaseException):
+            raise answer
+        elif answer is not None:
+            served[whose] = answer
+    judges = {name: served[judge_signs(name)] for name in parts.models.judges_by_model if judge_signs(name) in served}
+    now = msgspec.structs.replace(stretch_now(shard), served=served.get(EVALUATED), judges=judges, notes=parts.notes)
+    return now, not_reached
 
 
 def stretch_now(shard: Shard | None = None) -> Stretch:
@@ -143,10 +254,12 @@ def refuse_other_versions(folder: Path, earlier: Sequence[Stretch], now: Stretch
     )
 
 
-def _refuse_other_weights(folder: Path, earlier: Sequence[Stretch], now: Stretch, *, all_made: bool) -> None:
+def _refuse_other_weights(
+    folder: Path, earlier: Sequence[Stretch], now: Stretch, not_reached: Collection[str], *, all_made: bool
+) -> None:
     """Of each model that an earlier stretch identified; one that says nothing now can answer nothing more."""
     served = [served_models(each) for each in answering(earlier)]
-    for whose in sorted({whose for each in served for whose in each}):
+    for whose in sorted({whose for each in served for whose in each}.difference(not_reached)):
         before = [each[whose].strong for each in served if whose in each and each[whose].strong]
         model = served_models(now).get(whose)
         strong = model.strong if model is not None else {}
@@ -172,12 +285,13 @@ def agree(a: Mapping[str, str], b: Mapping[str, str]) -> bool:
     return bool(common) and all(a[name] == b[name] for name in common)
 
 
-async def record_node(folder: Path, parts: Parts) -> None:
+async def open_on_node(folder: Path, parts: Parts) -> OpenStretch:
     """Record what answers and scores on a node of a cluster, if it is not what answers and scores elsewhere."""
-    now = await stretch_with(parts)
-    known = [(each.versions, each.served, each.judges) for each in read_stretches(folder)[0]]
-    if (now.versions, now.served, now.judges) not in known:
-        record_stretch(folder, now)
+    now, not_reached = await stretch_with(parts)
+    stretch = OpenStretch(folder, now, not_reached)
+    if not not_reached:
+        stretch.record()
+    return stretch
 
 
 def changes_since(earlier: Sequence[Stretch], now: Stretch) -> list[str]:

@@ -46,6 +46,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The checks as plain calls, where all of them are plain calls: no verifier is needed then."""
     names: tuple[str, ...]
     """The candidate's names that the checks use."""
+    undefined: tuple[str, ...] = ()
+    """Those of them that no candidate has to define: a misspelt name looks like this."""
     whole: bool = False
     """All calls together are one check."""
     setup: str = ""
@@ -103,6 +105,7 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
     asking = [not _is_guard(tree, nodes, helpers, names, modules) for tree in trees]
     sources = [target.strip() for target in targets]
     calls = _all_or_none([_as_call(tree.body, names) for tree in compress(trees, asking)])
+    undefined = _only_compared(nodes, names)
     return Plan(
         labels=tuple(_label(source) for source in compress(sources, asking)),
         calls=calls,
@@ -116,7 +119,8 @@ def plan_expressions(targets: Sequence[str], prelude: str) -> Plan:
         looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
-        needs=_needs_of_expressions(trees, {*_defined(nodes, helpers), *names, *modules} - _only_compared(nodes, names))
+        undefined=tuple(undefined),
+        needs=_needs_of_expressions(trees, {*_defined(nodes, helpers), *names, *modules} - undefined)
         if calls is None
         else Needs(),
     )
@@ -165,6 +169,7 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         setup=setup,
         sources=sources,
         names=names,
+        undefined=tuple(undefined),
         looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
@@ -363,18 +368,20 @@ def _defined(nodes: Sequence[ast.AST], helpers: Sequence[ast.AST]) -> set[str]:
 
 
 def _only_compared(nodes: Sequence[ast.AST], names: Container[str]) -> frozenset[str]:
-    """The names that only stand next to the answer of a function, `f(1) == expected`: no program has to have those.
+    """The names that only stand next to the answer of a function: `f(1) == expected`, `f(1) == 3 and expected`.
 
+    No program has to have those.
     A constant that a program has to define is asked for by itself, or written in capitals.
     """
     uses = [node for node in nodes if isinstance(node, ast.Name) and node.id in names]
-    beside = {id(name) for node in nodes if isinstance(node, ast.Compare) for name in _beside_answers(node, names)}
+    joined = (node for node in nodes if isinstance(node, ast.Compare | ast.BoolOp))
+    beside = {id(name) for node in joined for name in _beside_answers(node, names)}
     elsewhere = {node.id for node in uses if id(node) not in beside}
     return frozenset(node.id for node in uses if node.id.islower()) - elsewhere
 
 
-def _beside_answers(node: ast.Compare, names: Container[str]) -> list[ast.expr]:
-    operands = [node.left, *node.comparators]
+def _beside_answers(node: ast.Compare | ast.BoolOp, names: Container[str]) -> list[ast.expr]:
+    operands = node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
     calls = [inner.func for operand in operands for inner in ast.walk(operand) if isinstance(inner, ast.Call)]
     answers = any(isinstance(function, ast.Name) and function.id in names for function in calls)
     return [operand for operand in operands if isinstance(operand, ast.Name)] if answers else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.printable import printable
+from assay.text.printable import printable
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
 

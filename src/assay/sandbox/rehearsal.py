@@ -22,7 +22,7 @@ from assay.sandbox.clean_text import clean
 from assay.sandbox.inside.imports import REFUSAL
 from assay.sandbox.judge import allowed_imports
 from assay.sandbox.programs import BROKEN_TEST, Expressions, IoPairs, Limits, Program, Stdout, TestProgram
-from assay.sandbox.relay import start_relay
+from assay.sandbox.relay import ENDED_ITSELF, start_relay
 from assay.sandbox.script import judge_stdout, prints_nothing, runs_of
 from assay.sandbox.session import Session
 from assay.sandbox.trial import ProgramVerdict, Trial, attributed
@@ -167,6 +167,7 @@ class _Rehearsing:
         if self.plan.calls is not None and not self.plan.run_together():
             return self.plain_calls()
         passes, found = self.attempt(self.returning_none(), first=True)
+        found = found or self.fault_after_answers()
         if found is not None:
             return found
         # a test that does not pass for None can neither pass for all three nor for None alone
@@ -176,6 +177,22 @@ class _Rehearsing:
         if all(others):
             return _PROVES_NOTHING
         return _ACCEPTS_NONE if not any(others) else SOUND
+
+    def fault_after_answers(self) -> Rehearsal | None:
+        """What breaks in the test even when every answer is right: judging by it would fail every program."""
+        with self.trial() as trial:
+            relay = start_relay(trial, self.plan, agreeing=True)
+            try:
+                relay.run()
+            except ZygoteError:
+                if not relay.gone.startswith(ENDED_ITSELF):
+                    raise
+                return Rehearsal(problem=BROKEN_TEST, detail=f"{relay.gone}, which is no verdict")
+            except FailureError:
+                return None  # its prelude, which the made-up program that returns None has shown
+        failed = (number for number, report in enumerate(relay.reports) if report["outcome"] != "pass")
+        number = next(failed, None)
+        return None if number is None else _broken_check(relay.reports[number], self.plan.lines[number:])
 
     def plain_calls(self) -> Rehearsal:
         """Calls with values are made by the harness: only the prelude can break, and only None equals None."""

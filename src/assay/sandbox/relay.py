@@ -23,6 +23,8 @@ from assay.sandbox.session import SandboxChild
 from assay.sandbox.trial import ProgramVerdict, TooCostlyError, Trial, malformed, sendable, text, unusable
 from assay.sandbox.zygote import SetupError, ZygoteError
 
+ENDED_ITSELF = "the test ended its process"
+
 
 def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
     """Run the checks in a verifier, forwarding its calls to the candidate and the answers back."""
@@ -33,16 +35,20 @@ def verify(trial: Trial, plan: Plan) -> tuple[Check, ...]:
     )
 
 
-def start_relay(trial: Trial, plan: Plan, needs: Needs | None = None) -> Relay:
-    """Start a verifier with the checks; with `needs` it looks for those first, and watches every use of a name."""
+def start_relay(trial: Trial, plan: Plan, needs: Needs | None = None, *, agreeing: bool = False) -> Relay:
+    """Start a verifier with the checks; with `needs` it looks for those first, and watches every use of a name.
+
+    An `agreeing` one asks no candidate: answers that agree with everything are made up in the verifier.
+    """
     verifier = trial.session.start("verifier", cpu_seconds=2 * trial.limits.cpu_seconds + 1)
     request = {
         "prelude": sendable("\n".join([plan.setup, *plan.guards])),
-        "names": list(plan.names),
+        "names": [name for name in plan.names if not (agreeing and name in plan.undefined)],
         "checks": [sendable(source) for source in plan.sources],
         "mode": plan.mode,
         "identities": plan.reading.identities or needs is not None,
         "needs": msgspec.to_builtins(needs),
+        "agreeing": agreeing,
     }
     trial.session.send(verifier, request)
     return Relay(trial, verifier, plan)
@@ -237,7 +243,7 @@ class Relay:
         self.trial.session.check_setup(verifier)
         status = verifier.ended.status if verifier.ended else signal.SIGKILL
         if (code := os.waitstatus_to_exitcode(status)) != -signal.SIGKILL:
-            self.gone = f"the test ended its process with status {code}" if code >= 0 else f"ended by signal {-code}"
+            self.gone = f"{ENDED_ITSELF} with status {code}" if code >= 0 else f"ended by signal {-code}"
         stderr = bytes(verifier.output["stderr"][:300]).decode("utf-8", "replace").strip()
         # one that exited by itself before its first request had received nothing of the candidate
         by_itself = self.calls == 0 and os.waitstatus_to_exitcode(status) >= 0

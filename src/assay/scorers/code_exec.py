@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from rapidfuzz.distance import Levenshtein
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
@@ -15,6 +17,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
+from assay.part_options import Doc, InFiles, TemplateOption, Words, part
 from assay.sandbox import (
     Expressions,
     Imports,
@@ -29,14 +32,19 @@ from assay.sandbox import (
     TestProgram,
     read_imports,
 )
+from assay.sandbox.judge import plan_of
 from assay.sandbox.pool import DEFAULT_MIN_TIER
-from assay.scorers.over_row import over_row
-from assay.scorers.rehearsed import TestProblem
+from assay.sandbox.programs import BROKEN_TEST
+from assay.scorers.judging.rehearsed import TestProblem
+from assay.scorers.over_row import LookedAt, over_row
 
 MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
 _SHAPE_OF = {"tests": "tests", "io_pairs": "io_pairs", "targets": "expressions", "target": "stdout"}
 """The shape of a program's checks by the template that gives them."""
+_WORD = re.compile(r"[^\W\d]\w*")
+_ASKED_FOR = re.compile(r"\bdef ([^\W\d]\w*)|`([^\W\d]\w*)(?:\([^`]*\))?`|\b([^\W\d]\w*)\(")
+"""Names that a prompt marks as code."""
 CHECKS_KEPT = 50
 """Checks of one program that are written to the journal; the others count in the share only."""
 
@@ -98,9 +106,13 @@ class CodeExec:
         if self._all_rehearsed and not self._problems:
             return None
         program, limits = self._program("", sample), self._limits_of(sample)
-        test = blake2b(repr((program, limits)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        test = blake2b(
+            repr((program, limits, sample.prompt)).encode("utf-8", "surrogatepass"), digest_size=16
+        ).hexdigest()
         if test not in self._problems and not self._all_rehearsed:
-            self._problems[test] = await self._rehearse(program, limits, test)
+            self._problems[test] = await self._rehearse(program, limits, test) or _misspelt(
+                program, sample.prompt, test
+            )
         return self._problems.get(test)
 
     def recall_tests(self, problems: Iterable[TestProblem]) -> None:
@@ -209,6 +221,28 @@ class CodeExec:
         )
 
 
+def _misspelt(program: Program, prompt: str, test: str) -> TestProblem | None:
+    """A test that calls a name which the prompt does not have, one letter from a function that the prompt asks for."""
+    declared = isinstance(program, TestProgram) and program.entry_points
+    plan = None if declared else plan_of(program)
+    if plan is None:
+        return None
+    known, asked = (
+        set(_WORD.findall(prompt)),
+        {name for groups in _ASKED_FOR.findall(prompt) for name in groups if name},
+    )
+    for name in plan.names:
+        near = [word for word in asked if name not in known and min(len(word), len(name)) > 2 and _one_off(word, name)]
+        if near:
+            detail = f"it uses `{name}`, and the prompt asks for `{near[0]}`"
+            return TestProblem(problem=BROKEN_TEST, detail=detail, refused=True, test=test)
+    return None
+
+
+def _one_off(one: str, other: str) -> bool:
+    return Levenshtein.distance(one, other, score_cutoff=1) == 1
+
+
 def _of_class(code: str, class_name: object, function: str) -> str:
     """The code with a method of this class also available as a function of the same name."""
     if not isinstance(class_name, str) or f"class {class_name}" not in code:
@@ -224,28 +258,52 @@ _BUILDERS: dict[str, Callable[[CodeExec, str, Sample], Program]] = {
 }
 
 
+@part(
+    "Runs the answer in the sandbox; the share of checks that hold.",
+    example="""\
+type: code_exec
+function: double
+io_pairs: "[[2, 4], [5, 10]]"
+""",
+    one_of=(("tests", "io_pairs", "expressions", "expected_stdout"),),
+)
 def code_exec(
     key: str,
     *,
-    post_process: str = "none",
+    tests: Annotated[str | None, TemplateOption("Template of a test program.")] = None,
+    entry_point: Annotated[
+        str | None, TemplateOption("Template of the name of the function that `tests` calls.")
+    ] = None,
+    prelude: Annotated[str | None, TemplateOption("Template of code placed before the answer.")] = None,
+    io_pairs: Annotated[str | None, TemplateOption("Template of a list of [input, result].")] = None,
+    function: Annotated[
+        str | None, TemplateOption("Template of the function that `io_pairs` call; `f` when absent.")
+    ] = None,
+    star: Annotated[bool, Doc("Whether each input is a list of arguments."), InFiles(None)] = False,
+    expressions: Annotated[str | None, TemplateOption("Template of a list of expressions that must be true.")] = None,
+    expected_stdout: Annotated[str | None, TemplateOption("Template of what the program must print.")] = None,
+    stdin: Annotated[str | None, TemplateOption("Template of what it reads.")] = None,
+    solution: Annotated[
+        str | None, TemplateOption("Template of a program that passes, which `assay check` tries.")
+    ] = None,
+    value: LookedAt = None,
+    post_process: Annotated[
+        str,
+        Words(tuple(catalog.CATALOG["post_process"])),
+        Doc("What is extracted from the answer."),
+        InFiles("extract_code_block"),
+    ] = "none",
+    cpu_seconds: Annotated[
+        float, msgspec.Meta(gt=0), Doc("Seconds of CPU for one program."), InFiles(None)
+    ] = Limits().cpu_seconds,
+    memory_mb: Annotated[int, msgspec.Meta(ge=64), Doc("Memory for one program."), InFiles(None)] = Limits().memory_mb,
+    min_tier: Annotated[str | None, Doc("The weakest sandbox that may run it.")] = None,
+    all_or_nothing: Annotated[bool, Doc("1.0 when all checks hold, else 0.0, as pass@k wants.")] = False,
+    imports: Annotated[
+        Literal["any"] | Sequence[str], Doc("Modules to allow beyond the pure ones."), InFiles(None)
+    ] = (),
     shape: str | None = None,
-    min_tier: str | None = None,
-    cpu_seconds: float = Limits().cpu_seconds,
-    memory_mb: int = Limits().memory_mb,
     unsplittable: Literal["refuse", "weak"] = "refuse",
-    all_or_nothing: bool = False,
-    imports: str | Sequence[str] = (),
-    tests: str | None = None,
-    entry_point: str | None = None,
-    prelude: str | None = None,
-    io_pairs: str | None = None,
-    function: str | None = None,
-    star: bool = False,
-    expressions: str | None = None,
-    expected_stdout: str | None = None,
-    stdin: str | None = None,
-    solution: str | None = None,
-    value: str | None = None,
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
 ) -> Scorer:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
@@ -13,29 +15,48 @@ from assay.evaluators.command import CommandEvaluator, command_evaluator
 from assay.evaluators.http_service import http_evaluator
 from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS, llm_judge_evaluator
 from assay.evaluators.payload import Evaluator, check_score_range, check_timeout, why_not_a_number
-from assay.redaction import credential_in
-from assay.scorers.judge import judge_model
+from assay.part_options import Doc, InFiles, ModelKey, part
+from assay.scorers.judging.judge import judge_model
+from assay.text.redaction import credential_in
 
 
+@part(
+    "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
+    example="""\
+type: evaluator
+command: [python3, score.py]
+timeout_seconds: 10
+""",
+    one_of=(("command", "url", "model_key"),),
+)
 def evaluator(
     key: str,
     *,
-    context: BuildContext = NO_CONTEXT,
-    command: Sequence[str] | None = None,
-    url: str | None = None,
-    model_key: str | None = None,
-    model: Mapping[str, Any] | None = None,
-    has_solver: bool = True,
-    objective: str | None = None,
-    quality_dimensions: Mapping[str, float] | None = None,
-    hard_constraints: Sequence[str] | None = None,
-    cwd: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    pass_env: Sequence[str] | None = None,
-    timeout_seconds: float | None = None,
-    score_range: str | None = None,
-    task_model: str | None = None,
+    command: Annotated[
+        Sequence[str] | None, Meta(min_length=1), Doc("The program and its arguments; needs `--trust`.")
+    ] = None,
+    url: Annotated[str | None, Doc("The address that candidates are posted to.")] = None,
+    model_key: Annotated[str | None, ModelKey("The key of the model that judges.")] = None,
+    objective: Annotated[str | None, Doc("What a good answer is, for a judge.")] = None,
+    quality_dimensions: Annotated[
+        Mapping[str, float] | None, Meta(min_length=1), Doc("Names and weights, for a judge.")
+    ] = None,
+    hard_constraints: Annotated[Sequence[str] | None, Doc("What must hold, for a judge.")] = None,
+    cwd: Annotated[str | None, Doc("Working directory of the program.")] = None,
+    headers: Annotated[Mapping[str, str] | None, Doc("Sent with every request to the service.")] = None,
+    pass_env: Annotated[
+        Sequence[str] | None,
+        Doc("Credentials of the environment to pass to the program, by the names of their variables."),
+    ] = None,
+    timeout_seconds: Annotated[float | None, Doc("Time limit for one evaluation.")] = None,
+    score_range: Annotated[
+        Literal["unit", "any"] | None, Doc("`unit` is [0, 1], `any` every finite number."), InFiles("unit")
+    ] = None,
+    task_model: Annotated[str | None, Doc("The name of the model the candidate is meant for.")] = None,
     post_process: str = "none",
+    has_solver: bool = True,
+    model: Mapping[str, Any] | None = None,
+    context: BuildContext = NO_CONTEXT,
 ) -> EvaluatorScorer:
     """The catalog's `evaluator` scorer: exactly one of `command`, `url` and `model_key` names what scores.
 

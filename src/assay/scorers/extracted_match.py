@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
 from assay.core.types import Completion, Failure, Sample, Score, Trace
+from assay.part_options import Doc, InFiles, Pattern, part
 from assay.patterns.example import example_around
 from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
-from assay.scorers.over_row import over_row
+from assay.scorers.over_row import ONE_TARGET, LookedAt, Target, Targets, over_row
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DIGITS = str.maketrans("", "", string.digits)
@@ -94,17 +97,41 @@ def treated(text: str, how: Mapping[str, Any]) -> str:
     return text.translate(_DIGITS) if how.get("ignore_numbers") else text
 
 
+class ExtractionStep(TypedDict):
+    """an extraction step: What a pattern finds: its first group, or the whole match."""
+
+    regex: Annotated[str, Meta(min_length=1), Pattern(), Doc("The pattern.")]
+    select: NotRequired[Annotated[int, Doc("Which match: 0 is the first, -1 the last."), InFiles(0)]]
+    fallback: NotRequired[Annotated[str, Doc("Used when nothing matches."), InFiles("")]]
+
+
+@part(
+    "Equality after an answer is extracted by named steps.",
+    one_of=ONE_TARGET,
+    example="""\
+type: extracted_match
+ground_truth: "{{ sample.answer }}"
+extract: [{regex: "#### (-?[0-9.,]+)", select: -1, fallback: "[none]"}, strip]
+regexes_to_ignore: [","]
+""",
+)
 def extracted_match(
     key: str,
     *,
-    extract: Sequence[str | Mapping[str, Any]] | None = None,
-    ignore_case: bool = False,
-    ignore_punctuation: bool = False,
-    ignore_numbers: bool = False,
-    regexes_to_ignore: Sequence[str] = (),
-    ground_truth: str | None = None,
-    ground_truths: str | None = None,
-    value: str | None = None,
+    ground_truth: Target = None,
+    ground_truths: Targets = None,
+    value: LookedAt = None,
+    extract: Annotated[
+        Sequence[Literal["strip", "strip_start", "lowercase", "uppercase"] | ExtractionStep] | None,
+        Doc("What is done to the answer before it is compared, in this order."),
+        InFiles([]),
+    ] = None,
+    ignore_case: Annotated[bool, Doc("Ignore case.")] = False,
+    ignore_punctuation: Annotated[bool, Doc("Ignore punctuation.")] = False,
+    ignore_numbers: Annotated[bool, Doc("Ignore digits.")] = False,
+    regexes_to_ignore: Annotated[
+        Sequence[Annotated[str, Pattern()]], Doc("Taken out of answer and expected text.")
+    ] = (),
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
 ) -> Scorer:
@@ -126,7 +153,7 @@ def extracted_match(
     return over_row(ExtractedMatch(key, how), templates, context=context, value=value, has_solver=has_solver)
 
 
-def _step(written: str | Mapping[str, Any]) -> dict[str, Any]:
+def _step(written: str | ExtractionStep) -> dict[str, Any]:
     if isinstance(written, str):
         return {"do": written}
     return {"do": "regex", "pattern": written["regex"], **{k: v for k, v in written.items() if k != "regex"}}

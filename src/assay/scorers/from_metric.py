@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay import catalog
 from assay.core.attempt import failure_of
@@ -15,7 +17,9 @@ from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.evidence import evidence_of
 from assay.metrics.post_process import nothing_extracted
 from assay.own_functions import is_here
-from assay.scorers.over_row import over_row
+from assay.part_options import Doc, InFiles, Pattern, Problem, part
+from assay.scorers.over_row import ONE_TARGET, LookedAt, PostProcess, Target, Targets, over_row
+from assay.text.wording import hint
 
 
 class FromMetric:
@@ -83,17 +87,30 @@ def _number(returned: object) -> float | None:
         return None
 
 
+def _known_metric(options: Mapping[str, Any]) -> list[Problem]:
+    name = str(options["metric"])
+    if catalog.OWN_NAME.fullmatch(name) or catalog.is_name("metric", name):
+        return []
+    return [(("metric",), f"unknown metric `{name}`. {hint(name, sorted(catalog.names('metric')), 'Known here')}")]
+
+
+@part(
+    "A metric by its name: built in, from an installed package, or your own.",
+    example='metric: my_metrics:starts_politely, ground_truth: "{{ sample.answer }}"',
+    one_of=ONE_TARGET,
+    check=_known_metric,
+)
 def from_metric(
     key: str,
     *,
-    metric: str,
-    post_process: str = "none",
-    ground_truth: str | None = None,
-    ground_truths: str | None = None,
-    value: str | None = None,
+    metric: Annotated[str, Meta(min_length=1), Doc("A metric's name, or `package.module:function`.")],
+    ground_truth: Target = None,
+    ground_truths: Targets = None,
+    value: LookedAt = None,
+    post_process: PostProcess = "none",
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
-    **options: Any,
+    **options: Annotated[Any, Doc("What the metric finds in its extras.")],
 ) -> Scorer:
     """The catalog's `metric` scorer: `metric` and `post_process` by name, other options go to the metric as extras.
 
@@ -137,17 +154,33 @@ def contains(key: str, *, post_process: str = "none", context: BuildContext = NO
     return from_metric(key, metric="contains", post_process=post_process)
 
 
+@part("Whether the answer is one of the allowed labels.", example="allowed: [good, fair, poor]")
 def label_in_set(
-    key: str, *, allowed: Sequence[str] | None = None, post_process: str = "none", context: BuildContext = NO_CONTEXT
+    key: str,
+    *,
+    allowed: Annotated[Sequence[str] | None, Meta(min_length=1), Doc("The labels."), InFiles()] = None,
+    value: LookedAt = None,
+    post_process: PostProcess = "none",
+    context: BuildContext = NO_CONTEXT,
 ) -> Scorer:
     """The assertion `label_in_set` as a scorer: the prediction is one of `allowed`, here or in the sample's extras."""
     options: dict[str, Any] = {} if allowed is None else {"allowed": list(allowed)}
-    return from_metric(key, metric="label_in_set", post_process=post_process, **options)
+    return from_metric(key, metric="label_in_set", post_process=post_process, value=value, context=context, **options)
 
 
+@part("Whether none of the patterns is found in the answer.", example="patterns: ['(?i)as an ai', 'I cannot']")
 def forbidden_patterns(
-    key: str, *, patterns: Sequence[str] | None = None, post_process: str = "none", context: BuildContext = NO_CONTEXT
+    key: str,
+    *,
+    patterns: Annotated[
+        Sequence[Annotated[str, Pattern()]] | None, Meta(min_length=1), Doc("Regular expressions."), InFiles()
+    ] = None,
+    value: LookedAt = None,
+    post_process: PostProcess = "none",
+    context: BuildContext = NO_CONTEXT,
 ) -> Scorer:
     """The forbidden-pattern scan as a scorer: 1.0 when none of `patterns`, here or in the sample's extras, is found."""
     options: dict[str, Any] = {} if patterns is None else {"patterns": list(patterns)}
-    return from_metric(key, metric="forbidden_patterns", post_process=post_process, **options)
+    return from_metric(
+        key, metric="forbidden_patterns", post_process=post_process, value=value, context=context, **options
+    )

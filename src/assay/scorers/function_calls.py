@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
+from assay.part_options import Doc, TemplateOption, part
 from assay.prompts.row_sample import parse_list
-from assay.scorers.variables import scorer_field
+from assay.scorers.judging.variables import scorer_field
 from assay.snippets.payload import solver_output
 
 ALL_SCORES = (
@@ -24,6 +25,10 @@ NamedCall = tuple[str, Any]
 """Name and arguments; arguments None means any."""
 
 
+@part(
+    "Which of the required function calls were made.",
+    example='function_calls: "{{ sample.required | tojson }}", mode: in_order',
+)
 class FunctionCallCoverage:
     """How many of the required function calls were made, and whether all were.
 
@@ -34,8 +39,8 @@ class FunctionCallCoverage:
         self,
         key: str,
         *,
-        function_calls: str,
-        mode: str = "any_order",
+        function_calls: Annotated[str, TemplateOption("Template of a JSON list of names or {name, arguments}.")],
+        mode: Annotated[Literal["any_order", "in_order"], Doc("Whether the order of the list counts.")] = "any_order",
         has_solver: bool = True,
         context: BuildContext = NO_CONTEXT,
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,7 +11,9 @@ from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.instructions import CHECKS, follows, loose_variants
-from assay.scorers.over_row import over_row
+from assay.part_options import Doc, InFiles, Problem, TemplateOption, part
+from assay.scorers.over_row import LookedAt, over_row
+from assay.text.wording import hint
 
 
 class Instructions:
@@ -57,11 +59,39 @@ class Instructions:
         return FailureError(Failure(stage="scorer", part=self.name, kind="bad_request", message=message))
 
 
+def _known_instructions(options: Mapping[str, Any]) -> list[Problem]:
+    problems: list[Problem] = []
+    listed = options["instructions"]
+    for at, instruction in enumerate(listed if isinstance(listed, list) else ()):
+        if "id" not in instruction:
+            problems.append((("instructions", at), "an instruction needs the field `id`"))
+        elif (name := instruction["id"]) not in CHECKS:
+            known = hint(str(name), sorted(CHECKS), "Known here")
+            message = f"`{name}` is not an instruction that can be checked. {known}"
+            problems.append((("instructions", at, "id"), message))
+    return problems
+
+
+@part(
+    "Whether instructions that a program can check are followed.",
+    example="""\
+type: instructions
+instructions: [{id: "punctuation:no_comma"}]
+""",
+    check=_known_instructions,
+    editor=(
+        {"properties": {"instructions": {"items": {"required": ["id"], "properties": {"id": {"enum": list(CHECKS)}}}}}},
+    ),
+)
 def instructions(
     key: str,
     *,
-    instructions: str | Sequence[Mapping[str, Any]] | None = None,
-    value: str | None = None,
+    instructions: Annotated[
+        Annotated[str, TemplateOption("")] | Annotated[Sequence[Mapping[str, Any]], msgspec.Meta(min_length=1)] | None,
+        Doc("The instructions, each with its `id` and options; or a template of such a list."),
+        InFiles(),
+    ] = None,
+    value: LookedAt = None,
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
 ) -> Scorer:

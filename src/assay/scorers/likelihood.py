@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from string import ascii_uppercase
-from typing import Any
+from typing import Annotated, Any
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick, probability_of, target_place
 from assay.metrics.extraction import final_letter
+from assay.part_options import Doc, InFiles, TemplateOption, Words, part
 from assay.prompts.row_sample import RowSample
 
 
+@part(
+    "Whether the choice that the model finds likeliest is the right one.",
+    example='ground_truth_choice: "{{ sample.answer }}", normalize: per_byte',
+)
 class ChoiceLikelihoodScorer:
     """Whether the likeliest of `extras.choices` is the target (a choice's text, its letter, or its number from 0).
 
@@ -26,8 +31,12 @@ class ChoiceLikelihoodScorer:
         self,
         key: str,
         *,
-        normalize: str = "raw",
-        ground_truth_choice: str | None = None,
+        normalize: Annotated[str, Words(tuple(NORMALIZATIONS)), Doc("What is compared between choices.")] = "raw",
+        ground_truth_choice: Annotated[
+            str | None,
+            TemplateOption("Template of the right choice: its text, its letter, or its number from 0."),
+            InFiles(),
+        ] = None,
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         if normalize not in NORMALIZATIONS:
@@ -82,6 +91,7 @@ class LetteredChoiceScorer:
         return Score(name=self.name, values={"score": score}, answer=letter, extracted=letter != "")
 
 
+@part("What the text cost the model: nats, bytes, words, tokens.", example="metrics: [{type: bits_per_byte}]")
 class TextLikelihoodScorer:
     """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task.
 

@@ -16,7 +16,7 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext, Preparable, Scorer, close_part
 from assay.core.types import Completion, Failure, Message, Sample, Score, Trace
-from assay.scorers.rehearsed import Judged, Verdict
+from assay.scorers.judging.rehearsed import Judged, Verdict
 from assay.snippets.payload import payload_of
 from assay.snippets.process import Snippet
 from assay.snippets.views import SolverTrace, chat_messages

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Annotated
 
+from assay.catalog import CATALOG
 from assay.core.seams import BuildContext, Preparable, Scorer
+from assay.part_options import ANSWER, Doc, TemplateOption, Words
+
+LookedAt = Annotated[
+    str | None, TemplateOption("Template of the text compared; the last answer of the model when absent.", ANSWER)
+]
+Target = Annotated[str | None, TemplateOption("Template of the expected text.")]
+Targets = Annotated[str | None, TemplateOption("Template of a list of expected texts; the best one counts.")]
+ONE_TARGET = (("ground_truth", "ground_truths"),)
+PostProcess = Annotated[
+    str, Words(tuple(CATALOG["post_process"])), Doc("What is extracted from the answer before it is compared.")
+]
 
 
 def over_row(
@@ -27,8 +40,8 @@ def over_row(
         return scorer
     # imported here: samples with targets of their own need no template engine
     from assay.prompts.row_sample import RowSample
+    from assay.scorers.judging.variables import scorer_field
     from assay.scorers.row_scorer import OverRow, StartedOverRow
-    from assay.scorers.variables import scorer_field
 
     key = scorer.name
     read = RowSample(given, where=f"scorers.{key}", stage="scorer", part=key, context=context, lists=lists)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
+from assay.part_options import PythonOption, part
 from assay.snippets.payload import payload_of
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
-from assay.wording import show_no_score
+from assay.text.wording import show_no_score
 
 
+@part(
+    "The author's `compute_scores`, one sample at a time.",
+    example="""\
+type: python
+compute_scores_snippet: |
+  def compute_scores(sample, solver_output):
+      return {"words": len(solver_output.output.split())}
+metrics: [{type: mean, field: words}]
+""",
+)
 class PythonScorer:
     """What the author's `compute_scores(sample, solver_output)` returns; `compute_scores(sample)` for datasets."""
 
@@ -21,7 +32,7 @@ class PythonScorer:
         self,
         key: str,
         *,
-        compute_scores_snippet: str,
+        compute_scores_snippet: Annotated[str, PythonOption("Returns a mapping of names to values.", "compute_scores")],
         has_solver: bool = True,
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         context: BuildContext = NO_CONTEXT,
@@ -43,6 +54,17 @@ class PythonScorer:
         await self._snippet.aclose()
 
 
+@part(
+    "The author's `compute_scores(samples)`, over the whole dataset at once.",
+    example="""\
+type: python_all_samples
+compute_scores_snippet: |
+  def compute_scores(samples):
+      questions = [sample["question"] for sample in samples]
+      return [{"repeated": questions.count(question) > 1} for question in questions]
+metrics: [{type: mean, field: repeated}]
+""",
+)
 class AllSamplesScorer:
     """One entry per sample from the author's `compute_scores(samples)`, which sees the whole dataset.
 
@@ -53,7 +75,9 @@ class AllSamplesScorer:
         self,
         key: str,
         *,
-        compute_scores_snippet: str,
+        compute_scores_snippet: Annotated[
+            str, PythonOption("Returns a list of such mappings, one per sample.", "compute_scores")
+        ],
         has_solver: bool = True,
         time_limit_seconds: float = 10 * TIME_LIMIT_SECONDS,
         context: BuildContext = NO_CONTEXT,

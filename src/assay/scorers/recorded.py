@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
-from assay.scorers.judge import NOT_CALLED
+from assay.scorers.judging.judge import NOT_CALLED
 
 
 class Recorded:

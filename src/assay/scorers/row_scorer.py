@@ -12,8 +12,8 @@ from assay.core.types import Completion, Sample, Score, Trace
 from assay.overriding import override
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
-from assay.scorers.rehearsed import KnowsGold, RehearsesTests, TestProblem
-from assay.scorers.variables import scorer_variables
+from assay.scorers.judging.rehearsed import KnowsGold, RehearsesTests, TestProblem
+from assay.scorers.judging.variables import scorer_variables
 
 
 class OverRow:

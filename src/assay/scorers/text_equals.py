@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
 from assay.metrics.overlap import bleu_4
 from assay.overriding import override
+from assay.part_options import OldName, TemplateOption, part
 from assay.prompts.row_sample import parse_list
-from assay.scorers.variables import scorer_field, scorer_variables
+from assay.scorers.judging.variables import scorer_field, scorer_variables
+from assay.scorers.over_row import LookedAt
 
 
 class _Compared:
@@ -20,8 +22,8 @@ class _Compared:
         self,
         key: str,
         *,
-        ground_truth: str,
-        value: str | None = None,
+        ground_truth: Annotated[str, TemplateOption("Template of the expected text; may read `sample`.")],
+        value: LookedAt = None,
         has_solver: bool = True,
         context: BuildContext = NO_CONTEXT,
     ) -> None:
@@ -49,6 +51,7 @@ class _Compared:
         return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
 
 
+@part("Exact equality of two texts.", example='ground_truth: "{{ sample.answer }}"')
 class StringEquals(_Compared):
     """`is_correct`: the rendered texts are equal, case and whitespace included."""
 
@@ -57,6 +60,7 @@ class StringEquals(_Compared):
         return {"is_correct": truth == given}
 
 
+@part("Word overlap with the expected text.", example='ground_truth: "{{ sample.answer }}"')
 class Bleu(_Compared):
     """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
 
@@ -65,6 +69,14 @@ class Bleu(_Compared):
         return {"bleu_score": bleu_4(given, (truth,), {})}
 
 
+def _of_column(name: str) -> str:
+    return f"{{{{ sample.{name} }}}}"
+
+
+@part(
+    "The first character of the answer against the right choice.",
+    example='ground_truth_choice: "{{ sample.answer }}", choices: "{{ sample.choices }}"',
+)
 class MultipleChoice:
     """`is_correct`: the answer's first character, untrimmed, is the right choice."""
 
@@ -72,8 +84,12 @@ class MultipleChoice:
         self,
         key: str,
         *,
-        ground_truth_choice: str,
-        choices: str,
+        ground_truth_choice: Annotated[
+            str, TemplateOption("Template of the right choice."), OldName("ground_truth_choice_field", _of_column)
+        ],
+        choices: Annotated[
+            str, TemplateOption("Template of the list of choices."), OldName("choices_field", _of_column)
+        ],
         has_solver: bool = True,
         context: BuildContext = NO_CONTEXT,
     ) -> None:

@@ -24,8 +24,8 @@ from assay.core.types import Failure, Stage
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import child_environment
 from assay.processes.service import EndedError, Service
-from assay.tracebacks import shortened, without_keys
-from assay.wording import HALF_A_CHARACTER
+from assay.text.tracebacks import shortened, without_keys
+from assay.text.wording import HALF_A_CHARACTER
 
 TIME_LIMIT_SECONDS = 60.0
 _GRACE_SECONDS = 1.0

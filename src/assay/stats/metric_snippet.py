@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
-from assay.wording import show_no_score
+from assay.text.wording import show_no_score
 
 
 def metric_snippet(source: str, part: str) -> Snippet:

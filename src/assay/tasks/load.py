@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from assay.catalog import is_name, unknown_name
 from assay.core.errors import UsageError
-from assay.core.regular_file import irregular, open_regular
+from assay.core.regular_file import irregular
 from assay.core.types import TaskDefinition
-from assay.tasks.library.names import INSPECT, LM_EVAL, OPENAI_EVALS
-from assay.tasks.models_by_key import ModelsByKey
-from assay.tasks.project import is_inside_this_project, out_of_bounds, root_of
-from assay.tasks.shots import Shots
-from assay.wording import nearest
+from assay.formats.models_by_key import ModelsByKey
+from assay.formats.shots import Shots
+from assay.formats.task_source import LoadedTask, SourceContext
+from assay.tasks.sources import read_claimed, refuse_unclaimed, source_named, source_of_file
+from assay.text.wording import nearest
+from assay.trust.project import is_inside_this_project, out_of_bounds, root_of
 
 if TYPE_CHECKING:
     from assay.costs.budget import SpendingLimits
-    from assay.tasks.declarative.places import Places
-    from assay.tasks.lm_eval.source import LmEvalOptions
 
 YAML = (".yaml", ".yml")
 OTHER_FILES = {
@@ -57,27 +57,29 @@ class ReadingKeywords(TypedDict, total=False):
     """Whether models may already be called, to write datasets."""
     limits: SpendingLimits
     """What they may be paid for it."""
+    only_looks: bool
+    """Whether a definition that lists what would run is enough."""
+    num_fewshot: int | None
+    """The number of few-shot examples, where tasks have some to choose from."""
+    fewshot_as_turns: bool
+    data: Mapping[str, str]
+    """Files in place of a task's data, by split."""
+    system: str | None
+    """The system message, for tasks that put it into their requests themselves."""
+    source_options: Mapping[str, Mapping[str, Any]]
+    """The own options of sources, by their names: `{"lm-eval": {"chat_template": True}}`."""
 
 
 def load_tasks(
-    sources: str | Sequence[str],
-    *,
-    allow_bad: bool = False,
-    lm_eval: LmEvalOptions | None = None,
-    registry: str | None = None,
-    **how: Unpack[ReadingKeywords],
+    sources: str | Sequence[str], *, allow_bad: bool = False, **how: Unpack[ReadingKeywords]
 ) -> list[TaskDefinition]:
-    """Every task that the given files, folders and built-in names hold. Names must be unique among them.
+    """Every task that the given files, folders and names hold. Names must be unique among them.
 
-    `how` are `config`, `models`, `dataset` and `allow_outside` for YAML files, `trust`, and `only_reads` to only
-    display tasks; `lm_eval` is for its tasks, `registry` for those of OpenAI evals.
+    `how` are the fields of `ReadingKeywords`: `config`, `models`, `dataset` and `allow_outside` for YAML files,
+    `num_fewshot`, `trust`, `only_reads` to only display tasks, and `source_options` for settings that one source has.
     """
     sources = [sources] if isinstance(sources, str) else sources
-    if lm_eval is not None and not any(source.startswith(LM_EVAL) for source in sources):
-        lm_eval.refuse_without(takes_data=any(source.startswith((INSPECT, OPENAI_EVALS)) for source in sources))
-    if registry is not None and not any(source.startswith(OPENAI_EVALS) for source in sources):
-        raise UsageError(f"--registry: only for evals of OpenAI's registry, such as `{OPENAI_EVALS}test-match`")
-    loaded, refused = read_sources(sources, allow_bad=allow_bad, lm_eval=lm_eval, registry=registry, **how)
+    loaded, refused = read_sources(sources, allow_bad=allow_bad, **how)
     if refused:
         raise UsageError("\n".join([*(str(each.error) for each in refused), *_others(loaded, refused)]))
     return [task.definition for task in loaded]
@@ -85,21 +87,12 @@ def load_tasks(
 
 def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> list[str]:
     """How to continue without the tasks of a folder that only lack values."""
-    from assay.tasks.declarative.config_spec import NoValueError
+    from assay.formats.declarative.config_spec import NoValueError
 
     if not loaded or not all(each.in_folder and isinstance(each.error, NoValueError) for each in refused):
         return []
     files = dict.fromkeys(task.definition.source for task in loaded)
     return [f"or name the others: {' '.join(shlex.quote(file) for file in files)}"]
-
-
-class LoadedTask(NamedTuple):
-    """A task, and the locations of its fields if its file is YAML."""
-
-    definition: TaskDefinition
-    places: Places | None = None
-    takes_dataset: bool = False
-    """Whether the dataset that the caller named is its own."""
 
 
 class RefusedFile(NamedTuple):
@@ -109,143 +102,81 @@ class RefusedFile(NamedTuple):
     error: UsageError
     in_folder: bool
     """Whether the user named its folder and not the file itself."""
+    source: str | None = None
+    """The source that claims it."""
 
 
 def read_sources(
-    sources: Sequence[str],
-    *,
-    allow_bad: bool = False,
-    lm_eval: LmEvalOptions | None = None,
-    registry: str | None = None,
-    **how: Unpack[ReadingKeywords],
+    sources: Sequence[str], *, allow_bad: bool = False, **how: Unpack[ReadingKeywords]
 ) -> tuple[list[LoadedTask], list[RefusedFile]]:
     """The tasks of every file that could be read, and what is wrong with each of the others.
 
     A `dataset` replaces the one that a YAML file names; in a folder it is for the tasks that name none.
     """
+    loaded: list[LoadedTask] = []
+    refused: list[RefusedFile] = []
+    options = how.get("source_options") or {}
+    how["models"] = models = ModelsByKey(how.get("models") or {})
+    context = context_of(how, allow_bad=allow_bad)
+    named = [(text, source_named(text)) for text in sources]
+    files = {text: files_of(text) for text, name in named if name is None}
+    claimed = [name for _, name in named if name is not None]
+    if options or context.data:
+        claimed += [name for paths in files.values() for path in paths if (name := source_of_file(path)) is not None]
+        refuse_unclaimed(claimed, context.data, options)
+    for text, name in named:
+        if name is not None:
+            loaded.extend(read_claimed(name, text, context, options))
+            continue
+        in_folder = Path(text).is_dir()
+        for path in files[text]:
+            source = None
+            try:
+                if not context.allow_outside:
+                    _refuse_link_out(path, typed=not in_folder)
+                source = source_of_file(path)
+                if source is None:
+                    raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
+                loaded.extend(read_claimed(source, str(path), replace(context, in_folder=in_folder), options))
+            except UsageError as error:
+                refused.append(RefusedFile(path, error, in_folder=in_folder, source=source))
+    _refuse_equal_names([task.definition for task in loaded])
+    if context.dataset is not None and not refused and not any(task.takes_dataset for task in loaded):
+        raise UsageError(
+            f"--dataset-key {context.dataset}: no task here takes one; name the YAML task whose dataset it replaces"
+        )
+    if not refused:
+        models.refuse_unused()
+    return _with_model_files(loaded, context), refused
+
+
+def context_of(how: Mapping[str, Any], *, allow_bad: bool = False) -> SourceContext:
+    """What sources are given, from the keywords of a caller; `UsageError` for one that there is not."""
     for name in how:
         if name not in ReadingKeywords.__annotations__:
             raise UsageError(unknown_name("option of task files", name, ReadingKeywords.__annotations__))
-    loaded: list[LoadedTask] = []
-    refused: list[RefusedFile] = []
-    shots = _shots_of(lm_eval)
-    how["models"] = models = ModelsByKey(how.get("models") or {})
-    for source in sources:
-        if (definitions := _of_other_program(source, lm_eval, registry, how)) is not None:
-            loaded.extend(LoadedTask(definition) for definition in definitions)
-            continue
-        in_folder = Path(source).is_dir()
-        for path in files_of(source):
-            try:
-                if not how.get("allow_outside"):
-                    _refuse_link_out(path, typed=not in_folder)
-                if _is_promptfoo(path):
-                    _refuse_shots(shots, str(path))
-                    loaded.extend(LoadedTask(definition) for definition in _read_promptfoo(path, how))
-                elif path.suffix in YAML:
-                    from assay.tasks.declarative.load import read_located_tasks
-                    from assay.tasks.declarative.reading_options import ReadingOptions
-
-                    options = ReadingOptions(replaces_dataset=not in_folder, shots=shots, **how)
-                    loaded.extend(read_located_tasks(path, options))
-                else:
-                    loaded.extend(LoadedTask(definition) for definition in _read(path, shots, allow_bad=allow_bad))
-            except UsageError as error:
-                refused.append(RefusedFile(path, error, in_folder=in_folder))
-    _refuse_equal_names([task.definition for task in loaded])
-    if how.get("dataset") is not None and not refused and not any(task.takes_dataset for task in loaded):
-        named = how["dataset"]
-        raise UsageError(f"--dataset-key {named}: no task here takes one; name the YAML task whose dataset it replaces")
-    if not refused:
-        models.refuse_unused()
-    return _with_model_files(loaded, how), refused
+    count = how.get("num_fewshot")
+    if count is not None and count < 0:
+        raise UsageError(f"--num-fewshot must be 0 or more, got {count}")
+    own = ("num_fewshot", "fewshot_as_turns", "source_options")
+    told = {name: value for name, value in how.items() if name not in own and value is not None}
+    shots = Shots(count, bool(how.get("fewshot_as_turns")))
+    return SourceContext(**told, shots=shots, allow_bad=allow_bad)
 
 
-def _with_model_files(loaded: list[LoadedTask], how: ReadingKeywords) -> list[LoadedTask]:
-    """The tasks with what the keys of model files among the evaluated models stand for."""
-    if all(":" in name or is_name("model", name) for name in how.get("evaluated", ())):
+def _with_model_files(loaded: list[LoadedTask], context: SourceContext) -> list[LoadedTask]:
+    """The tasks with what the keys of model files among the named models stand for."""
+    if all(":" in name or is_name("model", name) for name in (*context.evaluated, *context.models.values())):
         return loaded
-    from assay.tasks.declarative.load import with_model_files
+    from assay.formats.declarative.load import with_model_files
 
-    return [with_model_files(task, how) for task in loaded]
-
-
-def _of_other_program(
-    source: str, lm_eval: LmEvalOptions | None, registry: str | None, how: ReadingKeywords
-) -> list[TaskDefinition] | None:
-    """The tasks that a name such as `lm_eval:gsm8k` stands for; None for files and folders."""
-    if source.startswith(LM_EVAL):
-        from assay.tasks.lm_eval.source import read_lm_eval
-
-        return read_lm_eval(source, lm_eval, trust=bool(how.get("trust")))
-    if source.startswith(INSPECT):
-        from assay.tasks.inspect.source import read_inspect
-
-        _refuse_shots(_shots_of(lm_eval), source)
-        definition = read_inspect(
-            source,
-            arguments=how.get("config"),
-            data=lm_eval.data if lm_eval else {},
-            models=how.get("models"),
-            trust=bool(how.get("trust")),
-        )
-        return [definition]
-    if source.startswith(OPENAI_EVALS):
-        from assay.tasks.openai_evals.source import read_openai_eval
-
-        _refuse_shots(_shots_of(lm_eval), source)
-        data = lm_eval.data if lm_eval else {}
-        return [read_openai_eval(source, registry, models=how.get("models"), data=data)]
-    return None
-
-
-def _shots_of(lm_eval: LmEvalOptions | None) -> Shots:
-    return Shots() if lm_eval is None else lm_eval.shots()
-
-
-def _refuse_shots(shots: Shots, source: str) -> None:
-    """A file of another program says itself which few-shot examples it has."""
-    if shots.wants_examples or shots.count == 0:
-        raise UsageError(f"{shots.flags}: {source} has few-shot examples of its own, or none")
-
-
-def _is_promptfoo(path: Path) -> bool:
-    if path.suffix not in (*YAML, ".json"):
-        return False
-    from assay.tasks.promptfoo.config import is_promptfoo
-
-    return is_promptfoo(path)
-
-
-def _read_promptfoo(path: Path, how: ReadingKeywords) -> list[TaskDefinition]:
-    from assay.tasks.promptfoo.source import read_promptfoo
-
-    return read_promptfoo(
-        path,
-        models=how.get("models"),
-        allow_outside=how.get("allow_outside", False),
-        trust=how.get("trust", False),
-        only_reads=how.get("only_reads", False),
-    )
-
-
-def looks_like_spec_file(path: Path) -> bool:
-    """Whether the first record of a JSONL file is of the frozen spec rather than of a task folder."""
-    with open_regular(path) as file:
-        for _ in range(1000):
-            line = file.readline(1 << 16)
-            if not line:
-                return False
-            text = line.lstrip(b"\xef\xbb\xbf \t\r\n")
-            if text and not text.startswith(b"#"):
-                return b'"task_id"' in text or b'"metric_name"' in text
-    return False
+    return [with_model_files(task, context) for task in loaded]
 
 
 def files_of(source: str) -> list[Path]:
     """The task files that a path or a built-in name stands for."""
     if source in BUILT_IN and not Path(source).exists():
-        from assay.tasks.fixtures import built_in_files
+        from assay.formats.fixtures import built_in_files
 
         return built_in_files(source)
     path = Path(source)
@@ -255,7 +186,7 @@ def files_of(source: str) -> list[Path]:
             raise UsageError(f"{path}: is a run folder, not tasks; `assay show {path}` shows it, and {resumed}")
         candidates = files = _task_like(path)
         if any(file.suffix in YAML for file in files):
-            from assay.tasks.declarative.load import only_tasks
+            from assay.formats.declarative.load import only_tasks
 
             files = only_tasks(files)
         if not files:
@@ -314,23 +245,10 @@ def _near(path: Path) -> Path | None:
     return by_stem[near] if near else None
 
 
-def _read(path: Path, shots: Shots, *, allow_bad: bool) -> list[TaskDefinition]:
-    if path.suffix != ".jsonl":
-        raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
-    if looks_like_spec_file(path):
-        from assay.tasks.frozen_spec.reader import read_spec_file
-
-        return read_spec_file(path, allow_bad=allow_bad, shots=shots)
-    shots.refuse_folder(path)
-    from assay.tasks.folder.reader import read_task_file
-
-    return [read_task_file(path)]
-
-
 def _refuse_equal_names(definitions: list[TaskDefinition]) -> None:
     sources: dict[tuple[str, str], str] = {}
     for definition in definitions:
-        key = (definition.name, str(definition.metadata.get("variant")))  # those of a matrix are runs of their own
+        key = (definition.name, str(definition.plan.variant))  # those of a matrix are runs of their own
         if key in sources:
             raise UsageError(
                 f"two tasks are called `{definition.name}`: in {sources[key]} and in {definition.source}. "

@@ -11,12 +11,12 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.seams import Metric
 from assay.core.types import PartSpec, TaskDefinition
+from assay.formats.folder.reader import MEAN_SCORE
+from assay.formats.folder.rules import CATALOG_NAMES
+from assay.formats.likelihood_words import is_likelihood
 from assay.own_functions import choose, name_of, source_of
 from assay.scorers.from_metric import check_metric
-from assay.tasks.folder.reader import MEAN_SCORE
-from assay.tasks.folder.rules import CATALOG_NAMES
-from assay.tasks.likelihood import is_likelihood
-from assay.wording import in_python
+from assay.text.wording import in_python
 
 
 def metric_name(metric: str | Metric) -> str:
@@ -39,9 +39,9 @@ def with_metric(definition: TaskDefinition, metric: str | Metric) -> TaskDefinit
     catalog.resolve("metric", options["metric"], own_code=True)
     scorers = [PartSpec(key=part.key, use="metric", options=options | _kept(part)) for part in definition.scorers]
     functions = {} if isinstance(metric, str) else {name: source_of(metric)}
-    metadata = {**definition.metadata, **({"functions": functions} if functions else {})}
+    provenance = msgspec.structs.replace(definition.provenance, functions=functions)
     return msgspec.structs.replace(
-        definition, scorers=tuple(scorers), aggregates=(MEAN_SCORE,), metric=name, actions=(), metadata=metadata
+        definition, scorers=tuple(scorers), aggregates=(MEAN_SCORE,), metric=name, actions=(), provenance=provenance
     )
 
 

@@ -24,10 +24,10 @@ from assay.core.seams import (
     identity_of,
 )
 from assay.core.types import Completion, Failure, Message, Request
-from assay.embedding import cosine, embedding_of
 from assay.models.adapters.python_callable import as_model
 from assay.models.rate_limits import HasRateLimits, RateLimits
 from assay.models.served import served_by
+from assay.scorers.embedding import cosine, embedding_of
 from assay.testing.contract import clauses_about, expect, given, hold_to, is_name, picture, plain_data, same, shown
 from assay.testing.hostile_texts import ODD
 from assay.testing.leftovers import close_twice, nothing_left

@@ -14,9 +14,9 @@ import ssl
 from collections import defaultdict
 from collections.abc import Mapping
 
-from assay import os_errors
 from assay.core.errors import FailureError
 from assay.core.types import Failure
+from assay.text import os_errors
 from assay.transport.connection import (
     MAX_HEADER_BYTES,
     BrokenError,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import httptools
 
-from assay import os_errors
 from assay.overriding import override
+from assay.text import os_errors
 from assay.transport.content_coding import BodyTooLargeError, CannotUnpackError, unpacked
 
 MAX_HEADER_BYTES = 64 * 1024

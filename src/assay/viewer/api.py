@@ -16,9 +16,9 @@ import numpy as np
 from msgspec import Struct
 
 from assay.core.errors import SearchFolderError, UsageError
-from assay.reports.marks import Mark, MarkVerdict, agreement_of, append_mark, people_agreement
-from assay.reports.outcomes import OUTCOMES
-from assay.reports.query.fields import FLIPS, MARKED
+from assay.results.marks import Mark, MarkVerdict, agreement_of, append_mark, people_agreement
+from assay.results.outcomes import OUTCOMES
+from assay.results.query.fields import FLIPS, MARKED
 from assay.viewer import comparing, downloads, many_runs, overview, pictures, samples
 from assay.viewer.downloads import Download
 from assay.viewer.library import RunLibrary, cost_of, listed

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from assay.core.errors import UsageError
-from assay.reports.query.syntax import QueryError
+from assay.results.query.syntax import QueryError
 from assay.viewer.api import Api, Params, Reader
 from assay.viewer.downloads import Download
 from assay.viewer.entry import SessionLinks

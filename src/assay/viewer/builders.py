@@ -67,8 +67,8 @@ def build_board(folder: Path) -> None:
     """
     from msgspec.structs import replace
 
-    from assay.reports.board.build import build_leaderboard
-    from assay.reports.view import view_of
+    from assay.results.board.leaderboard import build_leaderboard
+    from assay.results.report_settings import view_of
 
     journal = stamp_of(folder / "journal.jsonl")
     view = replace(view_of(read_run_file(folder).config, folder), per_example=False)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import key_number
-from assay.costs.columns import costs_of
+from assay.costs.price_columns import costs_of
 from assay.costs.prices import Quote
-from assay.reports.marks import THRESHOLD
-from assay.reports.outcomes import OUTCOMES
-from assay.reports.query.evaluate import Mask, Texts
-from assay.reports.query.fields import BUILT_IN, FieldKind, QueryField, Schema, scorer_fields
-from assay.reports.query.syntax import SearchText, is_like
+from assay.results.marks import THRESHOLD
+from assay.results.outcomes import OUTCOMES
+from assay.results.query.evaluate import Mask, Texts
+from assay.results.query.fields import BUILT_IN, FieldKind, QueryField, Schema, scorer_fields
+from assay.results.query.syntax import SearchText, is_like
 from assay.viewer.index import Snapshot
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.rows import TEXT_KEPT, VALUES_KEPT, label_hash

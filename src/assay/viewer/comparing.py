@@ -8,19 +8,19 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.reports.board.build import empty_leaderboard
-from assay.reports.diff.build import paired_diff
-from assay.reports.diff.columns import Columns, Side, read_side
-from assay.reports.diff.types import BoardDiff, TaskDiff
-from assay.reports.diff.words import repeats_name
-from assay.reports.measure import measures_of
-from assay.reports.outcomes import EXCLUDED, FAILED, TIMEOUT
-from assay.reports.view import GROUP, View, common_view
+from assay.results.board.leaderboard import empty_leaderboard
+from assay.results.diff.comparison import paired_diff
+from assay.results.diff.differences import BoardDiff, TaskDiff
+from assay.results.diff.paired_columns import Columns, Side, read_side
+from assay.results.diff.sentences import repeats_name
+from assay.results.measure import measures_of
+from assay.results.outcomes import EXCLUDED, FAILED, TIMEOUT
+from assay.results.report_settings import GROUP, View, common_view
+from assay.text.wording import shortened
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, cluster_column
 from assay.viewer.rows import pair_hash
 from assay.viewer.run_view import RunView
-from assay.wording import shortened
 
 MOST_RUNS = 12
 

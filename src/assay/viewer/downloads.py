@@ -10,12 +10,12 @@ from dataclasses import replace
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.reports.frames.attempt_rows import attempts_table
-from assay.reports.frames.in_arrow import write_parquet
-from assay.reports.frames.in_text import csv_chunks, json_line_chunks
-from assay.reports.frames.source import RunSource
-from assay.runs.regressions import check_one_metric, each_once, encoded, regression_lines
-from assay.runs.yaml_regressions import run_file, yaml_regressions
+from assay.results.frames.attempt_rows import attempts_table
+from assay.results.frames.frame_source import RunSource
+from assay.results.frames.in_arrow import write_parquet
+from assay.results.frames.in_text import csv_chunks, json_line_chunks
+from assay.runs.later.regressions import check_one_metric, each_once, encoded, regression_lines
+from assay.runs.later.yaml_regressions import run_file, yaml_regressions
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
 from assay.viewer.selecting import places_of

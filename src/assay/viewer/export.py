@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.journal import DamagedError
-from assay.reports.rendering.bundle import bundle
+from assay.pages.rendering.bundle import bundle
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
 from assay.viewer.library import RunLibrary, listed

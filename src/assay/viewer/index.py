@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from assay.core.journal import Counting, Damaged, DamagedError, read_lines
 from assay.core.types import TaskDefinition
-from assay.key_set import KeySet
-from assay.reached import reached_by
-from assay.reports.measure import Measure, measures_of
-from assay.reports.outcomes import UNSCORED, judged
-from assay.reports.view import GROUP
+from assay.results.measure import Measure, measures_of
+from assay.results.outcomes import UNSCORED, judged
+from assay.results.report_settings import GROUP
+from assay.storage.key_set import KeySet
+from assay.storage.reached import reached_by
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import IndexLine, as_record
 from assay.viewer.packed_texts import PackedTexts

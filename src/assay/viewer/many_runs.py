@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.query.fields import Schema
+from assay.results.query.fields import Schema
 from assay.viewer.query import Filters, Rows, in_journal_order, sorted_rows, summary
 from assay.viewer.run_view import RunView
 from assay.viewer.samples import TablePage, table_rows, where_of

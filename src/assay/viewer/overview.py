@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
-from assay.reports.outcomes import OUTCOMES
+from assay.results.outcomes import OUTCOMES
 from assay.viewer.index import Snapshot
 from assay.viewer.query import Rows, mean_of, outcomes_of
 

@@ -15,24 +15,24 @@ import numpy as np
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.run_file import RunFile
-from assay.reports.board.amounts import Amounts
-from assay.reports.board.types import Leaderboard
-from assay.reports.charts.chart import Chart
-from assay.reports.charts.colours import colours_of
-from assay.reports.charts.figure import plain_figure
-from assay.reports.charts.forest import ForestRow, forest, scores_chart
-from assay.reports.charts.history import history_chart
-from assay.reports.charts.sections import calibration_charts, comparison_charts, pace_charts
-from assay.reports.charts.spreads import BinCounts, score_spread
-from assay.reports.diff.columns import Side
-from assay.reports.document import text_of
-from assay.reports.documents.history import verdict
-from assay.reports.history.build import HistorySource, histories
-from assay.reports.pace import Pace
-from assay.reports.side_labels import side_labels
-from assay.reports.standings.against import against_baseline
-from assay.reports.standings.build import standings_of
-from assay.reports.view import View, common_view
+from assay.pages.charts.chart import Chart
+from assay.pages.charts.colours import colours_of
+from assay.pages.charts.figure import plain_figure
+from assay.pages.charts.forest import ForestRow, forest, scores_chart
+from assay.pages.charts.history import history_chart
+from assay.pages.charts.sections import calibration_charts, comparison_charts, pace_charts
+from assay.pages.charts.spreads import BinCounts, score_spread
+from assay.pages.document import text_of
+from assay.pages.documents.history import verdict
+from assay.results.board.amounts import Amounts
+from assay.results.board.board_types import Leaderboard
+from assay.results.diff.paired_columns import Side
+from assay.results.history.timeline import HistorySource, histories
+from assay.results.pace import Pace
+from assay.results.report_settings import View, common_view
+from assay.results.side_labels import side_labels
+from assay.results.standings.against import against_baseline
+from assay.results.standings.standing_rows import standings_of
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot
 from assay.viewer.library import RunLibrary

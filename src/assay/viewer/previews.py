@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.reports.board.weak_passes import is_weak_pass
-from assay.reports.conversation import answer_in, last_question, prompt_of, shared_beginning
+from assay.results.board.weak_passes import is_weak_pass
+from assay.results.conversation import answer_in, last_question, prompt_of, shared_beginning
 
 LONG_LINE = 64 * 1024
 """Lines longer than this have their preview stored in the index, so that a page of them stays fast."""

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.reports.board.overall import TaskScore, combined_interval
-from assay.reports.outcomes import OUTCOMES
-from assay.reports.query.fields import BUILT_IN, QueryField, Schema
-from assay.reports.query.parse import parse
-from assay.reports.query.syntax import And, Compare, Query, Value, plain_value
+from assay.results.board.overall import TaskScore, combined_interval
+from assay.results.outcomes import OUTCOMES
+from assay.results.query.fields import BUILT_IN, QueryField, Schema
+from assay.results.query.parse import parse
+from assay.results.query.syntax import And, Compare, Query, Value, plain_value
 from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
 

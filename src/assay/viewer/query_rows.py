@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.reports.query.fields import Schema
+from assay.results.query.fields import Schema
 from assay.viewer.columns import IndexColumns
 from assay.viewer.index import Snapshot
 from assay.viewer.journal_lines import IndexLine, mapping_in

@@ -15,12 +15,12 @@ from assay.core.fingerprint import canonical_json
 from assay.core.journal import key_number
 from assay.core.types import Message
 from assay.costs.spending import Spending, add_attempt
-from assay.reached import reached_by
-from assay.reports.conversation import answer_of
-from assay.reports.measure import Measure
-from assay.reports.outcomes import outcome_of
-from assay.reports.per_example import question
-from assay.reports.view import GROUP, metadata_value
+from assay.results.conversation import answer_of
+from assay.results.measure import Measure
+from assay.results.outcomes import outcome_of
+from assay.results.per_example import question
+from assay.results.report_settings import GROUP, metadata_value
+from assay.storage.reached import reached_by
 from assay.viewer.journal_lines import IndexLine, PromptTrace, mapping_in
 from assay.viewer.packed_texts import PackedTexts
 

@@ -15,17 +15,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.checksum import is_intact
 from assay.core.errors import UsageError
 from assay.core.journal import Damaged, key_number, refuse_damaged
 from assay.core.run_file import RunFile, read_run_file
 from assay.costs.prices import find_prices
-from assay.reports.marks import Mark, standing_marks
-from assay.reports.measure import measures_of
-from assay.reports.outcomes import EXCLUDED
-from assay.reports.query.evaluate import Mask, evaluate, texts_of
-from assay.reports.query.fields import Schema
-from assay.reports.query.syntax import Query, SearchText
+from assay.results.marks import Mark, standing_marks
+from assay.results.measure import measures_of
+from assay.results.outcomes import EXCLUDED
+from assay.results.query.evaluate import Mask, evaluate, texts_of
+from assay.results.query.fields import Schema
+from assay.results.query.syntax import Query, SearchText
+from assay.storage.checksum import is_intact
 from assay.viewer import words
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders

@@ -11,9 +11,10 @@ from msgspec import Struct
 from assay.core.config import RunConfig
 from assay.core.run_file import RunFile
 from assay.core.types import Request
+from assay.formats.media_files import FILE
 from assay.models.adapters.chat_messages import message_body
 from assay.models.layers.conversation import framed
-from assay.reports.conversation import (
+from assay.results.conversation import (
     expected_in,
     framed_turns,
     last_question,
@@ -23,11 +24,10 @@ from assay.reports.conversation import (
     turns_of,
     worked_examples,
 )
-from assay.reports.marks import Mark
-from assay.reports.outcomes import OUTCOMES
-from assay.reports.query.fields import Schema
-from assay.reports.query.syntax import written
-from assay.tasks.media_files import FILE
+from assay.results.marks import Mark
+from assay.results.outcomes import OUTCOMES
+from assay.results.query.fields import Schema
+from assay.results.query.syntax import written
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of

@@ -11,10 +11,10 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.journal import Failed, read_journal
 from assay.core.regular_file import read_regular
-from assay.reports.charts.course import ScoredText, search_chart
-from assay.reports.charts.figure import plain_figure
-from assay.reports.conversation import ends_kept
-from assay.reports.search_rows import EvaluationRow, ExampleOutcomes, SetScore
+from assay.pages.charts.course import ScoredText, search_chart
+from assay.pages.charts.figure import plain_figure
+from assay.results.conversation import ends_kept
+from assay.results.search_rows import EvaluationRow, ExampleOutcomes, SetScore
 
 SHOWN_RECORDS = 500
 MOST_BYTES = 512 << 20

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.reports.query.evaluate import texts_of
-from assay.reports.query.parse import parse
+from assay.results.query.evaluate import texts_of
+from assay.results.query.parse import parse
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters, Rows
 from assay.viewer.run_view import RunView

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from assay.reports.conversation import LONGEST_SHARED, common_beginning, flat, prompt_of
+from assay.results.conversation import LONGEST_SHARED, common_beginning, flat, prompt_of
 from assay.viewer.journal_lines import PromptTrace
 
 

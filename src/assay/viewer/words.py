@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.journal import Damaged, read_lines
-from assay.reports.query.syntax import SearchText
+from assay.results.query.syntax import SearchText
 from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
 from assay.viewer.journal_lines import SearchLine
 

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.contracts.model import Exam, check_model
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 
 from assay.cli.main import main
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Message, Request
-from assay.models.build import make_model
-from assay.tasks.declarative.load import read_yaml_tasks
-from assay.tasks.trust import reaches
+from assay.formats.declarative.load import read_yaml_tasks
+from assay.models.model_names import make_model
+from assay.trust.consent import reaches
 
 INPUT = '{"query": {{ input.messages[-1].content | tojson }}, "who": "{{ model_info.model_key }}"}'
 OUTPUT = (
@@ -194,7 +194,7 @@ def test_the_adapter_that_changes_nothing_is_the_usual_server() -> None:
         "adapter": {"key": "latticeflow$identity_chat_completion"},
     }
     [definition] = read_yaml_tasks(run_file(config))
-    assert definition.metadata["model"]["model"] == "openai:m"
+    assert definition.plan.model.model == "openai:m"
 
 
 def test_a_run_file_with_a_python_function_as_model(capsys: pytest.CaptureFixture[str]) -> None:

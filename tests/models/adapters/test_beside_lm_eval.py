@@ -10,13 +10,15 @@ import pytest
 from tests.models.adapters.peer_tasks import YAML, write_tasks
 from tests.models.adapters.tiny_checkpoints import KINDS, write_checkpoint
 
+from assay.bridges.lm_eval.lm_eval_source import LmEvalOptions, read_lm_eval
 from assay.core.journal import read_records
 from assay.core.types import Record
-from assay.reports.board.build import read_leaderboard
+from assay.formats.shots import Shots
+from assay.formats.task_source import SourceContext
+from assay.results.board.leaderboard import read_leaderboard
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.progress import run_blocking
-from assay.tasks.lm_eval.source import LmEvalOptions, read_lm_eval
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
 
@@ -101,8 +103,9 @@ def _their_answer(answer: Any) -> Answer:
 
 
 def _by_assay(folder: Path, tasks: Path, names: list[str], run: Path, *, how: str) -> list[Record]:
-    options = LmEvalOptions(include_path=str(tasks), chat_template=how != "text", fewshot_as_turns=how == "turns")
-    definitions = [each for name in names for each in read_lm_eval(f"lm-eval:{name}", options, trust=True)]
+    options = LmEvalOptions(include_path=str(tasks), chat_template=how != "text")
+    context = SourceContext(trust=True, shots=Shots(None, how == "turns"))
+    definitions = [each for name in names for each in read_lm_eval(f"lm-eval:{name}", options, context)]
     planned = plan_runs(definitions, make_config(cache=False, trust=True), [f"transformers:{folder}"])
     run_blocking(run_all(planned, RunOptions(folder=run)))
     return list(read_records(run / "journal.jsonl"))

@@ -18,7 +18,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.command import CommandModel, ServingCommandModel, make
-from assay.wording import HALF_A_CHARACTER
+from assay.text.wording import HALF_A_CHARACTER
 
 HEAD = "import json, os, sys, time, signal, subprocess\n"
 ANSWER = (

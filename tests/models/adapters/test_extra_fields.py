@@ -12,7 +12,7 @@ from tests.end_to_end.commands import assay
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Request
 from assay.models.adapters.extra_fields import PLACES
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 
 NOWHERE = "http://127.0.0.1:9/v1"
 

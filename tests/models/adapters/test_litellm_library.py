@@ -18,7 +18,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.models.adapters.litellm_library import LiteLLMModel
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 from assay.solvers.single_turn import reply
 
 with warnings.catch_warnings():

@@ -13,9 +13,9 @@ from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
 from assay.models.adapters.local_server import ServedModel
-from assay.models.build import make_model
 from assay.models.embedded import weights as embedded_weights
 from assay.models.likelihood.check import likelihood_problem
+from assay.models.model_names import make_model
 
 pytest.importorskip("xllamacpp", reason="the package xllamacpp is not installed")
 FOLDER = embedded_weights.model_folder()

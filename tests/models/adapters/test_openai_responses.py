@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from tests.reports.yaml_runs import EQUALS, write_task
+from tests.results.yaml_runs import EQUALS, write_task
 
 from assay.cli.main import main
 from assay.core.types import Completion, Message, Request
 from assay.models.adapters.openai_responses import RESPONSES_INPUT, RESPONSES_OUTPUT
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 
 SAYS = {
     "type": "message",

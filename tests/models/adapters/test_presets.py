@@ -16,7 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.seams import Model, capabilities_of
 from assay.core.types import Request
 from assay.models.adapters.providers import split_address
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 from assay.models.pool import ModelPool
 
 LOCAL = {

@@ -10,7 +10,7 @@ from tests.servers.fake_openai import fake_openai
 
 from assay.core.seams import Served
 from assay.models.adapters.http_model import FACT_SECONDS
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 from assay.models.served import PROBE_SECONDS, served_by
 
 DIGEST = "a2af6cc3eb7fa8be8504abaf9b04e88f17a119ec3f04a3addf55f92841195f5a"

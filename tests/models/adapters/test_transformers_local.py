@@ -15,7 +15,7 @@ from tests.models.adapters.tiny_checkpoints import KINDS, write_checkpoint
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 
 torch = pytest.importorskip("torch", reason="needs the extra `transformers`")
 transformers = pytest.importorskip("transformers", reason="needs the extra `transformers`")

@@ -17,7 +17,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model, capabilities_of
 from assay.core.types import Completion, Request
 from assay.models.adapters.anthropic import AnthropicModel
-from assay.models.build import make_model
+from assay.models.model_names import make_model
 from assay.models.pool import ModelPool
 
 environment = pytest.fixture(autouse=True)(with_keys)

@@ -17,8 +17,8 @@ from tests.models.embedded.asking import ask
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model
 from assay.core.types import Completion, Message, Request
-from assay.models.build import make_model
 from assay.models.embedded.model import EmbeddedModel
+from assay.models.model_names import make_model
 
 pytest.importorskip("gguf", reason="needs the extra `embedded`")
 pytest.importorskip("tokenizers", reason="needs the extra `embedded`")

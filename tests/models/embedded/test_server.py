@@ -22,10 +22,10 @@ pytest.importorskip("tokenizers", reason="needs the extra `embedded`")
 from tests.models.embedded.serving import post, started
 
 from assay.core.seams import close_part
-from assay.embedding import cosine, similarity_of
-from assay.models.build import make_model
 from assay.models.embedded.engine import log_softmax
 from assay.models.likelihood.token_texts import TokenTexts
+from assay.models.model_names import make_model
+from assay.scorers.embedding import cosine, similarity_of
 
 
 def get(url: str) -> Any:

@@ -10,8 +10,8 @@ from tests.contracts.model import closing
 from tests.servers.word_server import logprob, word_server
 
 from assay.core.types import Request
-from assay.models.build import make_model
 from assay.models.likelihood.echo import continuation_score, window_score
+from assay.models.model_names import make_model
 
 
 @pytest.mark.parametrize("behaviour", ["right", "begins", "no_places"])

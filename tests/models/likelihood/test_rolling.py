@@ -16,8 +16,8 @@ from tests.models.embedded import tiny_llama
 from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Completion, Request
-from assay.models.build import make_model
 from assay.models.likelihood.rolling import window_size, windows
+from assay.models.model_names import make_model
 
 LONG = list(range(1, 11))
 

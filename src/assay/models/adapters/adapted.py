@@ -19,7 +19,6 @@ from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import BuildContext, Capabilities
 from assay.core.types import Completion, Failure, Request
-from assay.env_file import key_variable, named_variable
 from assay.models.adapters.extra_fields import with_extra
 from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url
 from assay.models.adapters.otlp_receiver import SpanReceiver, span_receiver
@@ -27,9 +26,10 @@ from assay.models.adapters.providers import NO_KEY
 from assay.overriding import override
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
+from assay.reading.env_file import key_variable, named_variable
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.snippets.programs import Programs
-from assay.wording import HALF_A_CHARACTER
+from assay.text.wording import HALF_A_CHARACTER
 
 
 class _Message(Struct, frozen=True):

@@ -29,17 +29,17 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import token_count
-from assay.env_file import refuse_unset
 from assay.models.adapters.chat_messages import message_body
 from assay.models.adapters.options import checked_timeout
 from assay.overriding import override
-from assay.printable import one_line
 from assay.processes.capped import run_capped
 from assay.processes.child import GRACE_SECONDS, STDERR_TAIL_BYTES, Child, OnLine, last_words
 from assay.processes.environment import child_environment, names_in
 from assay.processes.service import EndedError, Service
 from assay.processes.start import how_it_ended
-from assay.wording import HALF_A_CHARACTER, shortened
+from assay.reading.env_file import refuse_unset
+from assay.text.printable import one_line
+from assay.text.wording import HALF_A_CHARACTER, shortened
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
@@ -258,7 +258,13 @@ class ServingCommandModel(_Command):
         await self._service.aclose(GRACE_SECONDS)
 
     def _start(self, on_line: OnLine) -> Child:
-        return Child(self._argv, env=self._environment, on_line=on_line, max_bytes=self._max_output_bytes)
+        return Child(
+            self._argv,
+            env=self._environment,
+            on_line=on_line,
+            max_bytes=self._max_output_bytes,
+            ends_with_us=True,
+        )
 
     def _answer(self, child: Child, line: bytes) -> tuple[int, _Answer]:
         answer = _read_line(line)

@@ -17,16 +17,16 @@ import msgspec
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Capabilities
 from assay.core.types import Failure
-from assay.env_file import check_name, key_variable, refuse_unused_address
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.options import checked_timeout
 from assay.models.adapters.providers import NO_KEY, is_run_by_users
 from assay.models.rate_limits import RateLimits
-from assay.printable import one_line
-from assay.redaction import Redactor, credential_in, secret_option_in
+from assay.reading.env_file import check_name, key_variable, refuse_unused_address
+from assay.text.printable import one_line
+from assay.text.redaction import Redactor, credential_in, secret_option_in
+from assay.text.wording import HALF_A_CHARACTER
 from assay.transport.client import HttpClient
 from assay.transport.connection import HttpAnswer
-from assay.wording import HALF_A_CHARACTER
 
 Reply = TypeVar("Reply")
 
@@ -84,11 +84,16 @@ class HttpModel:
         return answer
 
     async def _fact(self, url: str) -> Any:
-        """The JSON that the server answers a GET with, without the key; None for any other answer."""
+        """The JSON that the server answers a GET with, without the key; None for any other answer.
+
+        `FailureError` where nothing answers, or only a proxy says that nothing does: it may answer later.
+        """
+        answer = await self._client.get(url, self._headers, FACT_SECONDS)
+        if answer.status in NOT_UP:
+            raise self._failed("server_error", f"status {answer.status}", retryable=True)
         try:
-            answer = await self._client.get(url, self._headers, FACT_SECONDS)
             fact = msgspec.json.decode(answer.body) if answer.status == 200 else None
-        except (FailureError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return self._message_redactor.value(fact)
 
@@ -198,6 +203,8 @@ class HttpModel:
 SHORTEST_SECRET = 8
 """Redacting a word by mistake is acceptable in a message, but not in an answer (see `redaction.SHORTEST`)."""
 
+NOT_UP = (502, 503, 504)
+"""What a proxy answers for a server that is down, or a server that is still loading."""
 FACT_SECONDS = 2.0
 """How long to wait for what a server says about itself: nothing depends on it but what can be said afterwards."""
 

@@ -25,7 +25,7 @@ from assay.models.adapters.client_errors import Away, chain_of, trouble_of
 from assay.models.adapters.extra_fields import checked_extra, with_extra
 from assay.models.adapters.http_model import UnsupportedRequestError
 from assay.models.adapters.providers import is_run_by_users
-from assay.printable import one_line
+from assay.text.printable import one_line
 
 VENDOR = "litellm"
 RUN_BY_USERS = ("ollama", "ollama_chat", "vllm", "hosted_vllm", "lm_studio", "llamafile", "xinference", "litellm_proxy")

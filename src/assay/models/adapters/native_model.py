@@ -14,8 +14,8 @@ from assay.core.seams import Model, TakesBatches
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.client_errors import trouble_of
 from assay.overriding import override
-from assay.printable import one_line
-from assay.tracebacks import describe_exception
+from assay.text.printable import one_line
+from assay.text.tracebacks import describe_exception
 
 
 class NativeModel(Wrapper):

@@ -24,8 +24,8 @@ from assay.core.errors import FailureError
 from assay.core.types import Completion, Failure
 from assay.models.adapters.otlp_spans import redacted, spans_in
 from assay.overriding import override
-from assay.redaction import cut_secrets
 from assay.spans import Span, with_spans
+from assay.text.redaction import cut_secrets
 
 POLL_SECONDS = 0.25
 SETTLED_POLLS = 4

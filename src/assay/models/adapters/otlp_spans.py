@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from assay.reading.strict_json import decode_mended
 from assay.spans import Span
-from assay.strict_json import decode_mended
 
 _KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _MILLION = 1_000_000

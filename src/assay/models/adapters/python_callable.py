@@ -47,8 +47,8 @@ from assay.models.adapters.native_model import NativeBatchModel, NativeModel, ch
 from assay.models.rate_limits import HasRateLimits, RateLimits
 from assay.overriding import override
 from assay.own_functions import can_be_imported, is_async, name_of, own_sha256
-from assay.printable import one_line
-from assay.wording import in_python
+from assay.text.printable import one_line
+from assay.text.wording import in_python
 
 Takes = Literal["request", "prompt", "prompts"]
 MAX_THREADS = 64

@@ -21,17 +21,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from assay.core.errors import FailureError
 from assay.core.seams import Served
 from assay.models.adapters.http_model import endpoint
 from assay.models.adapters.providers import is_hosted
-from assay.printable import one_line
+from assay.text.printable import one_line
 
 MOST_MODELS = 5
 """Names of models listed where none of them is the one that was named."""
 LONGEST = 200
 
 Ask = Callable[[str], Awaitable[Any]]
-"""GETs an address: what the server says, or None."""
+"""GETs an address: what the server says, or None; raises a `FailureError` where it cannot be reached."""
 
 
 class _Kind(NamedTuple):
@@ -51,8 +52,17 @@ _KINDS = {
 }
 
 
-async def identify(ask: Ask, *, adapter: str, model: str, base_url: str) -> Served | None:
-    """What the server at `base_url` says about `model`; None when it says nothing."""
+async def identify(fact_at: Ask, *, adapter: str, model: str, base_url: str) -> Served | None:
+    """What the server at `base_url` says about `model`; None when it says nothing. Raises where it is down."""
+    failures: list[FailureError] = []
+
+    async def ask(url: str) -> Any:
+        try:
+            return await fact_at(url)
+        except FailureError as error:
+            failures.append(error)
+            return None
+
     listed = _Listed(await ask(endpoint(base_url, "/models")), model)
     strong: dict[str, str] = {}
     weak = listed.signs()
@@ -64,7 +74,11 @@ async def identify(ask: Ask, *, adapter: str, model: str, base_url: str) -> Serv
                 more_strong, more_weak = _READERS[path](fact, model)
                 strong |= _texts(more_strong)
                 weak |= _texts(more_weak)
-    return Served(strong=strong, weak=weak) if strong or weak else None
+    if strong or weak:
+        return Served(strong=strong, weak=weak)
+    if failures:
+        raise failures[0]
+    return None
 
 
 def _paths(adapter: str, owner: str | None) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from assay.models.draw_seed import seed_of_draw
 from assay.models.likelihood.rolling import window_size, windows
 from assay.models.prompt_fit import CUT_LEFT, TooLongError, fit_prompt, fit_scored, scored_with_whitespace, sent_text
 from assay.models.weights_hash import checkpoint, served_from
-from assay.printable import one_line
+from assay.text.printable import one_line
 
 EXTRA = "pip install 'assay-eval[transformers]'"
 DEFAULT_MAX_TOKENS = 256

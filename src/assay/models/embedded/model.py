@@ -20,11 +20,11 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.options import one_of
 from assay.models.embedded import weights as embedded_weights
 from assay.models.embedded.worker_lines import Question, Reply
-from assay.printable import one_line
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import worker_environment
 from assay.processes.service import EndedError, Service
 from assay.processes.start import cores, how_it_ended
+from assay.text.printable import one_line
 
 if TYPE_CHECKING:
     from assay.models.adapters.local_server import ServedModel

@@ -56,6 +56,11 @@ def is_wanted(config: RunConfig, can: Capabilities) -> bool:
     return bool(config.cache) or config.cache_by_default
 
 
+def is_uncertain(config: RunConfig, can: Capabilities) -> bool:
+    """Whether answers are to be cached of a model that may change under its name: it has to prove which it is."""
+    return is_wanted(config, can) and not can.cacheable and not can.cache
+
+
 def refusal_of(cached: Cached, config: RunConfig) -> str:
     """Why a model is not cached although the project says so; with `--cache` that is a `UsageError`."""
     address = cached.settings.get("base_url")

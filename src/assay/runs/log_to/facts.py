@@ -11,7 +11,7 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.costs.spending import Cost
-from assay.reports.board.types import Leaderboard, ScoreInterval, TaskRow
+from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
 from assay.runs.evaluate import RunResult
 from assay.runs.listeners import RunStart
 

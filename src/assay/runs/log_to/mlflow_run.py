@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.printable import one_line
 from assay.runs.log_to.facts import package, portable
+from assay.text.printable import one_line
 
 
 def client() -> Any:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import frames, imports
+from .agreeing import AgreeingRun, is_instance
 from .candidate import last_line_in
 from .handles import (
     CLASSES,
@@ -57,12 +58,26 @@ def conduct(request: dict[str, Any]) -> None:
     if undefined := first_undefined(request["needs"], namespace, unit):
         frames.send({"op": "broken", "message": undefined})
         return
+    if request["agreeing"]:
+        conduct_agreeing(request, namespace)
+        return
     trouble = trouble_with_names(request["names"], namespace)
     for index, source in enumerate(request["checks"]):
         OWN.clear()
         verdict = trouble or run_check(source, request["mode"], namespace, compiled)
         noted = {"own": OWN.reason, "operator": OWN.operator, "used": OWN.used}
         frames.send({"op": "verdict", "check": index, **verdict, **noted})
+    frames.send({"op": "done"})
+
+
+def conduct_agreeing(request: dict[str, Any], namespace: dict[str, Any]) -> None:
+    """Run the checks without any candidate, and report where they break for every program that answers right."""
+    namespace["__builtins__"]["isinstance"] = is_instance
+    for index, source in enumerate(request["checks"]):
+        check = AgreeingRun(source, request["mode"], PROGRAM, request["names"], namespace)
+        check.run()
+        report = {"outcome": "pass", "detail": ""} if check.fault is None else explain(check.fault, source)
+        frames.send({"op": "verdict", "check": index, **report})
     frames.send({"op": "done"})
 
 

@@ -1,4 +1,4 @@
-// The query language, as `assay/reports/query` has it: read, completed, and, in an exported copy, evaluated row by row.
+// The query language, as `assay/results/query` has it: read, completed, and, in an exported copy, evaluated row by row.
 // Its meaning is specified by the cases in tests/viewer/query_cases.json; both engines are tested with them.
 
 const SIGNS = ["!=", "<=", ">=", ":", "=", "<", ">"];

@@ -1,0 +1,1 @@
+"""`assay check`: faults of tasks that are found without a model."""

@@ -1,0 +1,1 @@
+"""Task formats that ship with assay, each read into `TaskDefinition`s."""

@@ -1,0 +1,166 @@
+"""Shapes of fields that hold code: Jinja text and expressions are compiled, the author's Python is parsed.
+
+Nothing is executed; what is wrong with a piece of code has the place of its field.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from assay.core.errors import UsageError
+from assay.formats.declarative.shape import Report, Shape, Text
+from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here, inside
+from assay.overriding import override
+from assay.patterns.matching import BadPatternError, checked_pattern
+from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateText(Shape):
+    """Jinja text, compiled here so that what is wrong with it has a place."""
+
+    may_be_placeholder = False
+    names: tuple[str, ...] | None
+    """What it may read; None where that is not known."""
+    min_length: int = 0
+
+    @override
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if is_code(value, where, report, self.min_length):
+            check_template(template_reads, value, self.names, where, report)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionText(Shape):
+    """A Jinja expression, such as `{{ sample.category }}`."""
+
+    may_be_placeholder = False
+    names: tuple[str, ...] | None
+    """What it may read; None where every column of a dataset is a name too."""
+
+    @override
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if is_code(value, where, report):
+            check_template(expression_reads, value, self.names, where, report)
+        return value
+
+
+def is_code(value: Plain, where: FieldPath, report: Report, min_length: int = 1) -> TypeGuard[str]:
+    """Whether the value is a text whose code can be checked now; what is not a text is reported."""
+    Text(min_length=min_length).check(value, where, report)
+    return isinstance(value, str) and bool(value) and not report.awaits(where, value)
+
+
+def check_template(
+    reads: Callable[[str], Reads], source: str, names: tuple[str, ...] | None, where: FieldPath, report: Report
+) -> None:
+    """Check that a template can be compiled and reads only names that it will be given."""
+    try:
+        read = reads(source)
+    except UsageError as error:
+        report.wrong_content(where, str(error))
+        return
+    for name in read.unknown_filters:
+        report.warn(where, f"the template fails where it uses `{name}`: {no_filter(name)}")
+    for name in dict.fromkeys(path[0] for path in read.paths):
+        if names is not None and name not in (*names, *read.guarded):
+            report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternText(Shape):
+    """A regular expression; one with a template in it has to wait for its rows."""
+
+    may_be_placeholder = False
+    min_length: int = 0
+
+    @override
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if is_code(value, where, report, self.min_length) and (problem := pattern_problem(value)):
+            report.wrong_content(where, problem)
+        return value
+
+
+def pattern_problem(value: Plain) -> str | None:
+    """Why a text is no regular expression, as far as that shows before templates in it are rendered."""
+    if not isinstance(value, str) or "{{" in value or "{%" in value:
+        return None
+    try:
+        checked_pattern(value)
+    except (BadPatternError, ValueError) as error:
+        return str(error)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatedValue(Shape):
+    """Any data; its texts are Jinja."""
+
+    may_be_placeholder = False
+    names: tuple[str, ...]
+
+    @override
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if isinstance(value, str) and not report.awaits(where, value):
+            check_template(template_reads, value, self.names, where, report)
+        for at, item in inside(value, where):
+            self.check(item, at, report)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class PythonText(Shape):
+    """The author's Python: parsed here, never executed. It defines the function that the field is named after."""
+
+    may_be_placeholder = False
+    function: str
+
+    @override
+    def check(self, value: Plain, where: FieldPath, report: Report) -> Plain:
+        if is_code(value, where, report) and (problem := snippet_problem(value, self.function)):
+            report.wrong_content(where, problem)
+        return value
+
+
+def snippet_problem(source: str, function: str) -> str | None:
+    """Why a snippet cannot be called."""
+    try:
+        names = set(_names_given(ast.parse(source)))
+    except SyntaxError as error:
+        return f"line {error.lineno} of the snippet: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"the snippet cannot be parsed: {error}"
+    if function in names or "*" in names:
+        return None
+    given = ", ".join(f"`{name}`" for name in sorted(names)[:10]) or "nothing"
+    return f"the snippet must define a function `{function}`; it defines {given}"
+
+
+def parameters_demanded(source: str, function: str) -> list[str]:
+    """The parameters without which a snippet's function cannot be called; none where that cannot be seen."""
+    try:
+        defined = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    for each in reversed(defined):
+        if each.name == function:
+            positional = [*each.args.posonlyargs, *each.args.args]
+            return [parameter.arg for parameter in positional[: len(positional) - len(each.args.defaults)]]
+    return []
+
+
+def _names_given(tree: ast.AST) -> Iterator[str]:
+    """Every name that code assigns outside of its functions and classes; `*` for names that cannot be determined."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name
+        yield from _names_given(node)

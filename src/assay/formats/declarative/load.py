@@ -1,0 +1,318 @@
+"""YAML files -> TaskDefinitions: a task file is one task, a run file one for every task specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.regular_file import open_regular
+from assay.core.types import DatasetSpec, TaskDefinition
+from assay.costs.budget import SpendingLimits
+from assay.datasets.content import is_elsewhere
+from assay.formats.declarative.config_spec import typed_config
+from assay.formats.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
+from assay.formats.declarative.library import Library, NoDatasetError
+from assay.formats.declarative.mending import Mending, read_with_all_faults
+from assay.formats.declarative.model_specs import ModelSpec
+from assay.formats.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
+from assay.formats.declarative.places import Places
+from assay.formats.declarative.reading_options import ReadingOptions
+from assay.formats.declarative.records import TaskEntry
+from assay.formats.declarative.run_file import tasks_of_run
+from assay.formats.declarative.schema.checked import (
+    checked_adapter,
+    checked_dataset,
+    checked_evaluation,
+    checked_model,
+    checked_task,
+    kind_of,
+    other_kind,
+)
+from assay.formats.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
+from assay.formats.task_source import LoadedTask, NoOptions, SourceContext
+from assay.reading.env_file import variables
+from assay.task_records import AskedModel
+from assay.trust.consent import untrusted
+from assay.trust.project import is_inside_this_project, is_of_this_project, root_of
+
+YAML = (".yaml", ".yml")
+
+
+class YamlSource:
+    """The source of YAML files."""
+
+    Options = NoOptions
+    uses_shots = True
+    uses_config = True
+
+    def read(self, text: str, options: NoOptions, context: SourceContext) -> list[LoadedTask]:
+        return read_located_tasks(Path(text), reading_options(context))
+
+
+def reading_options(context: SourceContext, mending: Mending | None = None) -> ReadingOptions:
+    """The settings of the source's context that YAML files use."""
+    return ReadingOptions(
+        config=context.config,
+        trust=context.trust,
+        models=context.models,
+        evaluated=context.evaluated,
+        dataset=context.dataset,
+        replaces_dataset=not context.in_folder,
+        allow_outside=context.allow_outside,
+        models_needed=context.models_needed,
+        only_reads=context.only_reads,
+        may_call_models=context.may_call_models,
+        limits=context.limits or SpendingLimits(),
+        mending=mending,
+        shots=context.shots,
+    )
+
+
+def read_yaml_tasks(path: Path, **how: Any) -> list[TaskDefinition]:
+    """The tasks of a YAML file; `how` are the fields of `ReadingOptions`.
+
+    Nothing is executed here; whether snippets may run is decided when they are to run (see `trust/consent.py`).
+    Variables are resolved in a file of this project, or one that the user trusts; any other file keeps its `$NAME`s.
+    """
+    return [task.definition for task in read_located_tasks(path, ReadingOptions(**how))]
+
+
+def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
+    """The same, with the places of their fields."""
+    how = replace(how, models_needed=how.models_needed and not how.only_reads)
+    if how.trust or (is_of_this_project(path) and not how.allow_outside):
+        return _read_tasks(path, variables(), how)
+    # read first without resolving variables or calling a server: the user has not agreed to that yet
+    loaded = _read_tasks(path, None, replace(how, only_reads=True))
+    definitions = [task.definition for task in loaded]
+    asks = any(each.provenance.variables or is_elsewhere(each.dataset) for each in definitions)
+    if not asks or any(untrusted(each) for each in definitions):
+        return loaded
+    return _read_tasks(path, variables(), how)
+
+
+def _read_tasks(path: Path, environ: Mapping[str, str] | None, reading: ReadingOptions) -> list[LoadedTask]:
+    document = read_yaml(path, allow_outside=reading.allow_outside, environ=environ, collect_faults=True)
+    if reading.mending is not None:
+        document = reading.mending.applied(document)
+    library = Library(NearbyFiles(home=path.parent, root=root_of(path).resolve(), environ=environ, reading=reading))
+    models = _asked_models(library)
+    return [task._replace(definition=_with_asked(task.definition, models)) for task in _tasks_in(document, library)]
+
+
+def with_model_files(loaded: LoadedTask, how: SourceContext) -> LoadedTask:
+    """The task with the models whose keys were given with `--model` and `--model-for`, from model files near it or in
+    this folder.
+
+    For tasks of every format: a file that finds its own by its own folders has them already.
+    """
+    definition = loaded.definition
+    asked = definition.plan.asked_models
+    missing = [name for name in how.evaluated if name not in asked]
+    given = {} if definition.format == "declarative" else dict(how.models)
+    if not missing and not given:
+        return loaded
+    source = Path(definition.source)
+    specs: dict[str, ModelSpec] = {}
+    own: list[str] = []
+    for home in dict.fromkeys([source.parent if source.is_file() else Path(), Path()]):
+        library = _library_of(home, how)
+        found = _specs(library, [name for name in (*missing, *given.values()) if name not in specs])
+        specs |= found
+        if all(map(is_of_this_project, library.nearby.used)):
+            own.extend(name for name in found if name in missing)
+    models = {name: specs[name].asked_as(name) for name in missing if name in specs}
+    plan = msgspec.structs.replace(definition.plan, asked_models={**models, **asked}, own_models=tuple(own))
+    definition = msgspec.structs.replace(definition, plan=plan)
+    described = {key: specs[name] for key, name in given.items() if name in specs}
+    return loaded._replace(definition=_with_described(definition, described) if described else definition)
+
+
+def described_model(name: str) -> ModelSpec | None:
+    """The model of a key that is named outside of a task, from the model files of this project; None for other names.
+
+    One of a stranger's project is refused: nothing there has been trusted.
+    """
+    library = _library_of(Path(), SourceContext())
+    spec = library.file_of_model(name)
+    if spec is not None and (foreign := [each for each in library.nearby.used if not is_of_this_project(each)]):
+        raise UsageError(f"{name}: {foreign[0]} is not of this project; name the model itself, such as openai:NAME")
+    return spec
+
+
+def _with_described(definition: TaskDefinition, models: Mapping[str, ModelSpec]) -> TaskDefinition:
+    """The definition with what model files say in place of the names that its reader took for models."""
+    plan = definition.plan
+    evaluated = plan.model
+    if evaluated is not None and evaluated.key in models:
+        evaluated = models[evaluated.key].asked_as(evaluated.key)
+    plan = msgspec.structs.replace(
+        plan,
+        model=evaluated,
+        # what a file describes is the file's, whoever chose it
+        typed_models=tuple(key for key in plan.typed_models if key not in models),
+        paces={**plan.paces, **{key: pace for key, spec in models.items() if (pace := spec.pace())}},
+    )
+    scorers = tuple(
+        msgspec.structs.replace(scorer, options=_behind_keys(scorer.options, models)) for scorer in definition.scorers
+    )
+    return msgspec.structs.replace(definition, scorers=scorers, plan=plan)
+
+
+def _behind_keys(value: Any, models: Mapping[str, ModelSpec]) -> Any:
+    if isinstance(value, list):
+        return [_behind_keys(item, models) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _behind_keys(item, models) for name, item in value.items()}
+    spec = models.get(str(value.get("model_key")))
+    return inner if spec is None else {**inner, "model": spec.made()}
+
+
+def _library_of(home: Path, how: SourceContext) -> Library:
+    allow_outside, trust = how.allow_outside, how.trust
+    is_own = trust or (is_inside_this_project(home) and not allow_outside)
+    reading = ReadingOptions(allow_outside=allow_outside, trust=trust)
+    environ = variables() if is_own else None
+    return Library(NearbyFiles(home=home, root=root_of(home).resolve(), environ=environ, reading=reading))
+
+
+def _asked_models(library: Library) -> dict[str, AskedModel]:
+    """The models behind keys given with `--model`: model files, and `openai$gpt-4-1-nano`."""
+    return {name: spec.asked_as(name) for name, spec in _specs(library, library.reading.evaluated).items()}
+
+
+def _specs(library: Library, names: Iterable[str]) -> dict[str, ModelSpec]:
+    return {name: spec for name in names if (spec := library.file_of_model(name)) is not None}
+
+
+def _with_asked(definition: TaskDefinition, models: Mapping[str, AskedModel]) -> TaskDefinition:
+    if not models:
+        return definition
+    plan = msgspec.structs.replace(definition.plan, asked_models=dict(models))
+    return msgspec.structs.replace(definition, plan=plan)
+
+
+def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
+    kind, reading = kind_of(document.value), library.reading
+    if kind == "run":
+        return tasks_of_run(document, library, reading.config)
+    if kind != "task":
+        raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
+    task = _task_of(document, library)
+    given = typed_config(reading.config, task.config_spec)
+    dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
+    definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
+    return [LoadedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
+
+
+def _task_of(document: Document, library: Library) -> TaskEntry:
+    """The task of a file; its errors are reported together with those of the files that it names."""
+    try:
+        return checked_task(document, document.value)
+    except PlacedError as error:
+        value = document.value.get("definition") if isinstance(document.value, dict) else None
+        raise all_of([error, *unresolved(document, ("definition",), value, library)]) from error
+
+
+def only_tasks(files: list[Path]) -> list[Path]:
+    """The task files of a folder that also holds datasets, models and run files, which are named by their keys.
+
+    A YAML file that cannot be read is kept, so that its reader reports the error; a data file of a folder with YAML
+    tasks is a dataset, not a task.
+    """
+    kinds: dict[Path, str] = {}
+    for path in files:
+        if path.suffix in YAML:
+            try:
+                value = read_yaml(path, environ=None).value
+                kinds[path] = other_kind(value) or kind_of(value)
+            except UsageError:
+                kinds[path] = "task"
+    tasks = [path for path, kind in kinds.items() if kind == "task"]
+    return tasks if tasks else [path for path in files if path not in kinds]
+
+
+def read_dataset(what: str, *, allow_outside: bool = False) -> tuple[str, DatasetSpec] | None:
+    """A dataset by its file, YAML or data, or by its key in the folders around; None when it is none of these.
+
+    No server is called, and no code but ours runs.
+    """
+    path = Path(what)
+    home = path.parent if path.is_file() else Path()
+    environ = variables() if path.is_file() and is_of_this_project(path) and not allow_outside else None
+    root = root_of(path if path.is_file() else Path()).resolve()
+    reading = ReadingOptions(allow_outside=allow_outside, only_reads=True)
+    library = Library(NearbyFiles(home=home, root=root, environ=environ, reading=reading))
+    if path.suffix in YAML and path.is_file():
+        document = read_yaml(path, allow_outside=allow_outside, environ=environ)
+        if kind_of(document.value) != "dataset":
+            return None
+        dataset = checked_dataset(document, document.value)
+        library.datasets[dataset.key] = (document, (), dataset)
+        return dataset.key, library.dataset(dataset.key)
+    if path.is_file():
+        return (path.stem, library.dataset(what)) if _holds_rows(path) else None
+    try:
+        return what, library.dataset(what)
+    except NoDatasetError:
+        return None
+
+
+def _holds_rows(path: Path) -> bool:
+    """Whether a data file is a table, or JSON lines that belong to no task."""
+    if path.suffix != ".jsonl":
+        return path.suffix in DATA_ENDINGS
+    with open_regular(path) as file:
+        lines = iter(lambda: file.readline(1 << 16), b"")
+        first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    return b'"prompt"' not in first and b'"task_id"' not in first
+
+
+def files_named_by_key(folder: Path) -> list[Path]:
+    """The model and dataset files of a folder's tasks, which a task names by key."""
+    places = [folder / "models", folder / "datasets"]
+    return [path for place in places if place.is_dir() for path in sorted(place.iterdir()) if path.suffix in YAML]
+
+
+def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, int, list[str]]:
+    """What the file is, how many tasks it holds, and its warnings; `UsageError` with everything that is wrong.
+
+    A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
+    """
+    mending = Mending()
+    checked = read_with_all_faults(lambda: _check_yaml_file(path, mending, allow_outside=allow_outside), mending)
+    if checked is None or mending.sentences:
+        raise PlacedError("\n".join(mending.sentences))
+    return checked
+
+
+def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tuple[str, int, list[str]]:
+    environ = variables() if is_of_this_project(path) else None
+    document = read_yaml(path, allow_outside=allow_outside, environ=environ, collect_faults=True)
+    document = mending.applied(document)
+    kind = kind_of(document.value)
+    if kind == "run":
+        tasks = read_located_tasks(path, ReadingOptions(allow_outside=allow_outside, only_reads=True, mending=mending))
+        texts = (text for each in tasks for text in each.definition.provenance.warnings)
+        return "run file", len(tasks), list(dict.fromkeys(texts))
+    if other := other_kind(document.value):
+        if document.faults:
+            raise PlacedError("\n".join(fault.sentence for fault in document.faults))
+        return f"file with {other}, which is not read by itself", 0, []
+    _CHECKS[kind](document, document.value)
+    return f"{kind} file", int(kind == "task"), list(dict.fromkeys(document.warnings))
+
+
+_CHECKS: Mapping[str, Callable[[Document, Plain], object]] = {
+    "task": check_only,
+    "dataset": checked_dataset,
+    "model": checked_model,
+    "model_adapter": checked_adapter,
+    "evaluation": checked_evaluation,
+}

@@ -1,0 +1,318 @@
+"""A run file -> its tasks: one for every task specification, model and prompt, with what the file brings along."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from assay.catalog import OTHER_MODELS
+from assay.core.errors import UsageError
+from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
+from assay.formats.declarative.definition import placed_at, task_definition
+from assay.formats.declarative.library import Library
+from assay.formats.declarative.model_specs import model_spec
+from assay.formats.declarative.places import Places, PromptFile
+from assay.formats.declarative.policies import check_scopes, policy_rules
+from assay.formats.declarative.records import (
+    EvaluationEntry,
+    Options,
+    PolicyEntry,
+    RunEntry,
+    RunSettings,
+    TaskEntry,
+    TaskSpecification,
+    without_nulls,
+)
+from assay.formats.declarative.schema.checked import (
+    checked_adapter,
+    checked_dataset,
+    checked_model,
+    checked_run,
+    checked_specifications,
+    checked_task,
+)
+from assay.formats.declarative.shape import mappings
+from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
+from assay.formats.task_source import LoadedTask
+from assay.prompts.template import template_reads
+from assay.task_records import Variant
+
+PLACEHOLDER_MODEL = "latticeflow$placeholder"
+"""The key of no model, where answers that were recorded are scored."""
+_SPECIFICATIONS = ("evaluation", "task_specifications")
+Tasks = Mapping[str, tuple[FieldPath, TaskEntry]]
+"""The tasks of a run file by key, each with where it stands."""
+
+
+def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain]) -> list[LoadedTask]:
+    """The tasks of a run file; `flags` are the parameters of the command line."""
+    run = checked_run(document)
+    keys = _collect(document, run, library)
+    tasks = _tasks(document, run)
+    judges = {key for _, task in tasks.values() for key in _models_asked_by(task.definition)}
+    # the specifications of an evaluation name their models, unless there are several prompts
+    models = [key for key in keys if key not in judges] if run.evaluation is None or run.prompts else []
+    evaluation = run.evaluation or _all_of(document, tasks)
+    specifications = _configured(document, run, evaluation, flags, library)
+    names = _names(document, specifications)
+    check_scopes(document, run.policies, evaluation.key, names)
+    evaluation = _with_settings(evaluation, run.run_config)
+    times = run.run_config.trials_config if run.run_config is not None else None
+    trials = None if times is None else times.num_trials
+    shared = _Shared(document, library, evaluation, tasks, trials, run.policies)
+    prompts = _prompts(document, run, library)
+    return [
+        _specified(shared, at, variant, name=name, prompt=prompt, matrix=matrix)
+        for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
+        for variant, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
+    ]
+
+
+def _models_asked_by(value: Plain) -> Iterator[str]:
+    """The keys of judges and other models in a definition."""
+    for at, item in inside(value):
+        if at[-1] in OTHER_MODELS and isinstance(item, str):
+            yield item
+        else:
+            yield from _models_asked_by(item)
+
+
+class _Prompt(NamedTuple):
+    """One of a run file's prompts."""
+
+    name: str
+    text: str
+    where: FieldPath
+    file: str
+
+
+def _prompts(document: Document, run: RunEntry, library: Library) -> list[_Prompt]:
+    """Each is called by its file, without the ending where that is enough to tell them apart."""
+    if twice := [named for named, times in Counter(run.prompts).items() if times > 1]:
+        raise document.error(("prompts",), f"`{twice[0]}` is given twice")
+    stems = Counter(Path(named).stem for named in run.prompts)
+    prompts: list[_Prompt] = []
+    for at, named in enumerate(run.prompts):
+        where: FieldPath = ("prompts", at)
+        text = library.nearby.text_file(document, where, named)
+        file = str(document.directory(where) / named)
+        try:
+            template_reads(text)
+        except UsageError as error:
+            raise document.error(where, f"{file}: {error}") from error
+        stem = Path(named).stem
+        prompts.append(_Prompt(stem if stems[stem] == 1 else named, text, where, file))
+    return prompts
+
+
+def _variants(
+    document: Document,
+    at: int,
+    spec: TaskSpecification,
+    tasks: Tasks,
+    models: Sequence[str],
+    prompts: Sequence[_Prompt],
+) -> Iterator[tuple[TaskSpecification, _Prompt | None, bool]]:
+    """A task about models with each of the file's models and each of its prompts, unless it names its own.
+
+    Each comes with whether it is one of several.
+    """
+    where = (*_SPECIFICATIONS, at)
+    if spec.task_key not in tasks:
+        raise document.error(
+            (*where, "task_key"), f"there is no task `{spec.task_key}` in this file. {hint_here(spec.task_key, tasks)}"
+        )
+    if _evaluates(tasks[spec.task_key][1].definition) != "model":
+        yield spec, None, False
+        return
+    keys = [spec.model_key] if spec.model_key is not None or not models else list(models)
+    if "prompt" in spec.task_config:
+        prompts = ()
+    matrix = bool(prompts) or len(keys) > 1
+    for key in keys:
+        for prompt in prompts or (None,):
+            yield msgspec.structs.replace(spec, model_key=key), prompt, matrix
+
+
+def _all_of(document: Document, tasks: Tasks) -> EvaluationEntry:
+    """The evaluation of a run file without one: every task."""
+    if not tasks:
+        raise document.error((), "there is nothing to run: give `tasks`")
+    written: list[Plain] = [{"task_key": key} for key in tasks]
+    return EvaluationEntry(
+        key="all", config_spec=(), task_specifications=written, num_samples=None, subsampling=None,
+        cache_policy=None, mode=None,
+    )  # fmt: skip
+
+
+def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
+    """Add the run file's own adapters, models and datasets to the library; return the keys of its models.
+
+    A model given on the command line stays.
+    """
+    for at, entry in enumerate(run.model_adapters):
+        adapter = checked_adapter(document, entry, ("model_adapters", at))
+        if adapter.key is not None:
+            library.adapters[adapter.key] = adapter
+    keys: list[str] = []
+    for at, entry in enumerate(run.models):
+        where: FieldPath = ("models", at)
+        named: Plain = {"key": "named", "display_name": "named", "config": {"connection_type": "assay", "model": entry}}
+        model = checked_model(document, named if isinstance(entry, str) else entry, where)
+        key, spec = model_spec(document, where, model, library.adapter)
+        if isinstance(entry, str):  # it is called what it is
+            key, spec = entry, msgspec.structs.replace(spec, label=None)
+        if key in keys:
+            raise document.error((*where, "key"), f"`{key}` is given twice")
+        keys.append(key)
+        library.models.setdefault(key, spec)
+    for at, entry in enumerate(run.datasets):
+        dataset = checked_dataset(document, entry, ("datasets", at))
+        if dataset.key in library.datasets:
+            raise document.error(("datasets", at, "key"), f"`{dataset.key}` is given twice")
+        library.datasets[dataset.key] = (document, ("datasets", at), dataset)
+    return keys
+
+
+def _tasks(document: Document, run: RunEntry) -> Tasks:
+    tasks: dict[str, tuple[FieldPath, TaskEntry]] = {}
+    for at, entry in enumerate(run.tasks):
+        task = checked_task(document, entry, ("tasks", at))
+        if task.key in tasks:
+            raise document.error(("tasks", at, "key"), f"`{task.key}` is given twice")
+        tasks[task.key] = (("tasks", at), task)
+    return tasks
+
+
+def _configured(
+    document: Document, run: RunEntry, evaluation: EvaluationEntry, flags: Mapping[str, Plain], library: Library
+) -> Sequence[TaskSpecification]:
+    """The task specifications with the evaluation's parameters filled in: models and datasets of later run files."""
+    given = {**run.config, **typed_config(flags, evaluation.config_spec)}
+    config = resolve_config(evaluation.config_spec, given, task=evaluation.key, warnings=library.warnings)
+    written = substitute(evaluation.task_specifications, config, document, _SPECIFICATIONS)
+    return checked_specifications(document, written, _SPECIFICATIONS)
+
+
+def _with_settings(evaluation: EvaluationEntry, settings: RunSettings | None) -> EvaluationEntry:
+    """The evaluation with the `run_config` of later run files, which takes precedence."""
+    if settings is None:
+        return evaluation
+    given = without_nulls(msgspec.structs.asdict(settings))
+    given.pop("trials_config", None)
+    return msgspec.structs.replace(evaluation, **given)
+
+
+def _names(document: Document, specifications: Sequence[TaskSpecification]) -> list[str]:
+    """The keys of the specifications: given, else the task's, numbered when it occurs more than once."""
+    times = Counter(spec.task_key for spec in specifications if spec.key is None)
+    numbers: Counter[str] = Counter()
+    names: list[str] = []
+    for at, spec in enumerate(specifications):
+        key, task = spec.key, spec.task_key
+        if key is None:
+            numbers[task] += 1
+            key = task if times[task] == 1 else f"{task}_{numbers[task]}"
+        if key in names:
+            raise document.error((*_SPECIFICATIONS, at), f"the key `{key}` is given twice")
+        names.append(key)
+    return names
+
+
+class _Shared(NamedTuple):
+    """What the task specifications of a run file have in common."""
+
+    document: Document
+    library: Library
+    evaluation: EvaluationEntry
+    tasks: Tasks
+    trials: int | None
+    policies: Sequence[PolicyEntry]
+
+
+def _specified(
+    shared: _Shared, at: int, spec: TaskSpecification, *, name: str, prompt: _Prompt | None, matrix: bool
+) -> LoadedTask:
+    document, library, evaluation, tasks, trials, policies = shared
+    where = (*_SPECIFICATIONS, at)
+    task_at, task = tasks[spec.task_key]
+    # a file that names no model leaves it to `--model`
+    for_any_model = matrix or (_evaluates(task.definition) == "model" and not library.models)
+    if spec.model_key is not None or not for_any_model:
+        _check_named(document, where, spec, task.definition)
+    prompt_file = None
+    if prompt is not None:
+        spec, task, prompt_file = _with_prompt(document, spec, task, prompt)
+    model = None
+    if spec.model_key not in (None, PLACEHOLDER_MODEL):
+        with placed_at(document, (*where, "model_key")):
+            model = library.model(str(spec.model_key))
+    debug = 10 if evaluation.mode == "debug" else None
+    definition = task_definition(
+        document,
+        task_at,
+        task,
+        library,
+        config=spec.task_config,
+        config_at=(*where, "task_config"),
+        name=name,
+        dataset_key=spec.dataset_key,
+        num_samples=spec.num_samples or evaluation.num_samples or debug,
+        subsampling=spec.subsampling or evaluation.subsampling,
+        trials=spec.trials.num_trials if spec.trials is not None else trials,
+    )
+    if spec.model_key == PLACEHOLDER_MODEL and definition.solver.use != "pass_through_solver":
+        message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
+        raise document.error((*where, "model_key"), message)
+    plan = msgspec.structs.replace(
+        definition.plan,
+        model=model.asked_as(str(spec.model_key)) if model is not None else None,
+        variant=Variant(model=spec.model_key, prompt=prompt.name if prompt is not None else None) if matrix else None,
+        policies=tuple(policy_rules(policies, evaluation.key, name)),
+        cache=evaluation.cache_policy,
+    )
+    return LoadedTask(msgspec.structs.replace(definition, plan=plan), Places(document, task_at, prompt_file))
+
+
+def _with_prompt(
+    document: Document, spec: TaskSpecification, task: TaskEntry, prompt: _Prompt
+) -> tuple[TaskSpecification, TaskEntry, PromptFile | None]:
+    """The task asked with this prompt, as its parameter `prompt`, or else as the last user message."""
+    if any(parameter.key == "prompt" for parameter in task.config_spec):
+        config = {**spec.task_config, "prompt": prompt.text}
+        return msgspec.structs.replace(spec, task_config=config), task, None
+    solver = task.definition["solver"]
+    builder = solver.get("input_builder") if isinstance(solver, dict) else None
+    messages = mappings(builder.get("input_messages")) if isinstance(builder, dict) else []
+    last = next((at for at in reversed(range(len(messages))) if messages[at].get("role") == "user"), None)
+    if not isinstance(solver, dict) or not isinstance(builder, dict) or last is None:
+        raise document.error(
+            prompt.where,
+            f"the task `{task.key}` has no place for a prompt: give it a parameter `prompt`, used as "
+            "`<< config.prompt >>`, or a single_turn_solver whose `input_messages` end with a user's",
+        )
+    with_prompt: list[Plain] = [*messages[:last], {**messages[last], "content": prompt.text}, *messages[last + 1 :]]
+    changed: Options = {**solver, "input_builder": {**builder, "input_messages": with_prompt}}
+    field = ("definition", "solver", "input_builder", "input_messages", last, "content")
+    file = PromptFile(prompt.file, prompt.text, prompt.where, field)
+    return spec, msgspec.structs.replace(task, definition={**task.definition, "solver": changed}), file
+
+
+def _evaluates(definition: Options) -> str:
+    """What the task is about: `model`, `dataset` or `system`."""
+    return "system" if definition["type"] == "system_task" else str(definition["evaluated_entity_type"])
+
+
+def _check_named(document: Document, where: FieldPath, spec: TaskSpecification, definition: Options) -> None:
+    """A model task names a model, a dataset task a dataset, a system task neither."""
+    kind = _evaluates(definition)
+    wanted = {"model": "model_key", "dataset": "dataset_key"}.get(kind)
+    for name, key in (("model_key", spec.model_key), ("dataset_key", spec.dataset_key)):
+        if name == wanted and key is None and not (kind == "dataset" and definition["dataset"]):
+            raise document.error(where, f"a task that evaluates a {kind} needs `{name}`")
+        if name != wanted and key is not None:
+            raise document.error((*where, name), f"a {kind} task takes no `{name}`")

@@ -1,0 +1,256 @@
+"""Tasks: dataset, solver, scorers and actions, and the rules between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from assay.core.errors import UsageError
+from assay.formats.declarative.code_shapes import TemplateText, parameters_demanded
+from assay.formats.declarative.part_keys import scorer_keys
+from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
+from assay.formats.declarative.schema.fields import (
+    LONG_DESCRIPTION,
+    REFERENCED_KEY,
+    RESULT_KEY,
+    TAGS,
+    USER_KEY,
+    mapping,
+    snippet,
+    text,
+    word,
+)
+from assay.formats.declarative.schema.filters import ACTION
+from assay.formats.declarative.schema.parameters import CONFIG_PARAMETER
+from assay.formats.declarative.schema.scorers import SCORER, check_label, labels_given, values_given
+from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
+from assay.formats.declarative.schema.together import ENTITY, ENTITY_OF_TASK, about_answers, exactly_one, of_likelihoods
+from assay.formats.declarative.shape import (
+    Anything,
+    Field,
+    Fields,
+    ListOf,
+    Number,
+    Report,
+    Tagged,
+    Text,
+    mappings,
+    refuse_repeated_keys,
+)
+from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
+from assay.part_options import ANSWER, SAMPLE
+from assay.prompts.template import expression_reads, template_reads
+
+_NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage", "evaluator")
+_SNIPPET = "compute_scores_snippet"
+_ENTITY = Text(words=("dataset", "model"))
+
+
+def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    if result["evaluated_entity_type"] == "dataset":
+        if result["solver"] is not None:
+            report.wrong((*where, "solver"), "a task that evaluates a dataset has no `solver`")
+    else:
+        for name in ("dataset", "solver"):
+            if result[name] is None:
+                report.wrong(where, f"a task that evaluates models needs `{name}`")
+    if isinstance(result["scorers"], list):  # and not a placeholder
+        scorers = mappings(result["scorers"])
+        _likelihood_rule(result["solver"], scorers, where, report)
+        _scores_rule(mappings(result["actions"]), scorers, where, report)
+        if result["solver"] is None:
+            _answer_rule(scorers, where, report)
+    refuse_repeated_keys(result["scorers"], (*where, "scorers"), report)
+    refuse_repeated_keys(result["actions"], (*where, "actions"), report)
+
+
+def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    if (result["key"] is None) == (result["keys"] is None):
+        report.wrong(where, "a task dataset needs either `key` or `keys`")
+    if result["source"] == "dataset" and isinstance(result["key"], str) and "/" not in result["key"]:
+        REFERENCED_KEY.check(result["key"], (*where, "key"), report)
+    keys = result["keys"]
+    if isinstance(keys, list) and len({str(key) for key in keys}) < len(keys):
+        report.wrong((*where, "keys"), "the same dataset is named twice")
+
+
+def _likelihood_rule(solver: Plain, scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """Solver and scorer of likelihoods go together."""
+    asks = solver["type"] if isinstance(solver, dict) else None
+    for at, scorer in enumerate(scorers):
+        for needed, kind in LIKELIHOOD_SOLVERS.items():
+            if scorer["type"] == kind and asks != needed:
+                report.wrong((*where, "scorers", at, "type"), f"a {kind} scorer needs the solver `{needed}`")
+    for needed, kind in LIKELIHOOD_SOLVERS.items():
+        if asks == needed and all(each["type"] != kind for each in scorers):
+            report.wrong((*where, "scorers"), f"a {asks} needs a scorer of type `{kind}`")
+
+
+def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """Without a solver there is no answer to compare, or to read."""
+    for at, scorer in enumerate(scorers):
+        inside = (*where, "scorers", at)
+        kind = str(scorer["type"])
+        shape = SCORER.choices.get(kind)
+        looked_at = _looked_at(kind)
+        if kind in _NEED_ANSWER or (looked_at is not None and scorer.get(looked_at) is None):
+            own = f"give `{looked_at}`, or the task a `solver`"
+            needed = "it belongs in a task with a `solver`" if kind in _NEED_ANSWER else own
+            report.wrong(inside, f"without a solver, the scorer `{kind}` has no answer to score; {needed}")
+        demanded = parameters_demanded(str(scorer.get(_SNIPPET)), "compute_scores") if kind == "python" else []
+        if len(demanded) > 1:
+            report.wrong_content(
+                (*inside, _SNIPPET),
+                f"`compute_scores({', '.join(demanded)})` is called with the sample alone: without a `solver` there is "
+                "no answer. Give the task a `solver`, or the function one parameter",
+            )
+        for name, field in shape.fields.items() if shape is not None else ():
+            source = scorer.get(name)
+            if isinstance(field.shape, TemplateText) and isinstance(source, str):
+                _refuse_answer_names(source, (*inside, name), report)
+
+
+def _looked_at(kind: str) -> str | None:
+    """The field that says which text a scorer looks at, where it may be another than the answer."""
+    if kind in ("assertions", *ASSERTION_TYPES):
+        return "text"
+    return "value" if kind in SCORER.choices and "value" in SCORER.choices[kind].fields else None
+
+
+def _refuse_answer_names(source: str, where: FieldPath, report: Report) -> None:
+    if report.awaits(where, source):
+        return
+    try:
+        read = template_reads(source)
+    except UsageError:  # reported where it was compiled
+        return
+    for name in dict.fromkeys(path[0] for path in read.paths):
+        if name in ANSWER and name not in (*SAMPLE, *read.guarded):
+            report.wrong(where, f"the template reads `{name}`, and a task without a `solver` has no answer")
+
+
+def _scores_rule(actions: list[Fields], scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """A rule reads scores of existing scorers, and values that they give."""
+    given = [(str(each["key"]) if each["key"] else None, str(each["type"])) for each in scorers]
+    by_key = dict(zip(scorer_keys(given), scorers, strict=True))
+    for at, action in enumerate(actions):
+        rule = action["filter"]
+        source = str(rule["expression"]) if isinstance(rule, dict) else ""
+        at_field = (*where, "actions", at, "filter", "expression")
+        if not source or report.awaits(at_field, source):
+            continue
+        try:
+            read = expression_reads(source)
+        except UsageError:  # reported where it was compiled
+            continue
+        for path in read.paths:
+            if path[0] == "scores" and len(path) > 1 and "scores" not in read.guarded:
+                _check_score(path, by_key, at_field, report)
+        if isinstance(rule, dict) and len(read.paths) == 1 and _LONE_LABEL.fullmatch(source):
+            [(_, key, *_)] = read.paths
+            _check_compared(rule, by_key.get(key, {}), at_field[:-1], report)
+
+
+_LONE_LABEL = re.compile(r"\s*(?:\{\{)?\s*scores\.[\w-]+\.label\s*(?:\}\})?\s*")
+
+
+def _check_compared(rule: Fields, scorer: Fields, where: FieldPath, report: Report) -> None:
+    """A label is compared with existing labels: with any other, the rule would never apply, or always."""
+    labels = labels_given(str(scorer.get("type")), scorer)
+    if not labels:
+        return
+    if rule["op"] in ("equals", "not_equals"):
+        check_label(rule.get("value"), labels, (*where, "value"), report)
+    listed = rule.get("values")
+    for at, each in enumerate(listed if isinstance(listed, list) else ()):
+        check_label(each, labels, (*where, "values", at), report)
+
+
+def _check_score(path: tuple[str, ...], by_key: Mapping[str, Fields], where: FieldPath, report: Report) -> None:
+    key = path[1]
+    if key not in by_key:
+        report.wrong(where, f"there is no scorer `{key}`. {hint_here(key, by_key) if by_key else ''}".strip())
+        return
+    known = values_given(str(by_key[key]["type"]), by_key[key])
+    if known is not None and len(path) > 2 and path[2] not in known:
+        report.wrong(where, f"the scorer `{key}` gives no value `{path[2]}`. {hint_here(path[2], known)}")
+
+
+def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
+    refuse_repeated_keys(result["config_spec"], (*where, "config_spec"), report)
+
+
+TRIALS = Field(
+    mapping(
+        "trials",
+        "How often each sample is attempted; the leaderboard then has pass@k, pass^k and the consistency of answers.",
+        num_trials=Field(Number(whole=True, least=2), doc="Attempts at each sample."),
+        score_aggregators=Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
+    ),
+    None,
+    "How often each sample is attempted.",
+)
+BENCHMARK = mapping(
+    "a benchmark_task definition",
+    "Dataset, solver, scorers and actions of a task.",
+    _benchmark_rule,
+    ENTITY,
+    *of_likelihoods(LIKELIHOOD_SOLVERS),
+    lambda: about_answers(_NEED_ANSWER, {kind: at for kind in SCORER.choices if (at := _looked_at(kind)) is not None}),
+    type=Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
+    evaluated_entity_type=Field(_ENTITY, "model", "What is evaluated."),
+    dataset=Field(
+        mapping(
+            "a task dataset",
+            "The dataset of a task, or several side by side.",
+            _dataset_rule,
+            exactly_one("key", "keys"),
+            key=Field(RESULT_KEY, None, "The key of the dataset."),
+            keys=Field(
+                ListOf(REFERENCED_KEY, least=2),
+                None,
+                "Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for "
+                "`<< config.x >>`.",
+            ),
+            source=Field(
+                Text(words=("dataset", "task_result")),
+                "dataset",
+                "`task_result`: the key is that of a run's result, or the name of its folder in `runs/`.",
+            ),
+            fast_subset_size=Field(Anything(), None, "Old; ignored."),
+        ),
+        None,
+        "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
+    ),
+    solver=Field(SOLVER, None, "How the model is called; a task about datasets has none."),
+    scorers=Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
+    actions=Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
+    trials=TRIALS,
+)
+SYSTEM = mapping(
+    "a system_task definition",
+    "Evidence computed without model or dataset.",
+    type=word("system_task"),
+    compute_evidence_snippet=snippet("compute_evidence", "Returns `{metrics: {name: {value, reason}}}`."),
+)
+DEFINITION = Tagged(
+    "task definition",
+    {"benchmark_task": BENCHMARK, "system_task": SYSTEM},
+    default="benchmark_task",
+    aliases={"declarative_task": "benchmark_task"},
+)
+TASK = mapping(
+    "a task",
+    "One declarative task.",
+    _task_rule,
+    *tuple(ENTITY_OF_TASK),
+    key=Field(USER_KEY, doc="The task's identity.", placeholder=False),
+    display_name=text("Display name.", min_length=1),
+    description=text("One or two sentences."),
+    long_description=LONG_DESCRIPTION,
+    tasks=Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
+    evaluated_entity_type=Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
+    config_spec=Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
+    definition=Field(DEFINITION, doc="The input of the model, and how answers are scored.", configured=True),
+    tags=TAGS,
+)

@@ -1,0 +1,40 @@
+"""JSON lines as tasks: a file of the frozen spec, or one of a task folder, known by its first record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.regular_file import open_regular
+from assay.core.types import TaskDefinition
+from assay.formats.task_source import NoOptions, SourceContext
+
+
+class JsonLinesSource:
+    """The source of `.jsonl` files."""
+
+    Options = NoOptions
+    uses_shots = True
+
+    def read(self, text: str, options: NoOptions, context: SourceContext) -> list[TaskDefinition]:
+        path = Path(text)
+        if looks_like_spec_file(path):
+            from assay.formats.frozen_spec.reader import read_spec_file
+
+            return read_spec_file(path, allow_bad=context.allow_bad, shots=context.shots)
+        context.shots.refuse_folder(path)
+        from assay.formats.folder.reader import read_task_file
+
+        return [read_task_file(path)]
+
+
+def looks_like_spec_file(path: Path) -> bool:
+    """Whether the first record of a JSONL file is of the frozen spec rather than of a task folder."""
+    with open_regular(path) as file:
+        for _ in range(1000):
+            line = file.readline(1 << 16)
+            if not line:
+                return False
+            text = line.lstrip(b"\xef\xbb\xbf \t\r\n")
+            if text and not text.startswith(b"#"):
+                return b'"task_id"' in text or b'"metric_name"' in text
+    return False

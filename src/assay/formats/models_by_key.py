@@ -1,0 +1,39 @@
+"""The models that the user put behind keys of task files (`--model-for KEY=NAME`), and which keys the files have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.overriding import override
+from assay.text.wording import hint
+
+
+class ModelsByKey(dict[str, str]):
+    """A mapping that notes the keys it is asked for: a key that no reader asked for belongs to no task."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.asked: dict[str, None] = {}
+
+    @override
+    def __contains__(self, key: object) -> bool:
+        self.asked[str(key)] = None
+        return super().__contains__(key)
+
+    @override
+    def __getitem__(self, key: str) -> str:
+        self.asked[key] = None
+        return super().__getitem__(key)
+
+    @override
+    def get(self, key: str, default: Any = None) -> Any:
+        self.asked[key] = None
+        return super().get(key, default)
+
+    def refuse_unused(self) -> None:
+        """`UsageError` for a key that no task has: the model in the file would be called, and paid, instead."""
+        if unused := next((key for key in self if key not in self.asked), None):
+            known = list(self.asked)
+            reason = f"no task here has a model with the key `{unused}`"
+            raise UsageError(f"--model-for {unused}: {reason}. {hint(unused, known, 'Keys') if known else ''}".rstrip())

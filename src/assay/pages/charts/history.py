@@ -1,0 +1,103 @@
+"""Scores of runs in order, with their intervals as a band, the baseline, and where it first got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from assay.pages.charts.chart import AnyMark, Area, Behind, Chart, Curve, Dot, Scale
+from assay.pages.charts.ticks import padded_scores
+from assay.results.history.history_types import History, HistoryRun
+
+
+def history_chart(
+    history: History, colours: Mapping[str, int], *, name: str = "history", link: Callable[[str], str] | None = None
+) -> Chart:
+    """One point per run, in the colour of its model."""
+    known = [(place, point, point.score) for place, point in enumerate(history.runs, start=1)]
+    scored = [(place, point, score) for place, point, score in known if score is not None]
+    band = [(float(place), p.interval.low, p.interval.high) for place, p, _ in scored if p.interval is not None]
+    seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
+    low, high = padded_scores(seen or [0.0, 1.0])
+    marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
+    base = next(point for point in history.runs if point.run == history.baseline)
+    last = float(len(history.runs))
+    if base.score is not None:
+        marks.append(Curve(points=[(1.0, base.score), (last, base.score)], tone="quiet", dashed=True))
+    if len(scored) > 1:
+        marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
+    marks += [_dot(history, place, point, score, link) for place, point, score in scored]
+    models = list(dict.fromkeys(point.model for point in history.runs))
+    return Chart(
+        name=name,
+        title=f"Score in order of {history.order}",
+        x=Scale(low=0.7, high=last + 0.3, label=_axis(history), names=_names(history)),
+        y=Scale(low=low, high=high, label="score"),
+        marks=marks,
+        behind=_behind(history),
+        note=f"Band: {history.level * 100:g} % intervals. Dashed: the baseline, {history.baseline}. Hollow: more than "
+        "the answers changed since the run before. Worse: significantly worse than the baseline.",
+        series=models,
+        colours={model: colours[model] for model in models},
+        full_width=True,
+    )
+
+
+def _axis(history: History) -> str:
+    days = {point.created[:10] for point in history.runs}
+    day = f", {days.pop()}" if history.order == "time" and len(days) == 1 else ""
+    return f"runs in order of {history.order}{day}"
+
+
+def _names(history: History) -> list[str]:
+    """Days, with the time of day where several runs share one."""
+    if history.order == "commit":
+        return [point.commit[:7] for point in history.runs]
+    days, times = ([point.created[begin:end] for point in history.runs] for begin, end in ((0, 10), (11, 16)))
+    if len(set(days)) == 1:
+        return times
+    return days if len(set(days)) == len(days) else [f"{day} {time}" for day, time in zip(days, times, strict=True)]
+
+
+def _dot(history: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
+    lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {score:.3f}"]
+    if point.difference is not None:
+        lines.append(f"{point.difference:+.3f} against {history.baseline}")
+    lines += point.changes
+    first = point.run == history.first_worse
+    return Dot(
+        x=place,
+        y=score,
+        series=point.model,
+        hollow=bool(point.changes),
+        size=1.4 if first else 1.0,
+        text="first worse" if first else "worse" if point.worse else "",
+        tip="\n".join(lines),
+        link=link(point.run) if link else "",
+    )
+
+
+def _behind(history: History) -> Behind:
+    rows = [
+        [
+            point.created[:16].replace("T", " "),
+            point.run,
+            point.model,
+            "; ".join(point.changes),
+            "–" if point.score is None else f"{point.score:.4f}",
+            "–" if point.interval is None else f"{point.interval.low:.4f} – {point.interval.high:.4f}",
+            "–" if point.difference is None else f"{point.difference:+.4f}",
+            "–" if point.adjusted_p is None else f"{point.adjusted_p:.2g}",
+        ]
+        for point in history.runs
+    ]
+    header = [
+        "when",
+        "run",
+        "model",
+        "changed",
+        "score",
+        f"{history.level * 100:g} % interval",
+        "vs baseline",
+        "p (Holm)",
+    ]
+    return Behind(header=header, rows=rows, numeric_from=4)

@@ -1,0 +1,270 @@
+"""Leaderboards as tables, with notes for the reader."""
+
+from __future__ import annotations
+
+import re
+
+from assay.core.types import Bounds, Summary
+from assay.costs.spending import is_worth_showing, money
+from assay.pages.document import Cell, Span, TextTable
+from assay.results.board.board_types import Latency, Leaderboard, ScoreInterval, TaskRow, missing_words
+from assay.results.board.cost_notes import costs_something, price_notes
+from assay.results.board.overall import coverage_of
+from assay.results.board.slices import weak_sentences
+from assay.results.board.weak_passes import weak_sentence
+from assay.text.printable import one_line
+from assay.text.wording import few
+
+_RETRIED = re.compile(r" \(after \d+ retr(?:y|ies)\)$")
+DROPS = (
+    *("ms", "left out", "nothing extracted", "truncated", "judges' cost", "correct", "metric", "coverage", "total"),
+    *("cost", "bounds", "unscored", "weak passes", "excluded", "prompts cut", "remaining"),
+)
+"""Columns that a leaderboard drops where it is too wide: score, interval, failures and timeouts stay."""
+
+
+def leaderboard_table(board: Leaderboard, *, with_percentiles: bool = False) -> TextTable:
+    """One row per task and the overall score; columns that would be all zero are left out.
+
+    `with_percentiles` has two columns for the time of an attempt, where a page has room for them.
+    """
+    shown = optional_columns(board)
+    partial = ["bounds", "coverage"] if any(row.bounds is not None for row in board.tasks) else []
+    times = ["p50 ms", "p95 ms"] if with_percentiles else ["ms"]
+    header = ["task", "metric", "score", interval_header(board.level), *partial, "correct", "total"]
+    header += [*map(heading, shown), *times]
+    rows = [[*_cells(row, shown, partial), *_times(row, times)] for row in board.tasks]
+    overall: list[Cell] = [
+        Span("overall", "strong"),
+        "",
+        Span(number(board.overall_score), "key"),
+        Span(interval(board.overall_interval), "quiet"),
+        *([interval(board.overall_bounds)] if partial else []),
+    ]
+    overall += [""] * (len(header) - len(times) - len(overall))
+    rows.append([*overall, *(percentiles(board.latency) if with_percentiles else [""])])
+    judged = is_worth_showing(board.judge_cost)
+    if judged or any(costs_something(row) for row in board.tasks):
+        _add_column(header, rows, "cost", [*(money(row.cost) for row in board.tasks), money(board.cost)])
+    if judged:
+        costs = [*(row.judge_cost for row in board.tasks), board.judge_cost]
+        _add_column(header, rows, "judges' cost", [money(cost) for cost in costs])
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=DROPS, summed=True)
+
+
+def _times(row: TaskRow, columns: list[str]) -> list[str]:
+    return [milliseconds(row.latency_ms)] if len(columns) == 1 else percentiles(row.latency)
+
+
+def _add_column(header: list[str], rows: list[list[Cell]], name: str, cells: list[str]) -> None:
+    header.append(name)
+    for row, cell in zip(rows, cells, strict=True):
+        row.append(cell)
+
+
+def aggregates_table(board: Leaderboard) -> TextTable | None:
+    """Every number of the tasks that have more than one; None when no task has."""
+    several = [row for row in board.tasks if len(row.aggregates) > 1]
+    if not several:
+        return None
+    broken = any(summary.failed + summary.timeouts for row in several for summary in row.aggregates)
+    rows: list[list[Cell]] = [
+        [
+            row.task,
+            summary.name,
+            Span(number(summary.value), "key"),
+            Span(_summary_interval(summary), "quiet"),
+            f"{summary.scored:,}",
+            *(_failed_cells(row, summary) if broken else []),
+        ]
+        for row in several
+        for summary in row.aggregates
+    ]
+    header = ["task", "aggregate", "value", interval_header(board.level), "scored"]
+    header += ["bounds", "coverage", "failed"] if broken else []
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=("scored", "coverage", "bounds"))
+
+
+def _failed_cells(row: TaskRow, summary: Summary) -> list[Cell]:
+    failed = summary.failed + summary.timeouts
+    count = Span(f"{failed:,}", "bad") if failed else "0"
+    return [interval(summary.bounds), f"{coverage_of(row, failed):.1%}", count]
+
+
+OPTIONAL = (
+    "weak_passes",
+    "unscored",
+    "failed",
+    "timeouts",
+    "excluded",
+    "remaining",
+    "truncated",
+    "prompts_cut",
+    "nothing_extracted",
+    "skipped_records",
+)
+
+
+def heading(column: str) -> str:
+    return column.replace("_", " ")
+
+
+def optional_columns(board: Leaderboard) -> list[str]:
+    """The counts that are not 0 for every task."""
+    return [column for column in OPTIONAL if any(getattr(row, column) for row in board.tasks)]
+
+
+def optional_cells(row: TaskRow, shown: list[str]) -> list[str]:
+    """A task's counts; a dash where a count does not apply."""
+    counts = [getattr(row, column) for column in shown]
+    return ["–" if count is None else f"{count:,}" for count in counts]
+
+
+INCOMPLETE = "incomplete: rerun the same command to run what failed or remains"
+
+
+def display_names(board: Leaderboard) -> list[str]:
+    """Display names of tasks and scorers that differ from their keys, and purposes of scorers other than `score`."""
+    names = [f"{row.task}: {row.display_name}" for row in board.tasks if row.display_name not in (None, row.task)]
+    for row in board.tasks:
+        for scorer in row.scorers:
+            named = f": {scorer.display_name}" if scorer.display_name not in (None, scorer.key) else ""
+            purpose = f" (purpose: {scorer.purpose})" if scorer.purpose != "score" else ""
+            if named or purpose:
+                names.append(f"{row.task}, scorer {scorer.key}{named}{purpose}")
+    return names
+
+
+def notes(board: Leaderboard, *, known: str = "", with_prices: bool = True) -> list[str]:
+    """Notes on everything that limits what the numbers show.
+
+    Reasons that the text `known` already gives are not repeated; without `with_prices` prices are left out.
+    """
+    sentences = []
+    alike = _failing_alike(board)
+    for row in board.tasks:
+        if row.refused is not None:
+            sentences.append(f"{row.task}: refused: {row.refused}")
+            continue
+        together = alike.get(_why(row), [row])
+        if row is together[0]:
+            sentences.extend(_failure_sentences(together, board, known))
+        if row.asked_again:
+            times = ", ".join(f"`{scorer}` {count:,}" for scorer, count in row.asked_again.items())
+            sentences.append(f"{row.task}: judges asked again because a verdict was unusable: {times} ×")
+        if row.unscored:
+            without = f"{row.unscored:,} of {row.scored + row.unscored:,} attempts have no value for it"
+            sentences.append(f"{row.task}: the score is over {row.scored:,}: {without}")
+        if row.weak_passes:
+            sentences.append(f"{row.task}: {weak_sentence(row.weak_passes, row.scored)}")
+        if row.skipped_records:
+            sentences.append(f"{row.task}: {row.skipped_records} bad records of the task file were skipped")
+        if row.score is None and row.reason and not _is_explained(row):
+            sentences.append(f"{row.task}: no score: {row.reason}")
+        sentences.extend(weak_sentences(row.task, row.slices, board.level))
+    sentences.extend(_remaining(board))
+    unscored = [row for row in board.tasks if row.score is None]
+    if board.overall_reason and not (unscored and all(map(_is_explained, unscored))):
+        sentences.append(f"overall: {board.overall_reason}")
+    sentences.extend(board.notices)
+    sentences.extend(price_notes([board]) if with_prices else [])
+    if any(row.refused is None and (row.failed or row.timeouts or row.remaining) for row in board.tasks):
+        sentences.append(INCOMPLETE)
+    return sentences
+
+
+def _is_explained(row: TaskRow) -> bool:
+    """Whether the notes on failed and remaining attempts explain why the task has no score."""
+    return row.refused is None and row.total > 0 and row.failed + row.timeouts + row.remaining == row.total
+
+
+def _remaining(board: Leaderboard) -> list[str]:
+    """The attempts that are not yet run, in one sentence."""
+    rows = [row for row in board.tasks if row.refused is None and row.remaining]
+    if not rows:
+        return []
+    remaining, total = sum(row.remaining for row in rows), sum(row.total for row in rows)
+    if len(rows) == 1:
+        return [f"{rows[0].task}: {remaining:,} of {total:,} attempts are not yet run"]
+    untouched = [row.task for row in rows if row.remaining == row.total]
+    parts = [f"{row.remaining:,} of {row.task}" for row in rows if row.remaining < row.total]
+    parts += [f"all of {few(untouched)}"] if untouched else []
+    return [f"{remaining:,} of {total:,} attempts are not yet run: {few(parts)}"]
+
+
+def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
+    score = Span("refused", "bad") if row.refused is not None else Span(number(row.score), "key")
+    counts = zip(shown, optional_cells(row, shown), strict=True)
+    return [
+        row.task,
+        Span(row.metric_definition, "quiet"),
+        score,
+        Span(interval(row.interval), "quiet"),
+        *([interval(row.bounds), f"{row.coverage:.1%}"] if partial else []),
+        "–" if row.correct is None else f"{row.correct:,}",
+        f"{row.total:,}",
+        *(Span(text, "bad") if column in BROKEN and text != "0" else text for column, text in counts),
+    ]
+
+
+def _failing_alike(board: Leaderboard) -> dict[tuple[object, ...], list[TaskRow]]:
+    """Tasks that failed for exactly the same reasons: one server outage is reported once."""
+    rows_by_reason: dict[tuple[object, ...], list[TaskRow]] = {}
+    for row in board.tasks:
+        if row.refused is None and row.failed + row.timeouts:
+            rows_by_reason.setdefault(_why(row), []).append(row)
+    return {why: rows for why, rows in rows_by_reason.items() if len(rows) > 1}
+
+
+def _why(row: TaskRow) -> tuple[object, ...]:
+    return (*sorted(row.failures), *sorted(row.failure_examples.items()))
+
+
+def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> list[str]:
+    """How many attempts at these tasks failed, and why."""
+    broken, total = sum(row.failed + row.timeouts for row in rows), sum(row.total for row in rows)
+    names = "every task" if 1 < len(rows) == len(board.tasks) else few([row.task for row in rows])
+    sentences = []
+    if broken:
+        counts = {kind: sum(row.failures[kind] for row in rows) for kind in rows[0].failures}
+        kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
+        within = ""
+        if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
+            within = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
+        missing = missing_words(rows[0]) if len(rows) == 1 else ""
+        sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){missing}{within}")
+    where = f"{names}:   " if len(rows) == 1 else ""
+    examples = ((kind, one_line(text)) for kind, text in rows[0].failure_examples.items())
+    return [*sentences, *(f"{where}{kind}: {text}" for kind, text in examples if _RETRIED.sub("", text) not in known)]
+
+
+BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
+
+
+def interval_header(level: float) -> str:
+    return f"{level * 100:g} % interval"
+
+
+def number(value: float | None) -> str:
+    """A score in a table; a dash where there is none."""
+    return "–" if value is None else f"{value:z.3f}"
+
+
+def milliseconds(value: float) -> str:
+    """A time in a table; of large ones no decimals, which percentiles to three digits do not have."""
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def percentiles(latency: Latency | None) -> list[str]:
+    """p50 and p95 in a table."""
+    return ["–", "–"] if latency is None else [milliseconds(latency.p50), milliseconds(latency.p95)]
+
+
+def interval(ends: ScoreInterval | Bounds | None) -> str:
+    """An interval or bounds in a table."""
+    return "–" if ends is None else f"{ends.low:z.3f} – {ends.high:z.3f}"
+
+
+def _summary_interval(summary: Summary) -> str:
+    low, high = summary.low, summary.high
+    return "–" if low is None or high is None else f"{low:z.3f} – {high:z.3f}"

@@ -1,0 +1,227 @@
+"""Standings as a document and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from assay.core.types import Bounds
+from assay.costs.spending import is_worth_showing, money
+from assay.pages.document import Block, Cell, Items, Sentence, Span, TextTable
+from assay.pages.documents.leaderboard import interval, interval_header, number, percentiles
+from assay.results.board.board_types import ScoreInterval
+from assay.results.csv_cells import harmless
+from assay.results.standings.standing_rows import Cell as TaskCell
+from assay.results.standings.standing_rows import ModelRow, Standings
+from assay.text.printable import one_line
+
+CsvField = tuple[str, str | float | None]
+
+
+def standings_document(standings: Standings) -> list[Block]:
+    """Ranks and totals, then scores per task, per category and per slice."""
+    blocks: list[Block] = [*_places(standings), _scores(standings)]
+    blocks += [part for part in (_categories(standings), slices_table(standings)) if part is not None]
+    blocks.append(Sentence(f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."))
+    return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
+
+
+NORMALISED = {
+    "z": "mean distance from the models' mean, in standard deviations, so that every task weighs the same",
+    "chance": "0 is guessing, 1 is perfect",
+    "none": "the scores as they are",
+}
+
+
+def standings_csv(standings: Standings) -> str:
+    """One line per model, everything in columns; empty where there is no number."""
+    categories = category_names(standings)
+    rows = [_csv_fields(row, standings.tasks, categories) for row in standings.models]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_harmless(name) for name, _ in fields] for fields in rows[:1])
+    writer.writerows([_harmless(value) for _, value in fields] for fields in rows)
+    return text.getvalue()
+
+
+def category_names(standings: Standings) -> list[str]:
+    return list(dict.fromkeys(name for row in standings.models for name in row.categories))
+
+
+def place_header(standings: Standings) -> list[str]:
+    """The column names for `place_cells`."""
+    judges = ["judges' cost", "judges' tokens"] if judged(standings) else []
+    return [*_quality_header(standings), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+
+
+def _quality_header(standings: Standings) -> list[str]:
+    """The names of the columns on quality; the others are on cost and time."""
+    overall = "overall (shared)" if standings.unequal else "overall"
+    bounds = ["bounds"] if bounded(standings) else []
+    coverage = ["coverage", "compared"] if standings.unequal else ["coverage"]
+    return [overall, interval_header(standings.level), *bounds, *coverage, "normalised", "win rate", "mean rank"]
+
+
+def bounded(standings: Standings) -> bool:
+    """Whether attempts failed, so that some score is known only within bounds."""
+    return any(row.bounds is not None for row in standings.models)
+
+
+def judged(standings: Standings) -> bool:
+    """Whether judges cost something, or may have."""
+    return any(is_worth_showing(row.judge_cost) for row in standings.models)
+
+
+def place_cells(row: ModelRow, standings: Standings) -> list[tuple[str, str]]:
+    """A model's row in the table of ranks, without its name and rank: each number with its interval, or ""."""
+    spending = [
+        money(row.cost),
+        f"{row.tokens_in:,}",
+        f"{row.tokens_out:,}",
+        *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(standings) else []),
+        *percentiles(row.latency),
+        f"{row.failed + row.timeouts:,}",
+    ]
+    return [
+        (number(row.overall), ""),
+        (interval(row.interval), ""),
+        *([(interval(row.bounds), "")] if bounded(standings) else []),
+        (f"{row.coverage * 100:.4g} %", ""),
+        *([(f"{row.compared:,} of {row.scored:,}", "")] if standings.unequal else []),
+        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
+        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
+        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
+        *((cell, "") for cell in spending),
+    ]
+
+
+def _with_interval(value: float | None, interval: ScoreInterval | None, form: str) -> tuple[str, str]:
+    if value is None:
+        return "–", ""
+    return f"{value:{form}}", "" if interval is None else f"{interval.low:{form}} – {interval.high:{form}}"
+
+
+def cell_text(cell: TaskCell | None) -> str:
+    """A score with its interval."""
+    if cell is None or cell.score is None:
+        return "–"
+    return "".join([number(cell.score), f" ({interval(cell.interval)})" if cell.interval else "", cell_besides(cell)])
+
+
+def cell_besides(cell: TaskCell) -> str:
+    """Notes on a score in addition to its interval."""
+    notes = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
+    notes += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
+    if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
+        notes.append(f"{cell.compared:,} of {cell.scored:,} compared")
+    return "".join(f", {each}" for each in notes)
+
+
+def task_names(standings: Standings) -> list[str]:
+    """The tasks; those excluded from overall numbers are marked."""
+    return [task if task in standings.shared else f"{task} (not compared)" for task in standings.tasks]
+
+
+def _places(standings: Standings) -> list[TextTable]:
+    """Scores, then cost and time: one table would be wider than a terminal."""
+    header = place_header(standings)
+    split = len(_quality_header(standings))
+    quality: list[list[Cell]] = []
+    spending: list[list[Cell]] = []
+    for row in standings.models:
+        (overall, _), (within, _), *rest = place_cells(row, standings)
+        cells = [Span(f"{value} ({between})", shorter=(value,)) if between else Span(value) for value, between in rest]
+        quality.append([row.rank, row.label, Span(overall, "key"), Span(within, "quiet"), *cells[: split - 2]])
+        failed = Span(cells[-1].text, "bad" if row.failed + row.timeouts else "plain")
+        spending.append([row.label, *cells[split - 2 : -1], failed])
+    return [
+        TextTable(header=["rank", "model", *header[:split]], rows=quality, numeric_from=2, drops=QUALITY_DROPS),
+        TextTable(header=["model", *header[split:]], rows=spending, numeric_from=1, drops=SPENDING_DROPS),
+    ]
+
+
+QUALITY_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds")
+SPENDING_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
+
+
+def _scores(standings: Standings) -> TextTable:
+    rows: list[list[Cell]] = [
+        [row.label, *(_score(row.tasks.get(task)) for task in standings.tasks)] for row in standings.models
+    ]
+    return TextTable(header=["model", *task_names(standings)], rows=rows, numeric_from=1)
+
+
+def _score(cell: TaskCell | None) -> Span:
+    if cell is None or cell.score is None:
+        return Span("–")
+    with_interval = cell_text(TaskCell(score=cell.score, interval=cell.interval))
+    return Span(cell_text(cell), shorter=(with_interval, number(cell.score)))
+
+
+def _categories(standings: Standings) -> TextTable | None:
+    names = category_names(standings)
+    if not names:
+        return None
+    rows: list[list[Cell]] = [
+        [row.label, *(_score(row.categories.get(name)) for name in names)] for row in standings.models
+    ]
+    return TextTable(header=["model", *(f"category {name}" for name in names)], rows=rows, numeric_from=1)
+
+
+def slices_table(standings: Standings) -> TextTable | None:
+    rows: list[list[Cell]] = [
+        [
+            row.label,
+            task,
+            f"{each.by} = {each.value}",
+            Span(number(each.score), "key"),
+            Span(interval(each.interval), "quiet"),
+            f"{each.scored:,}",
+            Span("weak", "bad") if each.weak else "",
+        ]
+        for row in standings.models
+        for task, cell in row.tasks.items()
+        for each in cell.slices
+    ]
+    if not rows:
+        return None
+    header = ["model", "task", "slice", "score", interval_header(standings.level), "scored", ""]
+    return TextTable(header=header, rows=rows, numeric_from=3, drops=("scored",))
+
+
+def _csv_fields(row: ModelRow, tasks: Sequence[str], categories: Sequence[str]) -> list[CsvField]:
+    fields: list[CsvField] = [("rank_low", row.rank_low), ("rank_high", row.rank_high)]
+    fields += [("model", row.label), ("source", row.source)]
+    fields += [("overall", row.overall), *_ends("overall", row.interval), *_ends("overall_bounds", row.bounds)]
+    fields += [("coverage", row.coverage), ("scored", row.scored), ("compared", row.compared)]
+    fields += [("normalised", row.normalised), *_ends("normalised", row.normalised_interval)]
+    fields += [("win_rate", row.win_rate), *_ends("win_rate", row.win_rate_interval)]
+    fields += [("mean_rank", row.mean_rank), *_ends("mean_rank", row.mean_rank_interval)]
+    for task in tasks:
+        cell = row.tasks.get(task, TaskCell(score=None))
+        fields += [(task, cell.score), *_ends(task, cell.interval), *_ends(f"{task}_bounds", cell.bounds)]
+        fields += [(f"{task}_coverage", cell.coverage), (f"{task}_compared", cell.compared)]
+    for name in categories:
+        cell = row.categories.get(name, TaskCell(score=None))
+        fields += [(f"category_{name}", cell.score), *_ends(f"category_{name}", cell.interval)]
+    cost, judge_cost, latency = row.cost, row.judge_cost, row.latency
+    fields += [("cost", cost.amount if cost else None), ("currency", cost.currency if cost else None)]
+    fields += [("judge_cost", judge_cost.amount if judge_cost else None)]
+    fields += [("tokens_in", row.tokens_in), ("tokens_out", row.tokens_out), ("judge_tokens", row.judge_tokens)]
+    fields += [
+        ("latency_p50_ms", latency.p50 if latency else None),
+        ("latency_p95_ms", latency.p95 if latency else None),
+    ]
+    graded = [cell.weak_passes for cell in row.tasks.values() if cell.weak_passes is not None]
+    fields += [("failed", row.failed), ("timeouts", row.timeouts), ("remaining", row.remaining)]
+    return [*fields, ("weak_passes", sum(graded) if graded else None)]
+
+
+def _ends(name: str, interval: ScoreInterval | Bounds | None) -> list[CsvField]:
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    return [(f"{name}_low", low), (f"{name}_high", high)]
+
+
+def _harmless(cell: str | float | None) -> str | float | None:
+    return harmless(cell) if isinstance(cell, str) else cell

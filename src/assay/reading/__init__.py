@@ -1,0 +1,1 @@
+"""Readers of files that people write: strict JSON, bounded YAML, `.env`."""

@@ -1,1 +1,0 @@
-"""Reports of finished runs: leaderboards, tables, pages and comparisons."""

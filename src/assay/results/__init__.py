@@ -1,0 +1,1 @@
+"""Numbers of finished runs: leaderboards, differences, gates, histories and tables. `pages` lays them out."""

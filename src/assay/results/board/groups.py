@@ -1,0 +1,81 @@
+"""Groups of tasks: the means that a group reports over its tasks' numbers, weighted by samples or equally.
+
+A group counts every task below it, however deep, as lm-evaluation-harness does, so it is never a mean of means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from assay.core.types import Summary, TaskDefinition
+from assay.results.board.board_types import GroupRow, ScoreInterval, TaskRow
+from assay.stats.quantiles import normal_quantile
+from assay.task_records import GroupMetric
+
+METHOD = "combined"
+
+
+def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], level: float) -> list[GroupRow]:
+    """One row for each group and number, groups of groups before the groups inside them."""
+    members: dict[str, list[TaskRow]] = {}
+    reported: dict[str, tuple[GroupMetric, ...]] = {}
+    for definition, row in zip(definitions, rows, strict=True):
+        for group in definition.shown.groups:
+            members.setdefault(group.name, []).append(row)
+            reported[group.name] = group.metrics
+    widest = sorted(members, key=lambda name: -len(members[name]))
+    return [
+        _row(name, number, each.weight_by_size, members[name], level)
+        for name in widest
+        for each in reported[name]
+        for number in _numbers(each, members[name])
+    ]
+
+
+def _numbers(reported: GroupMetric, members: Sequence[TaskRow]) -> list[str]:
+    """The tasks' names of the number, under each filter that the group lists, or under all."""
+    metric = reported.metric
+    if reported.filters is not None:
+        return [metric if each == "none" else f"{metric},{each}" for each in reported.filters]
+    names = {summary.name for row in members for summary in row.aggregates}
+    return sorted(name for name in names if name == metric or name.startswith(f"{metric},"))
+
+
+def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow], level: float) -> GroupRow:
+    summaries = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
+    # a task without this number is left out; one that could not be scored leaves the group without a mean
+    parts = [(row, summary) for row, summary in summaries if summary is not None]
+    fields: dict[str, Any] = {
+        "group": name,
+        "metric": number,
+        "tasks": [row.task for row, _ in parts],
+        "weight_by_size": weight_by_size,
+        "scored": sum(each.scored for _, each in parts),
+    }
+    missing = [row.task for row, each in parts if each.value is None]
+    if missing or not parts:
+        reason = f"there is no score of {', '.join(missing)}" if parts else "none of its tasks has this number"
+        return GroupRow(score=None, reason=reason, **fields)
+    weights = [float(each.scored) if weight_by_size else 1.0 for _, each in parts]
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    score = math.fsum(share * (each.value or 0.0) for share, (_, each) in zip(shares, parts, strict=True))
+    return GroupRow(score=score, interval=_interval(score, shares, [each for _, each in parts], level), **fields)
+
+
+def _interval(score: float, shares: Sequence[float], parts: Sequence[Summary], level: float) -> ScoreInterval | None:
+    """Tasks are independent, so the variances of their means add up, each with the square of its weight."""
+    quantile = normal_quantile(0.5 + level / 2.0)
+    variance = 0.0
+    for share, each in zip(shares, parts, strict=True):
+        if each.low is None or each.high is None:
+            return None
+        error = (each.details or {}).get("standard_error")
+        standard_error = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
+        variance += (share * standard_error) ** 2
+    reach = quantile * math.sqrt(variance)
+    within = all(each.low is not None and each.high is not None and each.low >= 0 and each.high <= 1 for each in parts)
+    low, high = (max(0.0, score - reach), min(1.0, score + reach)) if within else (score - reach, score + reach)
+    return ScoreInterval(low=low, high=high, level=level, method=METHOD)

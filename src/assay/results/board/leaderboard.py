@@ -1,0 +1,460 @@
+"""The leaderboard of a run: one row per task, computed from the journal alone."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from assay import catalog
+from assay.core.errors import UsageError
+from assay.core.fingerprint import fingerprint, short_fingerprint
+from assay.core.run_file import RunFile, read_run_file
+from assay.core.task import REFUSED_HERE
+from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
+from assay.costs.prices import Prices, find_prices
+from assay.costs.spending import Cost, cost_of, judge_rows, total_cost, with_generation
+from assay.results.board.amounts import Latencies
+from assay.results.board.board_types import (
+    SCHEMA,
+    Leaderboard,
+    ScorerRow,
+    SliceRow,
+    TaskRow,
+    interval_of,
+    read_leaderboard_file,
+)
+from assay.results.board.groups import group_rows
+from assay.results.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
+from assay.results.board.likelihood import calibration_of, likelihood_of
+from assay.results.board.overall import overall_bounds, overall_interval, overall_score
+from assay.results.board.python_metrics import KeptMetrics, broken_metrics, output_for, read_python_metrics, runs_code
+from assay.results.board.repairs import repair_notices
+from assay.results.board.sandboxes import sandbox_notices, sandbox_of
+from assay.results.board.slices import MOST, NO_VALUE, slice_rows, weak_slices
+from assay.results.board.stretches import (
+    Stretch,
+    canary_spending,
+    first_versions,
+    read_stretches,
+    stretch_notices,
+    versions_of,
+)
+from assay.results.measure import headline_of, measures_of
+from assay.results.metric_label import metric_label
+from assay.results.per_example import PerExample, read_examples
+from assay.results.report_settings import View, missing_group, missing_key, view_of
+from assay.results.server_template import template_notices
+from assay.stats.failure_bounds import with_bounds
+from assay.stats.score_table import ScoreTable
+
+_L = TypeVar("_L", bound=AttemptLine)
+
+
+def build_leaderboard(
+    folder: Path,
+    view: View | None = None,
+    *,
+    kind: type[_L] = AttemptLine,  # type: ignore[assignment]  # a default cannot be narrower than what may be given
+    watch: Callable[[int, _L], object] | None = None,
+    only: Callable[[_L], bool] | None = None,
+) -> Leaderboard:
+    """The leaderboard of a run folder, from its `run.json` and its journal, in `view` or else the run's own.
+
+    `watch` is called with every line that counts, for callers that also need the journal; `only` selects the lines that
+    the scores are computed from.
+    """
+    run = read_run_file(folder)
+    view = view or view_of(run.config, folder)
+    tables = read_tables(folder / "journal.jsonl", run.definitions, view, kind=kind, watch=watch, only=only)
+    return board_of(folder, run, tables, view)
+
+
+def board_of(folder: Path, run: RunFile, tables: dict[str, TaskTable], view: View) -> Leaderboard:
+    """The leaderboard of tables that have been read."""
+    examples = read_examples(folder / "journal.jsonl", measures_of(run.definitions)) if view.per_example else None
+    return _board(folder, run, tables, view, examples)
+
+
+def empty_leaderboard(folder: Path, view: View) -> Leaderboard:
+    """The leaderboard before the run's first attempt: its tasks, and how they ask and score."""
+    run = read_run_file(folder)
+    tables = {definition.name: empty_table(definition) for definition in run.definitions}
+    return _board(folder, run, tables, view, None)
+
+
+def _board(
+    folder: Path,
+    run: RunFile,
+    tables: dict[str, TaskTable],
+    view: View,
+    examples: dict[str, list[PerExample]] | None,
+) -> Leaderboard:
+    prices = view.prices or find_prices(run=folder)
+    python = read_python_metrics(folder)
+    rows = [
+        _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
+    ]
+    marked = weak_slices([row.slices for row in rows], view.level, turned=[row.lower_is_better for row in rows])
+    rows = [msgspec.structs.replace(row, slices=slices) for row, slices in zip(rows, marked, strict=True)]
+    overall, reason = overall_score(rows)
+    name = str(run.model["name"])
+    sandbox = sandbox_of(folder, run)
+    stretches, damaged = read_stretches(folder)
+    answered = _answered(tables)
+    canary_cost = _canary_cost(stretches, prices, name)
+    return Leaderboard(
+        schema=SCHEMA,
+        timestamp=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        overall_score=overall,
+        overall_reason=reason,
+        overall_interval=overall_interval(rows, overall, view.level),
+        overall_bounds=overall_bounds(rows, view.level) if overall is not None else None,
+        adapter=name,
+        label=run.config.label,
+        tasks=rows,
+        groups=group_rows(run.definitions, rows, view.level),
+        complete=all(row.complete for row in rows),
+        failed=sum(row.failed for row in rows),
+        timeouts=sum(row.timeouts for row in rows),
+        fingerprint=_agreement(run, rows, tables),
+        run_fingerprint=run.fingerprint,
+        model=run.model,
+        settings=run.settings,
+        versions=versions_of([first_versions(run), *stretches]),
+        sandbox=sandbox,
+        level=view.level,
+        cost=total_cost([cost for cost in (*(row.cost for row in rows), canary_cost) if cost is not None]),
+        canary_cost=canary_cost,
+        judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
+        latency=Latencies.together(table.latencies for table in tables.values()).summary(),
+        created=run.created,
+        command=run.command,
+        stretches=stretches,
+        answered=answered,
+        notices=[
+            *_answers_of_earlier_runs(tables),
+            *_partial_imports(run.definitions),
+            *template_notices(run),
+            *stretch_notices([first_versions(run), *stretches], damaged, answered),
+            *_notices(tables, view),
+            *sandbox_notices(sandbox),
+            *repair_notices(run),
+        ],
+    )
+
+
+def _answered(tables: dict[str, TaskTable]) -> dict[str, dict[str, int]]:
+    """What answers name themselves, over all tasks, the most frequent first."""
+    counts: Counter[tuple[str, str]] = sum((table.answered for table in tables.values()), Counter())
+    named: dict[str, dict[str, int]] = {}
+    for (name, value), count in counts.most_common():
+        named.setdefault(name, {})[value] = count
+    return named
+
+
+def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> Cost | None:
+    spent = canary_spending(stretches)
+    return cost_of(spent, prices.quote(model), model) if spent.answers else None
+
+
+def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:
+    """A leaderboard from its file, or computed from a run folder."""
+    path = Path(path)
+    return build_leaderboard(path, view) if path.is_dir() else read_leaderboard_file(path)
+
+
+def _row(
+    definition: TaskDefinition,
+    table: TaskTable,
+    run: RunFile,
+    view: View,
+    python: KeptMetrics,
+    prices: Prices,
+    examples: dict[str, list[PerExample]] | None,
+) -> TaskRow:
+    summaries = summaries_of(definition, table, view.level, python)
+    headline = _headline(definition, table, summaries)
+    latency = table.latencies.summary()
+    return TaskRow(
+        task=definition.name,
+        metric=definition.metric,
+        metric_definition=metric_label(definition),
+        category=definition.category,
+        display_name=definition.shown.display_name,
+        scorers=_scorers(definition),
+        score=headline.value,
+        reason=headline.reason,
+        interval=interval_of(headline, view.level),
+        bounds=_turned(headline.bounds) if table.measure.lower_is_better else headline.bounds,
+        has_score=headline_of(definition) is not None,
+        lower_is_better=table.measure.lower_is_better,
+        own_scale=_has_own_scale(definition),
+        sha256=definition.dataset.sha256,
+        fingerprint=run.tasks[definition.name],
+        signature=f"{_scoring_signature(definition)}|{headline.signature}",
+        scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
+        asking=short_fingerprint((definition.solver.use, definition.solver.options)),
+        latency_ms=latency.mean if latency else 0.0,
+        latency=latency,
+        aggregates=summaries,
+        slices=_slices(definition, table, view),
+        repetitions=_repetitions(definition, table, run.config.repeat, view.level),
+        calibration=calibration_of(table.likelihoods, view.level),
+        likelihood=likelihood_of(table.likelihoods, view.level),
+        per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
+        **_counts(definition, table, run, headline, broken_metrics(python, definition, table)),
+        **_spent(definition, table, prices, str(run.model["name"])),
+    )
+
+
+def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summary]) -> Summary:
+    """The task's score; a task that only describes has none, with the reason."""
+    if headline_of(definition) is not None:
+        return summaries[0]
+    reason = "the task has no aggregate"
+    if summaries:
+        first = definition.aggregates[0]
+        field = first.options.get("field")
+        reason = (
+            f"`{first.use}` lists the share of every value of `{field}`, and none of them is the score; "
+            "`label` selects one"
+        )
+    scored, failed, timeouts = table.scored, table.failed, table.timeouts
+    return Summary(
+        name="none", value=None, scored=scored, failed=failed, timeouts=timeouts, reason=reason, signature="none"
+    )
+
+
+def _has_own_scale(definition: TaskDefinition) -> bool:
+    first = headline_of(definition)
+    return first is not None and bool(first.options.get("own_scale"))
+
+
+def _turned(bounds: Bounds | None) -> Bounds | None:
+    """The bounds of a number where lower is better: a right attempt has the lowest."""
+    return None if bounds is None else msgspec.structs.replace(bounds, wrong=bounds.right, right=bounds.wrong)
+
+
+def _examples(examples: list[PerExample], table: TaskTable, headline: Summary) -> list[PerExample]:
+    if table.measure.is_in_mean(headline.value):
+        return examples
+    return [msgspec.structs.replace(each, score=None) for each in examples]
+
+
+def _counts(
+    definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
+) -> dict[str, Any]:
+    """How many attempts were planned, and their outcomes as the score counts them."""
+    total = run.config.samples_of(definition) * run.config.repeat
+    made = table.scored + table.failed + table.timeouts
+    remaining = total - made - table.excluded
+    planned = total - table.excluded
+    return {
+        "total": total,
+        "correct": table.measure.correct(table.tables[table.measure.scorer]) if headline_of(definition) else None,
+        "scored": headline.scored,
+        "unscored": made - headline.scored - headline.failed - headline.timeouts,
+        "failed": table.failed,
+        "timeouts": table.timeouts,
+        "excluded": table.excluded,
+        "remaining": remaining,
+        "complete": remaining == 0 and not table.failed and not table.timeouts and not broken,
+        "coverage": headline.scored / planned if planned else 0.0,
+        "refused": _refused(table),
+        "truncated": table.truncated,
+        "prompts_cut": table.prompts_cut,
+        "nothing_extracted": table.nothing_extracted,
+        "skipped_records": definition.skipped_records,
+        "missing_scores": dict(sorted(table.missing_scores.items())) if len(definition.scorers) > 1 else {},
+        "asked_again": dict(sorted(table.asked_again.items())),
+        "failures": dict(sorted([*table.failure_kinds.items(), *((kind, 1) for kind in broken)])),
+        "failure_examples": dict(sorted([*table.failure_example.items(), *broken.items()])),
+        "outcomes": dict(sorted(table.outcomes.items())),
+        "weak_passes": table.weak_passes,
+    }
+
+
+_REFUSED = f"/{REFUSED_HERE}"
+
+
+def _refused(table: TaskTable) -> str | None:
+    """Why no attempt could be made here; where another machine made some, the others are ordinary failures."""
+    if table.scored or table.excluded or table.partly:
+        return None
+    return next((text for kind, text in table.failure_example.items() if kind.endswith(_REFUSED)), None)
+
+
+def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: str) -> dict[str, Any]:
+    """Tokens and money, of the evaluated model, of those that judged, and of those that wrote the samples."""
+    judges = judge_rows(with_generation(table.judges, [definition]), prices)
+    return {
+        "cached": table.spent.cached,
+        "from_earlier_runs": table.spent.from_earlier_runs,
+        "tokens_in": table.spent.tokens_in,
+        "tokens_out": table.spent.tokens_out,
+        "tokens_unknown": table.spent.unknown,
+        "cost": cost_of(table.spent, prices.quote(model), model),
+        "judges": judges,
+        "judge_tokens_in": sum(each.tokens_in for each in judges),
+        "judge_tokens_out": sum(each.tokens_out for each in judges),
+        "judge_cost": total_cost([each.cost for each in judges if each.cost is not None]),
+    }
+
+
+def _slices(definition: TaskDefinition, table: TaskTable, view: View) -> list[SliceRow]:
+    first = headline_of(definition)
+    if first is None or runs_code(first):
+        return []
+    aggregate = catalog.resolve("aggregate", first.use)
+
+    def headline(scores: ScoreTable) -> Summary:
+        with _bad_options_refused(definition, first):
+            summaries: list[Summary] = aggregate(scores, **_options(first), level=view.level)
+        return summaries[0]
+
+    return [
+        row
+        for key in view.by
+        if key in table.slices
+        for row in slice_rows(key, table.slices[key], headline, table.measure, view.level)
+    ]
+
+
+def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, level: float) -> list[Summary]:
+    """For k = 1, 2, 5, 10, … and as many as there are."""
+    scores = table.tables.get(table.measure.scorer)
+    if repeat < 2 or table.measure.column is None or scores is None or not len(scores):
+        return []
+    if table.measure.lower_is_better:
+        return []  # pass@k counts attempts with full marks
+    from assay.stats.repetitions import repetitions  # most runs make one attempt per sample
+
+    aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
+    options = {**definition.aggregates[0].options, "field": table.measure.column}
+    return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
+
+
+def attempts_counted(repeat: int) -> list[int]:
+    """The k of pass@k and its kin."""
+    return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+
+
+def _answers_of_earlier_runs(tables: dict[str, TaskTable]) -> list[str]:
+    """How many answers the run has in common with earlier runs."""
+    parts = {
+        "answers": [table.spent for table in tables.values()],
+        "judges' answers": [spent for table in tables.values() for spent in table.judges.values()],
+    }
+    return [
+        f"{earlier:,} of {sum(each.answers for each in of):,} {what} came from an earlier run, through the cache"
+        for what, of in parts.items()
+        if (earlier := sum(each.from_earlier_runs for each in of))
+    ]
+
+
+def _partial_imports(definitions: Sequence[TaskDefinition]) -> list[str]:
+    return [
+        f"{definition.name}: a partial import, whose scores are not those of the program it comes from; "
+        f"not carried over: {'; '.join(definition.provenance.not_carried_over)}"
+        for definition in definitions
+        if definition.provenance.not_carried_over
+    ]
+
+
+def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
+    notices = []
+    for key in view.by:
+        if any(key in table.too_many for table in tables.values()):
+            notices.append(f"--by metadata.{key}: more than {MOST} different values are no slices; none are shown")
+        elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
+            notices.append(missing_key("--by", key))
+    scores = [each for table in tables.values() for each in table.tables.values()]
+    return notices + missing_group(view, [each.groupless for each in scores])
+
+
+def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:
+    """The results of the task's aggregates, the headline first."""
+    return _with_unique_names(summaries_by_part(definition, table, level, python))
+
+
+def summaries_by_part(
+    definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics
+) -> list[tuple[PartSpec, Summary]]:
+    """The same, each with its aggregate and under the name that the aggregate gave it."""
+    summaries: list[tuple[PartSpec, Summary]] = []
+    for part in definition.aggregates:
+        name, options = part.use, _options(part)
+        if runs_code(part):
+            name, options = "python", {"output": output_for(python, definition.name, part.key, table)}
+        with _bad_options_refused(definition, part):
+            aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
+            scores = table.tables[part.options.get("scorer")]
+            bounded = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
+        summaries += [(part, summary) for summary in bounded]
+    return summaries
+
+
+_NOT_PASSED = ("scorer", "lower_is_better", "own_scale")
+"""Options that say what a number is over and how to read it, not how to compute it."""
+
+
+def _options(part: PartSpec) -> dict[str, Any]:
+    return {key: value for key, value in part.options.items() if key not in _NOT_PASSED}
+
+
+@contextmanager
+def _bad_options_refused(definition: TaskDefinition, part: PartSpec) -> Iterator[None]:
+    """The run file is untrusted: it may give an aggregate options that it does not have."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+        raise UsageError(
+            f"task `{definition.name}`: the aggregate `{part.key}` ({part.use}) cannot be computed with the run's "
+            f"options: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _with_unique_names(summaries: list[tuple[PartSpec, Summary]]) -> list[Summary]:
+    """A name used by two aggregates is prefixed with the aggregate's key, and with its scorer's if needed."""
+    short = [summary.name for _, summary in summaries]
+    by_key = [f"{part.key.rpartition('.')[2]}_{summary.name}" for part, summary in summaries]
+    by_scorer = [f"{part.options.get('scorer')}_{name}" for (part, _), name in zip(summaries, by_key, strict=True)]
+    unique = []
+    for index, (_, summary) in enumerate(summaries):
+        names = next((names for names in (short, by_key) if names.count(names[index]) == 1), by_scorer)
+        unique.append(summary if names is short else msgspec.structs.replace(summary, name=names[index]))
+    return unique
+
+
+def _scorers(definition: TaskDefinition) -> list[ScorerRow]:
+    """The scorers as a YAML task describes them."""
+    titles = definition.shown.scorers
+    return [
+        ScorerRow(key=part.key, type=part.use, **msgspec.structs.asdict(titles[part.key]))
+        for part in definition.scorers
+        if part.key in titles
+    ]
+
+
+def _scoring_signature(definition: TaskDefinition) -> str:
+    """How a prediction became a score: by its definition, not by the name in the task file."""
+    return "+".join(_part_signature(part) for part in definition.scorers) or "none"
+
+
+def _part_signature(part: PartSpec) -> str:
+    name = str(part.options.get("metric", part.use))
+    rule = part.options.get("post_process", "none")
+    return name if rule == "none" else f"{name}({rule})"
+
+
+def _agreement(run: RunFile, rows: list[TaskRow], tables: dict[str, TaskTable]) -> str:
+    parts = [(row.fingerprint, row.scoring, row.score, row.total, f"{tables[row.task].digest:x}") for row in rows]
+    return fingerprint([run.model, run.settings, parts])

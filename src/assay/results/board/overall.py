@@ -1,0 +1,167 @@
+"""The overall score: the mean of the task scores, each task with the same weight, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from assay.core.types import Bounds, Summary
+from assay.results.board.board_types import ScoreInterval, TaskRow
+from assay.stats.quantiles import normal_quantile
+from assay.stats.task_means import TaskMean, mean_of_tasks_interval
+
+NOT_SHARES = ("perplexity", "bits_per_byte")
+"""Measures that are not shares and do not belong in a mean of shares."""
+
+
+def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
+    """The mean, with a note on tasks left out, or None with the reason.
+
+    A task without a score leaves no overall score; a refused one is left out.
+    """
+    included = [row for row in rows if _counts(row)]
+    if not included:
+        tried = [row for row in rows if row.refused is None]
+        if not tried:
+            return None, "no task could be run"
+        if any(row.has_score for row in tried):
+            return None, "its tasks are likelihood tasks (perplexity, bits per byte)"
+        return None, "none of its tasks has a score"
+    missing = [row for row in included if row.score is None]
+    if missing:
+        reason = "there is no score of" if any(row.scored for row in missing) else "no sample was scored in"
+        return None, f"{reason} {', '.join(row.task for row in missing)}"
+    left_out = {
+        "refused": [row.task for row in rows if row.refused is not None],
+        "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
+        "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
+    }
+    omitted = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
+    note = f"over {len(included)} of {len(rows)} tasks; {omitted}" if omitted else None
+    return math.fsum(row.score for row in included if row.score is not None) / len(included), note
+
+
+def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> ScoreInterval | None:
+    """The interval of the mean over tasks; None when there is no mean, or one of the tasks has no interval."""
+    included = [row for row in rows if _counts(row)]
+    return None if overall is None or not included else interval_of_tasks(included, level)
+
+
+def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
+    """The overall score if every failed attempt had been wrong, and if every one had been right; None where nothing
+    failed, or where a task has failed attempts and no bounds.
+    """
+    included = [row for row in rows if in_overall(row)]
+    bounds = [each for row in included if (each := bounds_of(row)) is not None]
+    if not any(map(failed_attempts, included)) or len(bounds) < len(included):
+        return None
+    wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(included, bounds, strict=True)]
+    right = [_with(row, each.high, each.high_interval, level) for row, each in zip(included, bounds, strict=True)]
+    low, high = (math.fsum(row.score or 0.0 for row in each) / len(each) for each in (wrong, right))
+    ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
+    low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
+    return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
+
+
+def bounds_of(row: TaskRow) -> Bounds | None:
+    """The task's score if its failed attempts had been wrong, or right; all attempts of a refused task failed."""
+    if row.refused is not None:
+        return Bounds(low=0.0, high=1.0)
+    if row.score is None or failed_attempts(row):
+        return row.bounds
+    ends = None if row.interval is None else (row.interval.low, row.interval.high)
+    return Bounds(low=row.score, high=row.score, low_interval=ends, high_interval=ends)
+
+
+def failed_attempts(row: TaskRow) -> int:
+    """Attempts that the task's score lacks because they failed."""
+    first = row.aggregates[0] if row.aggregates else row
+    return first.failed + first.timeouts
+
+
+def coverage_of(row: TaskRow, lacking: int) -> float:
+    """The share of the planned attempts that a number is over when it lacks so many that failed."""
+    planned = row.total - row.excluded
+    return (planned - row.remaining - lacking) / planned if planned else 0.0
+
+
+def least_coverage(row: TaskRow) -> float:
+    """The coverage of the number, or the scorer, that lacks the most attempts."""
+    lacking = [each.failed + each.timeouts for each in row.aggregates]
+    return min([row.coverage, *(coverage_of(row, each) for each in [*lacking, *row.missing_scores.values()])])
+
+
+def in_overall(row: TaskRow) -> bool:
+    """Whether the task counts in the overall score, or would if it could be run here."""
+    return row.has_score and not row.lower_is_better and not row.own_scale and row.metric not in NOT_SHARES
+
+
+def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
+    """The row with a score at one end of its bounds, without aggregates: those are of what was measured."""
+    method = row.interval.method if row.interval is not None else ""
+    interval = None if ends is None else ScoreInterval(low=ends[0], high=ends[1], level=level, method=method)
+    return replace(
+        row, refused=None, score=score, interval=interval, aggregates=[], scored=row.scored + failed_attempts(row)
+    )
+
+
+def interval_of_tasks(rows: list[TaskRow], level: float) -> ScoreInterval | None:
+    """The interval of the mean over these tasks, such as those of a category."""
+    if len(rows) == 1:
+        return rows[0].interval
+    scores = [score for row in rows if (score := _task_score(row)) is not None]
+    return combined_interval(scores, level) if len(scores) == len(rows) else None
+
+
+class TaskScore(NamedTuple):
+    """A task's mean with its interval."""
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    method: str
+    units: int
+    """Attempts, or the clusters that they come in."""
+    standard_error: float | None = None
+
+
+def combined_interval(scores: Sequence[TaskScore], level: float) -> ScoreInterval | None:
+    """The interval of the mean over tasks, each with the same weight."""
+    scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
+    interval = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
+    if interval.low is None or interval.high is None:
+        return None
+    return ScoreInterval(low=interval.low, high=interval.high, level=level, method=interval.method)
+
+
+def _task_score(row: TaskRow) -> TaskScore | None:
+    """The row's score with the standard error of its aggregate."""
+    if row.score is None or row.interval is None:
+        return None
+    headline = row.aggregates[0] if row.aggregates else Summary(name="", value=row.score, scored=row.scored)
+    details = headline.details or {}
+    units = int(details.get("clusters") or headline.scored)
+    interval = row.interval
+    return TaskScore(
+        row.score, interval.low, interval.high, interval.level, interval.method, units, details.get("standard_error")
+    )
+
+
+def _task_mean(score: TaskScore) -> TaskMean:
+    """The mean with its variance: from the standard error, or from the interval where there is none."""
+    mean, units = score.mean, score.units
+    if score.method == "wilson":
+        # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom
+        return TaskMean(mean=mean, variance=mean * (1.0 - mean) / max(1, units - 1), units=units)
+    error = score.standard_error
+    if error is None:
+        error = (score.high - score.low) / 2.0 / normal_quantile(0.5 + score.level / 2.0)
+    return TaskMean(mean=mean, variance=error**2, units=units, degrees=max(1, units - 1))
+
+
+def _counts(row: TaskRow) -> bool:
+    return row.refused is None and in_overall(row)

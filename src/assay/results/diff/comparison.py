@@ -1,0 +1,416 @@
+"""What changed between two results, sample by sample: how much, how surely, and what else differs.
+
+Samples pair by (task, sample id, attempt). The difference is always B minus A: positive means B is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.results.board.board_types import Leaderboard, TaskRow
+from assay.results.board.overall import NOT_SHARES, in_overall
+from assay.results.board.stretches import canary_agreement, last_canary, same_model, served_changes
+from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
+from assay.results.diff.overall_difference import Units, corrected_overall, overall_diff, units_of
+from assay.results.diff.paired_columns import Columns, Side, read_side
+from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
+from assay.results.per_example import PerExample
+from assay.results.report_settings import View, missing_group, view_of_results
+from assay.results.side_labels import side_labels
+from assay.results.standings.shared_samples import key_unknown, over_shared
+from assay.stats.drops import DropTest, drop_tests
+from assay.stats.paired import PairedComparison, compare, corrected, holm
+from assay.text.wording import setting_in_words
+
+SAMPLES = 5
+MAX_SLICES = 100
+
+
+def diff(
+    a: Path | str,
+    b: Path | str,
+    view: View | None = None,
+    *,
+    allow_unequal: bool = False,
+    samples: int = SAMPLES,
+) -> BoardDiff:
+    """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples."""
+    view = view or view_of_results((a, b))
+    return diff_of(read_side(a, view), read_side(b, view), view, allow_unequal=allow_unequal, samples=samples)
+
+
+def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
+    """The same, of two results that have been read."""
+    result = paired_diff(a, b, view, samples=samples)
+    if not result.unequal:
+        return result
+    if not allow_unequal:
+        raise UsageError(
+            f"{a.source} and {b.source} do not cover the same samples: {'; '.join(result.unequal)}. "
+            "A comparison over what both have can favour the one that failed more, or whose answer key was changed; "
+            "finish the runs, or use --allow-unequal."
+        )
+    return _with_scores_of(result, *(side.board for side in over_shared((a, b), view)))
+
+
+def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
+    """Compare what is comparable; the scores next to the differences are those of the whole results."""
+    sides = (a, b)
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
+    units: dict[str, Units] = {}
+    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples, units) for name in names]
+    unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
+    return _corrected(_board(sides, tasks, units, unequal, view))
+
+
+def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
+    """With scores over the same samples as the differences; the other numbers are not known for just these."""
+    before, after = ({row.task: row.score for row in board.tasks} for board in (a, b))
+    tasks = [
+        replace(
+            task,
+            score_a=before.get(task.task),
+            score_b=after.get(task.task),
+            change=_change(before.get(task.task), after.get(task.task)),
+            other_numbers=[],
+        )
+        for task in result.tasks
+    ]
+    return replace(
+        result,
+        tasks=tasks,
+        overall_a=a.overall_score,
+        overall_b=b.overall_score,
+        overall_change=_change(a.overall_score, b.overall_score),
+    )
+
+
+def _task(
+    name: str,
+    sides: tuple[Side, Side],
+    rows: tuple[TaskRow | None, TaskRow | None],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
+) -> TaskDiff:
+    """One task of both sides; adds what its pairs contribute to the overall test to `units`."""
+    first, second = rows
+    task = TaskDiff(
+        task=name,
+        score_a=first.score if first else None,
+        score_b=second.score if second else None,
+        change=_change(first.score if first else None, second.score if second else None),
+        content=_content(first, second),
+        asking=_same(first, second, lambda row: row.asking),
+        scoring=_same(first, second, lambda row: row.scoring or row.signature),
+        other_parts=_same(first, second, lambda row: row.fingerprint),
+        other_numbers=_other_numbers(first, second),
+        lower_is_better=any(row is not None and row.lower_is_better for row in rows),
+        share_of_faults=any(row is not None and row.lower_is_better and row.metric not in NOT_SHARES for row in rows),
+        in_overall=all(row is None or in_overall(row) for row in rows),
+        compared=0,
+        only_a=0,
+        only_b=0,
+        coverage_a=first.coverage if first else None,
+        coverage_b=second.coverage if second else None,
+        weak_a=first.weak_passes if first else None,
+        weak_b=second.weak_passes if second else None,
+    )
+    columns = [side.tasks.get(name) for side in sides]
+    if first is None or second is None or columns[0] is None or columns[1] is None:
+        scored = [row.scored if row else 0 for row in rows]
+        return replace(task, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
+    return _paired(task, sides, (columns[0], columns[1]), view, samples, units)
+
+
+def _paired(
+    task: TaskDiff,
+    sides: tuple[Side, Side],
+    columns: tuple[Columns, Columns],
+    view: View,
+    samples: int,
+    units: dict[str, Units],
+) -> TaskDiff:
+    a, b = columns
+    _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
+    both = a.scored[rows_a] & b.scored[rows_b]
+    in_both = a.in_score[rows_a] & b.in_score[rows_b]
+    same_key = a.targets[rows_a] == b.targets[rows_b]
+    pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
+    before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
+    groups = _groups(b, pairs_b)
+    units[task.task] = units_of(before, after, groups)
+    flipped = np.flatnonzero(before != after)
+    # the largest losses first
+    shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
+    return replace(
+        task,
+        compared=int((in_both & same_key).sum()),
+        only_a=int(a.in_score.sum()) - int(in_both.sum()),
+        only_b=int(b.in_score.sum()) - int(in_both.sum()),
+        other_targets=int((in_both & ~same_key).sum()),
+        key_unknown=task.content == "changed" and key_unknown(a, b),
+        comparison=compare(before, after, groups=groups, level=view.level),
+        changes=_changes(a, b, rows_a, rows_b),
+        flips=len(flipped),
+        shown=[
+            _flip(
+                sides[0].example(task.task, int(a.places[pairs_a[row]])),
+                sides[1].example(task.task, int(b.places[pairs_b[row]])),
+                better=bool(after[row] > before[row]),
+            )
+            for row in shown
+        ],
+        slices=_slices(b, pairs_b, before, after, view),
+    )
+
+
+def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Negated shares lie between −1 and 0: adding 1 makes them shares again."""
+    return scores + 1.0 if task.share_of_faults else scores
+
+
+def _groups(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    """The clusters of these rows, or None when every row is independent."""
+    groups = columns.groups[rows]
+    return groups if len(np.unique(groups)) < len(groups) else None
+
+
+def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[np.intp]) -> Changes:
+    # a failed attempt may have no recorded question; that is not a change of the question
+    unknown = a.failed[rows_a] | b.failed[rows_b]
+    prompt = (a.questions[rows_a] != b.questions[rows_b]) & ~unknown
+    targets = (a.targets[rows_a] != b.targets[rows_b]) & ~prompt
+    answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
+    rescored = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
+    score = rescored & ~unknown & ~prompt & ~targets & ~answer
+    counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
+    return Changes(
+        same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
+    )
+
+
+def _flip(before: PerExample, after: PerExample, *, better: bool) -> Flip:
+    return Flip(
+        id=after.id,
+        attempt=after.attempt,
+        score_a=before.score,
+        score_b=after.score,
+        prediction_a=_answer_or_failure(before),
+        prediction_b=_answer_or_failure(after),
+        targets=after.targets,
+        prompt_a=before.prompt,
+        prompt_b=after.prompt,
+        same_prompt=before.prompt == after.prompt,
+        same_targets=before.targets == after.targets,
+        better=better,
+        answer_a=before.answer if before.failure is None else None,
+        answer_b=after.answer if after.failure is None else None,
+    )
+
+
+def _answer_or_failure(example: PerExample) -> str | None:
+    return example.prediction if example.failure is None else example.failure
+
+
+def _slices(
+    b: Columns,
+    rows: NDArray[np.intp],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    view: View,
+) -> list[SliceDiff]:
+    comparisons: list[tuple[str, str, PairedComparison]] = []
+    for key in view.by:
+        codes = b.slices[key][rows] if key in b.slices else np.empty(0, dtype=np.int64)
+        distinct = np.unique(codes)
+        if len(distinct) > MAX_SLICES:
+            raise UsageError(
+                f"--by metadata.{key}: {len(distinct):,} different values are too many slices (at most {MAX_SLICES})"
+            )
+        for code in distinct:
+            inside = codes == code
+            comparison = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
+            comparisons.append((key, b.names[int(code)], comparison))
+    return [
+        SliceDiff(by=key, value=value, comparison=comparison, adjusted_p=None, significant=False)
+        for key, value, comparison in sorted(comparisons, key=lambda each: each[:2])
+    ]
+
+
+def _board(
+    sides: tuple[Side, Side], tasks: list[TaskDiff], units: dict[str, Units], unequal: list[str], view: View
+) -> BoardDiff:
+    first, second = sides[0].board, sides[1].board
+    compared = {
+        task.task: task.comparison
+        for task in tasks
+        if task.in_overall and task.comparison is not None and task.comparison.n
+    }
+    labels = side_labels(sides)
+    return BoardDiff(
+        a=str(sides[0].source),
+        b=str(sides[1].source),
+        model_a=first.adapter,
+        model_b=second.adapter,
+        label_a=labels[0],
+        label_b=labels[1],
+        level=view.level,
+        overall_a=first.overall_score,
+        overall_b=second.overall_score,
+        overall_change=_change(first.overall_score, second.overall_score),
+        same_result=first.fingerprint == second.fingerprint,
+        cached_a=sum(row.from_earlier_runs for row in first.tasks),
+        cached_b=sum(row.from_earlier_runs for row in second.tasks),
+        shared_answers=_shared_answers(first, second, tasks),
+        settings_changed=_settings_changed(first, second),
+        same_model=same_model(first.stretches, second.stretches),
+        canary=_canary(first, second),
+        tasks=tasks,
+        per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
+        unequal=unequal,
+        notices=missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
+        overall=overall_diff([*compared.values()], [units[name] for name in compared], view.level)
+        if len(compared) > 1
+        else None,
+    )
+
+
+def _shared_answers(a: Leaderboard, b: Leaderboard, tasks: list[TaskDiff]) -> int:
+    """Equal answers, as many as one side had from an earlier run: of the same model and settings, as the cache asks."""
+    if (a.model, a.settings.get("generation")) != (b.model, b.settings.get("generation")):
+        return 0
+    earlier = {task.task: 0 for task in tasks}
+    for row in (*a.tasks, *b.tasks):
+        earlier[row.task] = max(earlier[row.task], row.from_earlier_runs)
+    same = {task.task: task.changes.same + task.changes.score_only for task in tasks if task.changes is not None}
+    return sum(min(earlier[name], count) for name, count in same.items())
+
+
+def _corrected(board: BoardDiff) -> BoardDiff:
+    """With Holm's correction over every task and, where there are several, the overall difference."""
+    tested = {
+        index: task.comparison
+        for index, task in enumerate(board.tasks)
+        if task.comparison is not None and task.comparison.n
+    }
+    overall_p = [] if board.overall is None else [board.overall.p_value]
+    results = corrected(list(tested.values()), board.level, overall_p)
+    drops = _drops([*tested.values(), *([] if board.overall is None else [board.overall])], board.level)
+    tasks = list(board.tasks)
+    for index, each, drop in zip(tested, results, drops, strict=False):
+        tasks[index] = replace(
+            tasks[index],
+            comparison=each.comparison,
+            adjusted_p=each.adjusted_p,
+            significant=each.significant,
+            drop=drop,
+        )
+    comparisons = len(results) + len(overall_p)
+    overall = board.overall
+    if overall is not None:
+        p_values = [1.0 if each.p_value is None else each.p_value for each in tested.values()]
+        [*_, adjusted] = holm([*p_values, *overall_p])
+        overall = replace(corrected_overall(overall, adjusted, board.level, comparisons=comparisons), drop=drops[-1])
+    tasks = _corrected_slices(tasks, board.level)
+    board = replace(board, overall=overall, comparisons=comparisons)
+    board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])
+    return replace(board, verdict=board_verdict(board))
+
+
+def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
+    p_values = [1.0 if each.p_drop is None else each.p_drop for each in compared]
+    return drop_tests(p_values, [each.least_p_drop for each in compared], level)
+
+
+def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
+    """Slices are a family of their own: corrected for every slice of every task, but not for the tasks."""
+    results = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
+    return [
+        replace(
+            task,
+            slices=[
+                replace(
+                    each,
+                    comparison=(tested := next(results)).comparison,
+                    adjusted_p=tested.adjusted_p,
+                    significant=tested.significant,
+                )
+                for each in task.slices
+            ],
+        )
+        for task in tasks
+    ]
+
+
+def _content(a: TaskRow | None, b: TaskRow | None) -> str:
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    return "same" if a.sha256 == b.sha256 else "changed"
+
+
+def _same(a: TaskRow | None, b: TaskRow | None, part: Callable[[TaskRow], str]) -> str:
+    return "same" if a is None or b is None or part(a) == part(b) else "changed"
+
+
+def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
+    """The aggregates that are not the score; the first one is, unless the task has no score."""
+    if a is None or b is None:
+        return []
+    before, after = ({each.name: each.value for each in row.aggregates[int(row.has_score) :]} for row in (a, b))
+    return [
+        AggregateDiff(name=name, value_a=before.get(name), value_b=after.get(name))
+        for name in {**before, **after}
+        if not _equal(before.get(name), after.get(name))
+    ]
+
+
+def _equal(a: float | None, b: float | None) -> bool:
+    return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def _change(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else b - a
+
+
+def _settings_changed(a: Leaderboard, b: Leaderboard) -> list[str]:
+    changes = []
+    for kind, before, after in (
+        ("model", a.model, b.model),
+        ("setting", _flat(a.settings), _flat(b.settings)),
+        ("version of", a.versions, b.versions),
+    ):
+        for key in sorted({*before, *after}):
+            if before.get(key) != after.get(key) and not (kind == "model" and repeats_name(key, before, after)):
+                then, now = setting_in_words(before.get(key)), setting_in_words(after.get(key))
+                changes.append(f"{kind} {key}: {then} → {now}")
+    return changes + served_changes(a.stretches, b.stretches)
+
+
+def _canary(a: Leaderboard, b: Leaderboard) -> str:
+    before, after = last_canary(a.stretches), last_canary(b.stretches)
+    if not before or not after:
+        return ""
+    same, compared = canary_agreement(before, after)
+    if not compared:
+        return "canary: no prompt was answered in both"
+    return f"canary: {same} of {compared} answers agree"
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Nested settings one by one, so that a change names the one that changed."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        flat.update(value if isinstance(value, dict) else {key: value})
+    return flat

@@ -1,0 +1,213 @@
+"""The shape of a comparison: what `assay diff --json` writes."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from assay.overriding import override
+from assay.stats.drops import DropTest
+from assay.stats.intervals import Interval
+from assay.stats.paired import PairedComparison, one_sided
+
+
+class OverallDiff(Struct, frozen=True, kw_only=True):
+    """The mean over tasks of their mean differences, each task with the same weight."""
+
+    difference: float
+    interval: Interval
+    p_value: float
+    test: str
+    """`t`, or `permutation-exact` where few pairs differ; clusters count as one."""
+    adjusted_p: float | None = None
+    significant: bool = False
+    minimum_detectable_effect: float | None = None
+    """At the corrected level; None when no difference, however large, would be found."""
+    least_p: float = 0.0
+    """The smallest p-value possible with these pairs."""
+    least_p_drop: float | None = None
+    """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
+    drop: DropTest | None = None
+    """Whether B is worse, tested on that side alone."""
+    degrees: float | None = None
+    """Degrees of freedom of the standard error; None where it is normal."""
+    scale: bool = False
+    """Whether all scores lie in [0, 1]."""
+
+    @property
+    def p_drop(self) -> float:
+        """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
+        return one_sided(self.p_value, self.difference)
+
+
+class Flip(Struct, frozen=True, kw_only=True):
+    """One attempt that came out differently, both answers side by side."""
+
+    id: str
+    attempt: int
+    score_a: float | None
+    score_b: float | None
+    prediction_a: str | None
+    prediction_b: str | None
+    targets: tuple[str, ...]
+    prompt_a: str | None
+    prompt_b: str | None
+    same_prompt: bool
+    same_targets: bool
+    better: bool
+    """Whether B is the better one."""
+    answer_a: str | None = None
+    """What was extracted from the prediction and scored; None where all of it was scored, or the attempt failed."""
+    answer_b: str | None = None
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """Pairs of attempts, counted by what differs between them."""
+
+    same: int
+    """Same question, targets, answer and score."""
+    answer: int
+    """The same question was answered differently."""
+    prompt: int
+    """The question itself changed, whatever the answer."""
+    targets: int
+    """The question is the same but the targets are not."""
+    score_only: int
+    """Same question, targets and answer, but another score: the scoring changed, or is not repeatable."""
+
+
+class SliceDiff(Struct, frozen=True, kw_only=True):
+    """The comparison within one slice."""
+
+    by: str
+    value: str
+    comparison: PairedComparison
+    adjusted_p: float | None
+    significant: bool
+
+
+class AggregateDiff(Struct, frozen=True, kw_only=True):
+    """A number of the task, other than its score, that changed."""
+
+    name: str
+    value_a: float | None
+    value_b: float | None
+
+
+class TaskDiff(Struct, frozen=True, kw_only=True):
+    """One task in both results, or in one of them."""
+
+    task: str
+    score_a: float | None
+    score_b: float | None
+    change: float | None
+    """The task scores, b − a; None when one of them is missing. Where the two do not cover the same samples, the scores
+    are over the samples that compare."""
+    content: str
+    """`same`, `changed`, `only in A` or `only in B`: the questions and targets of the file."""
+    asking: str
+    """`same` or `changed`: how the questions are put to the model."""
+    scoring: str
+    """`same` or `changed`: how predictions are scored."""
+    other_parts: str = "same"
+    """`same` or `changed`: scorers, aggregates and rules of the task that its score does not depend on."""
+    other_numbers: list[AggregateDiff] = []
+    """The task's other aggregates that differ."""
+    lower_is_better: bool = False
+    """Then the sign of differences is flipped, so that a positive one is still better."""
+    share_of_faults: bool = False
+    """Lower is better, and it is a share, such as of hallucinations: the share without the fault is compared."""
+    in_overall: bool = True
+    """Whether the task counts in the overall score and its difference."""
+    compared: int
+    """Attempts that are scored in both results, with the same targets."""
+    only_a: int
+    """Attempts that are scored in A but failed or missing in B."""
+    only_b: int
+    other_targets: int = 0
+    """Attempts that are scored in both with different targets, and so cannot be compared."""
+    key_unknown: bool = False
+    """The content changed, and the attempts do not show whether the targets did."""
+    coverage_a: float | None
+    coverage_b: float | None
+    weak_a: int | None = None
+    """Weak passes; None when nothing was graded."""
+    weak_b: int | None = None
+    comparison: PairedComparison | None = None
+    """None when the attempts are not known one by one."""
+    adjusted_p: float | None = None
+    """Corrected by Holm for the number of comparisons."""
+    significant: bool = False
+    drop: DropTest | None = None
+    """Whether B is worse, tested on that side alone and corrected by Holm; None where nothing was compared."""
+    changes: Changes | None = None
+    flips: int = 0
+    """Attempts whose score changed."""
+    shown: list[Flip] = []
+    slices: list[SliceDiff] = []
+    verdict: str = ""
+
+
+class BoardDiff(Struct, frozen=True, kw_only=True):
+    """Two results side by side."""
+
+    a: str
+    b: str
+    model_a: str
+    model_b: str
+    label_a: str
+    """What tables call the model of A."""
+    label_b: str
+    level: float
+    overall_a: float | None
+    overall_b: float | None
+    overall_change: float | None
+    same_result: bool
+    """Both carry the same fingerprint: same questions, settings, answers and scores."""
+    cached_a: int = 0
+    """Answers of A that came from an earlier run, through the cache."""
+    cached_b: int = 0
+    shared_answers: int = 0
+    """Attempts whose answers are equal because one side's came from the cache: one measurement, not two."""
+    settings_changed: list[str]
+    same_model: bool | None = None
+    """Whether both were answered by the same weights; None where no strong identity is known of both."""
+    canary: str = ""
+    """How many answers to the canary agree, where both asked it."""
+    tasks: list[TaskDiff]
+    per_example: bool
+    """Whether both carry per-example records; without them only scores can be compared."""
+    unequal: list[str]
+    """Sentences on samples that do not compare: scored in one of the two only, or with different targets."""
+    notices: list[str] = []
+    overall: OverallDiff | None = None
+    comparisons: int = 0
+    """How many comparisons the p-values are corrected for."""
+    verdict: str = ""
+
+    @override
+    def __repr__(self) -> str:
+        from assay.pages.documents.diff import diff_document
+        from assay.pages.markdown import markdown
+
+        return markdown(diff_document(self)) + "\n"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from assay.pages.html.notebook import diff_html
+
+        return diff_html(self)
+
+
+class DiffEnds(Struct, frozen=True, kw_only=True):
+    """Two results at both extremes of what their failed attempts could have scored; the same when none failed."""
+
+    worst: BoardDiff
+    """Every failed attempt of A right, and every one of B wrong."""
+    best: BoardDiff
+    """The other way round."""
+    failed_baseline: int
+    """Failed attempts of A."""
+    failed: int
+    """Failed attempts of B."""
+    unbounded: list[str]
+    """Tasks with failed attempts that could have scored anything: excluded from both."""

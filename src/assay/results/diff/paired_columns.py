@@ -1,0 +1,326 @@
+"""Attempts as columns of digests and scores, so that two runs of a million samples can be paired in memory.
+
+Texts are not kept: equal digests mean equal texts, and `Side.example` goes back to the file for the few that are shown.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
+
+from assay.core.errors import UsageError
+from assay.core.journal import lines_at
+from assay.core.run_file import read_run_file
+from assay.core.types import Message, Record
+from assay.results.board.board_types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.results.board.journal_table import AttemptLine, TraceLine
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.conversation import Part, answer_of
+from assay.results.measure import Measure, measures_of
+from assay.results.outcomes import failures_of
+from assay.results.pace import Pace
+from assay.results.per_example import PerExample, per_example, question, question_media
+from assay.results.report_settings import View, metadata_value
+
+Digests = NDArray[np.int64]
+PlaceColumn = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Columns while they are being filled."""
+
+    packed: bytearray = field(default_factory=bytearray)
+    """Row by row, each as `_ROW`: packing a row is faster than appending its parts one by one."""
+    slices: dict[str, array[int]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    """Digest of a slice's value -> the value."""
+
+
+_WHOLE_NUMBERS = ("identities", "samples", "questions", "targets", "answers", "groups", "places")
+_ROW = np.dtype([*((name, np.int64) for name in _WHOLE_NUMBERS), ("scores", np.float64), ("failed", np.bool_)])
+_pack = Struct("=8s8sqqq8sqd?").pack
+"""A `_ROW`; of the digests the bytes, which are the numbers too."""
+_unpack = Struct("=q").unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The attempts of one task, sorted by identity, each once."""
+
+    identities: Digests
+    """Of (sample id, attempt)."""
+    samples: Digests
+    questions: Digests
+    targets: Digests
+    answers: Digests
+    groups: Digests
+    """Of the sample's cluster: its group, or the sample itself."""
+    slices: dict[str, Digests]
+    scores: NDArray[np.float64]
+    """NaN where there is none: a gap in a column, never reported as a number."""
+    failed: NDArray[np.bool_]
+    places: PlaceColumn
+    names: dict[int, str]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        scored: NDArray[np.bool_] = ~np.isnan(self.scores)
+        return scored
+
+    @property
+    def in_score(self) -> NDArray[np.bool_]:
+        """The attempts behind the task's score: those with a number; where none has one (F1, `max`), all that did not
+        fail.
+        """
+        scored = self.scored
+        return scored if scored.any() else np.asarray(~self.failed)
+
+    @property
+    def groupless(self) -> bool:
+        """Whether there are attempts, and each one's cluster is its sample."""
+        return len(self) > 0 and bool((self.groups == self.samples).all())
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+    def without_numbers(self) -> Columns:
+        """The attempts of a task without a mean, such as one with labels that have no weight."""
+        return replace(self, scores=np.full(len(self), np.nan))
+
+    def only(self, rows: NDArray[np.bool_]) -> Columns:
+        kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
+        return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
+
+
+_PER_ATTEMPT = (*_WHOLE_NUMBERS, "scores", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One result, from a run folder or from a leaderboard file with per-example records."""
+
+    source: Path
+    board: Leaderboard
+    tasks: dict[str, Columns]
+    """Only tasks whose attempts are known one by one."""
+    measures: dict[str, Measure]
+    paces: dict[str, Pace] = field(default_factory=dict)
+    """Per task; of a run folder, where they were asked for."""
+    identify: Callable[[str, str, int], int] = lambda task, sample, attempt: identity(sample, attempt)
+    """The identity of an attempt of a task in `Columns.identities`."""
+
+    def example(self, task: str, place: int) -> PerExample:
+        """The attempt at that place of the journal, or of the list."""
+        if self.source.is_dir():
+            [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [place])
+            return per_example(record, self.measures[task])
+        examples = next(row.per_example for row in self.board.tasks if row.task == task)
+        assert examples is not UNSET  # noqa: S101 - a place was made from this list
+        return examples[place]
+
+    def media(self, task: str, sample: str, attempt: int) -> list[Part]:
+        """The images and sounds of a question; a leaderboard file names them in the prompt and holds none."""
+        if not self.source.is_dir():
+            return []
+        columns = self.tasks[task]
+        row = int(np.searchsorted(columns.identities, self.identify(task, sample, attempt)))
+        [(_, record)] = lines_at(self.source / "journal.jsonl", Record, [int(columns.places[row])])
+        return question_media(record)
+
+
+def read_side(source: Path | str, view: View, *, pace: bool = False) -> Side:
+    """The result at the path, ready to be paired; with `pace` also how long its attempts took, which takes longer."""
+    path = Path(source)
+    if path.is_dir():
+        return _from_run(path, view, pace)
+    board = read_leaderboard_file(path)
+    measures = {row.task: _measure_of(row) for row in board.tasks}
+    columns = {
+        row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
+        for row in board.tasks
+        if row.per_example is not UNSET
+    }
+    return Side(path, board, columns, measures)
+
+
+def _measure_of(row: TaskRow) -> Measure:
+    """As much of a task's measure as a leaderboard file holds; its scores are already computed."""
+    marks = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
+    bounds = None if marks is None else (min(marks), max(marks))
+    return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
+
+
+class _Trace(TraceLine, gc=False):
+    prompt: str | None = None
+    messages: list[Message] | None = None
+
+
+class _Line(AttemptLine, gc=False):
+    """A journal line as far as tables and comparisons need it."""
+
+    targets: tuple[str, ...] = ()
+    trace: _Trace | None = None
+    finished: float | None = None
+
+
+def _from_run(folder: Path, view: View, pace: bool) -> Side:
+    """Leaderboard and columns from one walk through the journal."""
+    run = read_run_file(folder)
+    reading = _Reading(folder, measures_of(run.definitions), view)
+    board = build_leaderboard(folder, view, kind=_Line, watch=reading.add_with_pace if pace else reading.add)
+    columns = reading.finished({row.task: row.score for row in board.tasks})
+    return Side(folder, board, columns, reading.measures, reading.paces)
+
+
+class _Reading:
+    """Fills the columns of every task with the lines that count."""
+
+    def __init__(self, folder: Path, measures: dict[str, Measure], view: View) -> None:
+        self.measures = measures
+        self._folder = folder
+        self._view = view
+        self._rows = {name: _Rows() for name in measures}
+        self.paces = {name: Pace() for name in measures}
+
+    def finished(self, means: Mapping[str, float | None]) -> dict[str, Columns]:
+        tasks = {}
+        for name, rows in self._rows.items():
+            columns = _finished(rows, f"{self._folder}: task `{name}`")
+            tasks[name] = columns if self.measures[name].is_in_mean(means[name]) else columns.without_numbers()
+        return tasks
+
+    def add(self, place: int, line: _Line) -> None:
+        if line.excluded:
+            return
+        measure = self.measures[line.task]
+        _put(
+            self._rows[line.task],
+            self._view,
+            line.sample_id,
+            line.attempt,
+            None if line.trace is None else question(line.trace),
+            line.targets,
+            None if line.trace is None else answer_of(line.trace),
+            measure.upwards(measure.of(line)),
+            bool(failures_of(measure.scorer, line.failures)),
+            line.metadata,
+            place,
+        )
+
+    def add_with_pace(self, place: int, line: _Line) -> None:
+        self.add(place, line)
+        answer, tokens = None, None
+        if line.trace is not None:
+            answer = line.trace.prediction
+            for each in line.trace.completions:
+                if each.tokens_out is not None:
+                    tokens = (tokens or 0) + each.tokens_out
+        pace = self.paces[line.task]
+        pace.add(line.seconds, answer, tokens, line.finished, failed=bool(line.failures))
+
+
+def _from_examples(examples: list[PerExample], view: View, measure: Measure) -> _Rows:
+    rows = _Rows()
+    for place, example in enumerate(examples):
+        if example.excluded:
+            continue
+        _put(
+            rows,
+            view,
+            example.id,
+            example.attempt,
+            example.prompt,
+            example.targets,
+            example.prediction,
+            measure.upwards(example.score),
+            example.failure is not None,
+            example.metadata,
+            place,
+        )
+    return rows
+
+
+def identity(sample: str, attempt: int = 1) -> int:
+    """The identity of an attempt in `Columns.identities`, equal in every process: numbers are summed in its order.
+
+    What is only tested for equality is identified by Python's own hash, which is faster.
+    """
+    number: int = _unpack(_digest(sample, _OF_SAMPLE if attempt == 1 else _of_attempt(attempt)))[0]
+    return number
+
+
+_OF_SAMPLE, _OF_GROUP = blake2b(digest_size=8), blake2b(digest_size=8, person=b"group")
+"""Copied for every line: creating a new one takes twice as long."""
+
+
+def _of_attempt(attempt: int) -> blake2b:
+    return blake2b(digest_size=8, person=b"%d" % attempt)
+
+
+def _digest(text: str, kind: blake2b) -> bytes:
+    digest = kind.copy()
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _put(
+    rows: _Rows,
+    view: View,
+    sample: str,
+    attempt: int,
+    question: str | None,
+    targets: tuple[str, ...],
+    answer: str | None,
+    score: float | None,
+    failed: bool,
+    metadata: dict[str, Any],
+    place: int,
+) -> None:
+    of_sample = _digest(sample, _OF_SAMPLE)
+    group = metadata_value(metadata, view.group_by) if metadata else None
+    rows.packed.extend(
+        _pack(
+            of_sample if attempt == 1 else _digest(sample, _of_attempt(attempt)),  # nearly every attempt is the first
+            of_sample,
+            hash(question),
+            hash(targets),
+            hash(answer),
+            of_sample if group is None else _digest(group, _OF_GROUP),
+            place,
+            _NAN if score is None else score,
+            failed,
+        )
+    )
+    for key in view.by:
+        value = metadata_value(metadata, key) or "(none)"
+        code = hash(value)
+        rows.names[code] = value
+        rows.slices.setdefault(key, array("q")).append(code)
+
+
+_NAN = float("nan")
+
+
+def _finished(rows: _Rows, where: str) -> Columns:
+    """The columns, sorted by identity."""
+    packed = np.frombuffer(rows.packed, dtype=_ROW)
+    order = np.argsort(packed["identities"], kind="stable")
+    columns = {name: packed[name][order] for name in _PER_ATTEMPT}
+    identities = columns["identities"]
+    if len(identities) and (identities[1:] == identities[:-1]).any():
+        raise UsageError(f"{where}: two samples have the same id, so answers cannot be paired by it")
+    return Columns(
+        **columns,
+        slices={key: np.array(codes, dtype=np.int64)[order] for key, codes in rows.slices.items()},
+        names=rows.names,
+    )

@@ -1,0 +1,253 @@
+"""The conclusion of a comparison, in sentences that a person can act on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
+from assay.stats.drops import DropTest
+from assay.stats.intervals import Interval
+from assay.stats.mcnemar_power import pairs_to_find
+from assay.stats.paired import PairedComparison
+
+TESTS = {
+    "mcnemar-exact": "McNemar's exact test",
+    "permutation-exact": "an exact permutation test",
+    "permutation": "a permutation test",
+    "clustered-t": "a cluster-robust t test",
+}
+
+
+def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
+    """Whether an option of these models only repeats their names: `model: gpt-4` of `openai:gpt-4`."""
+    return key in ("model", "object") and all(str(each.get(key) or "") in str(each.get("name")) for each in models)
+
+
+def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
+    """One task in a sentence or two."""
+    if task.content in ONE_SIDED:
+        return f"{task.content}: nothing to compare"
+    if task.comparison is None:
+        return "only the scores are known, so whether they differ by more than chance is unknown"
+    if not task.comparison.n:
+        unknown = f"{NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
+        return unknown if task.compared else "no sample was scored in both"
+    if task.flips == 0:
+        changed = task.changes.answer if task.changes is not None else 0
+        verdict = f"no difference in scores; {changed:,} answers read differently" if changed else "no difference"
+        others = _list([each.name for each in task.other_numbers])
+        return f"{verdict}; other numbers changed: {others}" if others else verdict
+    moved = f"{_moved(task.comparison)} over {task.comparison.n:,} pairs"
+    if task.lower_is_better:
+        moved = f"{moved} (negated, as lower is better)"
+    if task.significant:
+        word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
+        return f"B is {word}: {moved}{_test(task, board)}"
+    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison, board)}"
+
+
+def board_verdict(board: BoardDiff) -> str:
+    """The whole comparison in a sentence, and whether it is one of answers that both share."""
+    verdict = _verdict(board)
+    if not board.shared_answers:
+        return verdict
+    pairs = [task.changes for task in board.tasks if task.changes is not None]
+    total = sum(each.same + each.answer + each.prompt + each.targets + each.score_only for each in pairs)
+    if board.shared_answers < total:
+        return f"{verdict}; {board.shared_answers:,} of {total:,} answers are the same ones, from the cache"
+    whose = "B's answers are A's" if not board.cached_a else "A's answers are B's" if not board.cached_b else None
+    shared = f"{whose or 'A and B have the same answers'}, from the cache: one measurement, not two"
+    return shared if verdict.startswith("no difference:") else f"{verdict}; {shared}"
+
+
+def _verdict(board: BoardDiff) -> str:
+    compared = [task for task in board.tasks if task.comparison is not None and task.comparison.n]
+    if board.same_result and any(task.score_a is not None for task in board.tasks):
+        return "no difference: the same questions, settings, answers and scores"
+    if not compared:
+        return "nothing could be compared sample by sample"
+    if all(task.flips == 0 for task in compared):
+        others = [f"{each.name} of {task.task}" for task in compared for each in task.other_numbers]
+        if others:
+            return f"no difference in the scores of the tasks; other numbers changed: {_list(others)}"
+        return "no difference: every sample that both have was scored the same"
+    worse = [task.task for task in compared if task.significant and _difference(task) < 0]
+    better = [task.task for task in compared if task.significant and _difference(task) > 0]
+    parts = [f"B is worse on {_list(worse)}"] if worse else []
+    parts += [f"B is better on {_list(better)}"] if better else []
+    if board.overall is not None and board.overall.significant:
+        parts.append(f"overall B is {'better' if board.overall.difference > 0 else 'worse'}: {_moved(board.overall)}")
+    if not parts:
+        return f"no significant difference ({board.level * 100:g} % level, {_corrections(board)})"
+    return f"{'; '.join(parts)} ({board.level * 100:g} % level, {_corrections(board)})"
+
+
+def drop_sentences(board: BoardDiff) -> list[str]:
+    sentences = [
+        f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
+        f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, board)}"
+        for task in board.tasks
+        if task.comparison is not None and task.drop is not None and task.drop.significant
+    ]
+    overall = board.overall
+    if overall is not None and overall.drop is not None and overall.drop.significant:
+        dropped = f"{difference_text(overall.difference)}{_below_zero(overall.interval)}"
+        sentences.append(f"overall dropped significantly: {dropped}, {_one_sided(overall.drop, board)}")
+    return sentences
+
+
+def blind_sentences(board: BoardDiff) -> list[str]:
+    """One sentence per comparison whose test could not find even the loss of everything."""
+    drops = [(task.task, task.drop) for task in board.tasks]
+    drops += [("overall", board.overall.drop if board.overall is not None else None)]
+    return [
+        f"{name}: not even the loss of every answer would be significant "
+        f"({equals(drop.attainable)} at best{_over(board)})"
+        for name, drop in drops
+        if drop is not None and not drop.can_tell
+    ]
+
+
+def _one_sided(drop: DropTest, board: BoardDiff) -> str:
+    adjusted = f" ({equals(drop.adjusted_p)}{_over(board)})" if board.comparisons > 1 else ""
+    return f"one-sided {equals(drop.p_value)}{adjusted}"
+
+
+def _over(board: BoardDiff) -> str:
+    return f" after Holm over {board.comparisons}" if board.comparisons > 1 else ""
+
+
+NO_NUMBERS = "its samples have no number of their own"
+ONE_SIDED = ("only in A", "only in B")
+
+
+def unequal_sentence(task: TaskDiff) -> str | None:
+    """Why a part of the task cannot be compared; None when all of it can."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is {task.content}"
+    parts = [f"{count:,} scored only in {side}" for count, side in ((task.only_a, "A"), (task.only_b, "B")) if count]
+    parts += [f"{task.other_targets:,} with other targets"] if task.other_targets else []
+    if parts:
+        return f"{task.task}: {' and '.join(parts)}, {task.compared:,} in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def hidden_sentence(task: TaskDiff) -> str | None:
+    """What the task has in A (the baseline) but not in B, which could hide a drop."""
+    if task.content == "only in B":
+        return None
+    if task.content == "only in A":
+        return f"task `{task.task}` of the baseline is missing from the result"
+    if task.comparison is None:
+        return f"{task.task} has no per-example records"
+    parts = [f"{task.only_a:,} that the baseline has are missing from the result"] if task.only_a else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}, and {task.compared:,} could be compared"
+    if not task.comparison.n:
+        return f"{task.task}: {NO_NUMBERS}" if task.compared else f"no sample of {task.task} was scored in both"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
+
+
+def other_samples_sentence(task: TaskDiff) -> str | None:
+    """Why the task's score in B does not compare with that in A: they are of other samples, or of another key."""
+    if task.content in ONE_SIDED:
+        return f"task `{task.task}` is only in the {'baseline' if task.content == 'only in A' else 'result'}"
+    parts = [f"{task.only_a:,} are only in the baseline"] if task.only_a else []
+    parts += [f"{task.only_b:,} are only in the result"] if task.only_b else []
+    parts += [f"{task.other_targets:,} have other targets than in the baseline"] if task.other_targets else []
+    if parts:
+        return f"of the samples of {task.task} {' and '.join(parts)}"
+    unseen = task.comparison is None and task.content == "changed"
+    return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown or unseen else None
+
+
+KEY_UNKNOWN = "its content changed, and whether what counts as right is still the same cannot be seen"
+
+
+def _moved(comparison: PairedComparison | OverallDiff) -> str:
+    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)}"
+
+
+def _between(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return ""
+    return f" ({interval.level * 100:g} % interval {difference_text(interval.low)} to {difference_text(interval.high)})"
+
+
+def _below_zero(interval: Interval) -> str:
+    """The interval of a drop, where it excludes 0 too: it has two sides, and the test of a drop has one."""
+    return _between(interval) if interval.high is not None and interval.high < 0.0 else ""
+
+
+def _test(task: TaskDiff, board: BoardDiff) -> str:
+    comparison = task.comparison
+    if comparison is None or comparison.p_value is None:
+        return ""
+    name = TESTS.get(comparison.test.split("|", maxsplit=1)[0], comparison.test)
+    adjusted = (
+        f" ({equals(task.adjusted_p)} after Holm over {board.comparisons})"
+        if board.comparisons > 1 and task.adjusted_p is not None
+        else ""
+    )
+    return f", {name} {equals(comparison.p_value)}{adjusted}"
+
+
+def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
+    """What this many pairs can and cannot detect."""
+    least = comparison.minimum_detectable_effect
+    difference = abs(comparison.difference or 0.0)
+    if least is None:
+        return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
+    power = f"{comparison.power * 100:g} % power"
+    sentence = f"{comparison.n:,} pairs detect a true difference of {least:.3f} with {power}"
+    if 0.0 < difference < least:
+        sentence += f"; detecting one of {difference:.3f} takes about {_needed(comparison, difference, least, board):,}"
+    return sentence
+
+
+def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:
+    if comparison.test == "mcnemar-exact":
+        against = min(comparison.wins, comparison.losses) / comparison.n
+        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
+        return pairs_to_find(seen, against, level, comparison.power)
+    # the detectable effect shrinks with the root of the number of pairs
+    return math.ceil(comparison.n * (least / seen) ** 2)
+
+
+def _difference(task: TaskDiff) -> float:
+    return 0.0 if task.comparison is None else task.comparison.difference or 0.0
+
+
+def _corrections(board: BoardDiff) -> str:
+    return "one comparison" if board.comparisons == 1 else f"{board.comparisons} comparisons, corrected by Holm"
+
+
+def _list(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def equals(p: float | None) -> str:
+    """`p = 0.03`, `p < 0.0001`."""
+    shown = probability(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def probability(p: float | None) -> str:
+    """A p-value as people read it."""
+    if p is None:
+        return "–"
+    if p < 0.0001:
+        return "< 0.0001"
+    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.995 else "1"
+
+
+def difference_text(value: float) -> str:
+    """A difference with its sign, to three digits, or as many as it takes to differ from 0."""
+    for digits in (3, 4, 5, 6):
+        if float(text := f"{value:+z.{digits}f}"):
+            return text
+    return "+0.000"

@@ -1,0 +1,150 @@
+"""Gates on the pairs with a baseline: no significant drop, and no drop beyond a margin.
+
+Both are checked at both extremes of what the failed attempts could have scored. What could not be compared, and what no
+test could have found, is reported as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from assay.results.diff.differences import BoardDiff, DiffEnds, OverallDiff, TaskDiff
+from assay.results.diff.sentences import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
+from assay.results.gates.expression import DropGate
+from assay.results.gates.result import GateResult
+from assay.stats.drops import GateOutcome, non_inferiority, worst_difference
+from assay.stats.intervals import Interval
+from assay.stats.paired import MCNEMAR, PairedComparison
+
+RETRY = "rerun the same `assay run` command to retry them"
+WHATEVER = "whatever the failed attempts would have been"
+
+
+def check_drop(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool = False) -> GateResult:
+    """`allow_unequal`: the user chose to leave out what could not be compared."""
+    hidden = _hidden(gate, ends, allow_unequal=allow_unequal)
+    if gate.margin is None:
+        return _significant(gate, ends, hidden)
+    return _beyond(gate, gate.margin, ends, hidden)
+
+
+def failed_words(result: int, baseline: int) -> str:
+    parts = [f"{attempts_words(result)} failed"] if result else []
+    parts += [f"{attempts_words(baseline)} failed in the baseline"] if baseline else []
+    return ", ".join(parts)
+
+
+def attempts_words(count: int) -> str:
+    return f"{count:,} attempt{'s' if count != 1 else ''}"
+
+
+def _hidden(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool) -> list[str]:
+    """Sentences on what could hide a drop."""
+    sentences = [
+        f"attempts of {task} failed ({RETRY}) and its measure has no bounds"
+        for task in ends.unbounded
+        if gate.looks_at(task)
+    ]
+    tasks = [task for task in ends.worst.tasks if gate.looks_at(task.task)]
+    for task in tasks:
+        recorded = task.comparison is not None or task.content in ONE_SIDED
+        if (sentence := hidden_sentence(task)) and not (allow_unequal and recorded):
+            sentences.append(sentence)
+    return sentences or ([] if any(map(_seen, tasks)) else ["nothing could be compared sample by sample"])
+
+
+def _seen(task: TaskDiff) -> bool:
+    return task.comparison is not None and task.comparison.n > 0
+
+
+def _significant(gate: DropGate, ends: DiffEnds, hidden: list[str]) -> GateResult:
+    failed = failed_words(ends.failed, ends.failed_baseline)
+    certain = drop_sentences(ends.best)
+    if certain:
+        return _result(gate, "not met", certain)
+    possible = [
+        f"with the failed attempts against it {each} ({failed}); {RETRY}" for each in drop_sentences(ends.worst)
+    ]
+    unseen = [] if possible else blind_sentences(ends.worst)
+    doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in [*hidden, *unseen])]
+    if doubts:
+        return _result(gate, "cannot tell", doubts)
+    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    return _result(gate, "met", [f"no significant drop{whatever}"])
+
+
+class _Difference(NamedTuple):
+    name: str
+    difference: float
+    interval: Interval
+
+
+def _beyond(gate: DropGate, margin: float, ends: DiffEnds, hidden: list[str]) -> GateResult:
+    """Non-inferiority: met when the lower end of every difference lies within the margin.
+
+    Since every one must pass, no correction for their number is needed: one beyond the margin passes with a chance of
+    at most (1 − level)/2 (Berger 1982, intersection–union tests).
+    """
+    worst, best = (list(_differences(gate, diff)) for diff in (ends.worst, ends.best))
+    failed = failed_words(ends.failed, ends.failed_baseline)
+    beyond = [each for each in best if non_inferiority(each.interval, margin).outcome == "not met"]
+    if beyond:
+        return _result(gate, "not met", [f"{_with_interval(each)} lies beyond a drop of {margin:g}" for each in beyond])
+    unsure = [each for each in worst if non_inferiority(each.interval, margin).outcome != "met"]
+    against = f" with the failed attempts against it ({failed})" if failed else ""
+    doubts = [f"{_with_interval(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
+    doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]
+    if doubts:
+        return _result(gate, "cannot tell", doubts)
+    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    return _result(
+        gate, "met", [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
+    )
+
+
+def _differences(gate: DropGate, diff: BoardDiff) -> Iterable[_Difference]:
+    compared = {task.task: task.comparison for task in diff.tasks if task.comparison is not None and _seen(task)}
+    for name, comparison in compared.items():
+        # the overall difference of one task is that task's
+        if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
+            yield _Difference(name, comparison.difference or 0.0, worst_difference(comparison))
+    if diff.overall is not None and (gate.name is None or gate.overall_only):
+        interval = _worst_overall(diff.overall, list(compared.values()))
+        yield _Difference("overall", diff.overall.difference, interval)
+
+
+def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> Interval:
+    """The overall interval; where graded or clustered scores of a task did not change at all, and so add no spread, it
+    is as wide as the tasks' own intervals combined (MOVER).
+    """
+    interval = overall.interval
+    if not any(each.test != MCNEMAR and each.wins == each.losses == 0 for each in tasks):
+        return interval
+    below = above = 0.0
+    for each in tasks:
+        worst, difference = worst_difference(each), each.difference or 0.0
+        if worst.low is None or worst.high is None:
+            return replace(interval, low=None, high=None, reason=worst.reason)
+        below += (difference - worst.low) ** 2
+        above += (worst.high - difference) ** 2
+    low = overall.difference - math.sqrt(below) / len(tasks)
+    high = overall.difference + math.sqrt(above) / len(tasks)
+    if interval.low is not None and interval.high is not None:
+        low, high = min(low, interval.low), max(high, interval.high)
+    return replace(interval, low=low, high=high)
+
+
+def _with_interval(difference: _Difference) -> str:
+    interval = difference.interval
+    if interval.low is None or interval.high is None:
+        return f"{difference.name}: {difference_text(difference.difference)} without an interval ({interval.reason})"
+    ends = f"at worst {difference_text(interval.low)}, at best {difference_text(interval.high)}"
+    return f"{difference.name}: {difference_text(difference.difference)} ({ends}, {interval.level * 100:g} % level)"
+
+
+def _result(gate: DropGate, outcome: GateOutcome, sentences: list[str]) -> GateResult:
+    return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {each}" for each in sentences])

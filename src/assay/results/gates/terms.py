@@ -1,0 +1,213 @@
+"""What a name in a gate refers to: its value, and its bounds given the failed attempts.
+
+A score has two ends: if every failed attempt had been wrong, and if every one had been right. Counts, coverage,
+latency, tokens and cost are as measured: failed attempts do not make them uncertain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from assay.core.types import Bounds, Summary
+from assay.costs.spending import Cost, total_cost
+from assay.results.board.board_types import Leaderboard, TaskRow
+from assay.results.board.overall import (
+    bounds_of,
+    coverage_of,
+    failed_attempts,
+    in_overall,
+    least_coverage,
+    overall_bounds,
+)
+
+OVERALL = ("overall", "overall.low", "overall.high")
+
+MEASURED: dict[str, Callable[[Leaderboard], float | None]] = {
+    "failed": lambda board: board.failed + board.timeouts,
+    "timeouts": lambda board: board.timeouts,
+    "remaining": lambda board: sum(row.remaining for row in board.tasks),
+    "weak": lambda board: _sum_of_known(row.weak_passes for row in board.tasks),
+    "coverage": lambda board: min(map(least_coverage, board.tasks), default=None),
+    "tokens": lambda board: sum(row.tokens_in + row.tokens_out for row in board.tasks),
+    "cost": lambda board: board.cost.amount if board.cost else None,
+    "judge_cost": lambda board: board.judge_cost.amount if board.judge_cost else 0.0,
+    "total_cost": lambda board: _sum_of_costs([board.cost, board.judge_cost]),
+}
+
+MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
+    "coverage": least_coverage,
+    "failed": lambda row: row.failed + row.timeouts,
+    "timeouts": lambda row: row.timeouts,
+    "weak": lambda row: row.weak_passes,
+    "tokens": lambda row: row.tokens_in + row.tokens_out,
+    "cost": lambda row: row.cost.amount if row.cost else None,
+    "judge_cost": lambda row: row.judge_cost.amount if row.judge_cost else 0.0,
+    "p50": lambda row: row.latency.p50 if row.latency else None,
+    "p95": lambda row: row.latency.p95 if row.latency else None,
+}
+
+OF_RUN = (*OVERALL, *MEASURED)
+"""The names of all numbers of the whole run."""
+OF_THE_RUN = "run."
+"""The prefix of such a name where a task has the same."""
+INTERVALS = ("low", "high")
+CALIBRATION = "ece"
+OF_AGGREGATE = ".coverage"
+"""After the name of an aggregate: the share of attempts that it is over."""
+
+Ends = tuple[float, float]
+"""A number if every failed attempt had been wrong, and if every one had been right."""
+
+
+class TermValue(Struct, frozen=True, kw_only=True):
+    """A name, looked up in a result."""
+
+    value: float | None
+    reason: str | None = None
+    """Why there is no value."""
+    ends: Mapping[str, Ends] | None = None
+    """By task, what its failed attempts contribute, with what is certain under "": they add up to the value's ends.
+    None when the failed attempts could have made it anything."""
+    failed: Mapping[str, int] = {}
+    """By task, the attempts that make it uncertain."""
+
+
+class Meaning(NamedTuple):
+    """What a name stands for: a number of the whole run, or a task's."""
+
+    task: str | None
+    """None: of the whole run."""
+    aspect: str
+    """The number of the run, or of the task; "" for the task's score."""
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is computed from scores, rather than a count, a time or a cost."""
+        measured = MEASURED if self.task is None else MEASURED_OF_TASK
+        return self.aspect not in measured and not self.aspect.endswith(OF_AGGREGATE)
+
+
+def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[Meaning]:
+    """What the name may refer to: nothing when it is unknown, two things when a task has the name of a number of the
+    run and neither backticks nor `run.` say which is meant.
+    """
+    known = list(tasks)
+    matches = [Meaning(name, "")] if name in known else []
+    task = max((each for each in known if name.startswith(each + ".")), key=len, default=None)
+    if not matches and task is not None:
+        matches = [Meaning(task, name[len(task) + 1 :])]
+    if not quoted and name in OF_RUN:
+        matches.append(Meaning(None, name))
+    elif not quoted and not matches and name.removeprefix(OF_THE_RUN) in OF_RUN:
+        matches.append(Meaning(None, name.removeprefix(OF_THE_RUN)))
+    return matches
+
+
+def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermValue:
+    """What the name refers to in a result."""
+    if board is None:
+        return TermValue(value=None)
+    rows = {row.task: row for row in board.tasks}
+    matches = meanings(name, rows, quoted=quoted)
+    if not matches:
+        return TermValue(value=None)
+    task, aspect = matches[-1]
+    if task is not None:
+        return _of_task(rows[task], aspect) if aspect else _score(rows[task])
+    if aspect in OVERALL:
+        return _overall(board, aspect)
+    return _certain(MEASURED[aspect](board), _why_unmeasured(board, aspect))
+
+
+def _score(row: TaskRow) -> TermValue:
+    return _bounded(row, row.score, row.bounds, failed_attempts(row), partial(_wrong_and_right, row))
+
+
+def _wrong_and_right(row: TaskRow, bounds: Bounds) -> Ends:
+    return (bounds.high, bounds.low) if row.lower_is_better else (bounds.low, bounds.high)
+
+
+def _of_task(row: TaskRow, aspect: str) -> TermValue:
+    if aspect in MEASURED_OF_TASK:
+        reason = "no outcome of it was graded" if aspect == "weak" else None
+        return _certain(MEASURED_OF_TASK[aspect](row), reason)
+    if aspect in INTERVALS:
+        value = None if row.interval is None else getattr(row.interval, aspect)
+        return _bounded(row, value, row.bounds, failed_attempts(row), lambda bounds: _interval_ends(bounds, aspect))
+    if aspect == CALIBRATION:
+        value = row.calibration.expected_error.value if row.calibration else None
+        return _bounded(row, value, None, failed_attempts(row), lambda bounds: None)
+    summaries = {each.name: each for each in [*row.repetitions, *row.aggregates]}
+    if aspect in summaries:
+        return _summary(row, summaries[aspect])
+    covered = summaries.get(aspect.removesuffix(OF_AGGREGATE))
+    return _certain(None if covered is None else coverage_of(row, covered.failed + covered.timeouts))
+
+
+def _summary(row: TaskRow, summary: Summary) -> TermValue:
+    failed = summary.failed + summary.timeouts
+    value = _bounded(row, summary.value, summary.bounds, failed, lambda bounds: (bounds.low, bounds.high))
+    return value if value.value is not None else TermValue(value=None, reason=summary.reason)
+
+
+def _bounded(
+    row: TaskRow, value: float | None, bounds: Bounds | None, failed: int, ends: Callable[[Bounds], Ends | None]
+) -> TermValue:
+    if value is None or not failed:
+        return _certain(value, row.refused or row.reason)
+    pair = None if bounds is None else ends(bounds)
+    return TermValue(value=value, ends=None if pair is None else {row.task: pair}, failed={row.task: failed})
+
+
+def _overall(board: Leaderboard, name: str) -> TermValue:
+    """With ends task by task, so that a task named in the same gate is wrong or right in both places."""
+    rows = [row for row in board.tasks if in_overall(row)]
+    failed = {row.task: count for row in rows if (count := failed_attempts(row))}
+    value = board.overall_score
+    if name != "overall":
+        interval = board.overall_interval
+        value = None if interval is None else interval.low if name == "overall.low" else interval.high
+    if value is None or not failed:
+        return _certain(value, board.overall_reason)
+    if name != "overall":
+        bounds = overall_bounds(board.tasks, board.level)
+        pair = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
+        return TermValue(value=value, ends=None if pair is None else {"(overall)": pair}, failed=failed)
+    ends = {row.task: bounds_of(row) for row in rows}
+    known = {task: (each.low / len(ends), each.high / len(ends)) for task, each in ends.items() if each is not None}
+    return TermValue(value=value, ends=known if len(known) == len(ends) else None, failed=failed)
+
+
+def _interval_ends(bounds: Bounds, which: str) -> Ends | None:
+    """The low or the high end of the interval, at both ends of the bounds."""
+    if bounds.low_interval is None or bounds.high_interval is None:
+        return None
+    at = 0 if which == "low" else 1
+    return bounds.low_interval[at], bounds.high_interval[at]
+
+
+def _certain(value: float | None, reason: str | None = None) -> TermValue:
+    return TermValue(value=value, reason=reason) if value is None else TermValue(value=value, ends={"": (value, value)})
+
+
+def _why_unmeasured(board: Leaderboard, name: str) -> str | None:
+    reason = "no outcome was graded" if name == "weak" else None
+    if name in ("cost", "total_cost") and board.cost is not None:
+        reason = board.cost.reason
+    if name in ("judge_cost", "total_cost") and board.judge_cost is not None:
+        reason = board.judge_cost.reason or reason
+    return reason
+
+
+def _sum_of_known(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _sum_of_costs(costs: Sequence[Cost | None]) -> float | None:
+    total = total_cost([cost for cost in costs if cost is not None])
+    return None if total is None else total.amount

@@ -1,0 +1,47 @@
+"""What tables call the models of several results: one function, so that every table says the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.core.run_file import RunFile
+from assay.results.diff.paired_columns import Side
+
+
+def side_labels(sides: Sequence[Side]) -> list[str]:
+    """What tables call the models: their labels or names, with the prompt of a run file that has several. Those that
+    look the same are numbered."""
+    return numbered([_model_and_prompt(side) for side in sides])
+
+
+def run_labels(runs: Sequence[RunFile]) -> list[str]:
+    """The same for runs that have no results yet."""
+    return numbered([model_and_prompt(run.model_label, run.settings) for run in runs])
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, those that occur several times with a number."""
+    seen: Counter[str] = Counter()
+    labels = []
+    for name in names:
+        seen[name] += 1
+        labels.append(name if names.count(name) == 1 else f"{name} ({seen[name]})")
+    return labels
+
+
+def numbered_sides(sides: Sequence[Side]) -> list[str]:
+    """Which result is which, in one sentence, where models look the same."""
+    pairs = zip(sides, side_labels(sides), strict=True)
+    which = [f"{label}: {side.source}" for side, label in pairs if label != _model_and_prompt(side)]
+    return ["; ".join(which)] if which else []
+
+
+def _model_and_prompt(side: Side) -> str:
+    return model_and_prompt(side.board.model_label, side.board.settings)
+
+
+def model_and_prompt(label: str, settings: Mapping[str, Any]) -> str:
+    prompt = settings.get("prompt")
+    return f"{label}, {prompt}" if prompt else label

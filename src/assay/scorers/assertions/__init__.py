@@ -1,0 +1,1 @@
+"""Assertions about one answer, and the scorers that list them."""

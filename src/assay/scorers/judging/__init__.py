@@ -1,0 +1,1 @@
+"""Scorers whose verdict is a model's answer."""

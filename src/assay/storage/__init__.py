@@ -1,0 +1,1 @@
+"""What keeps a journal small and verifiable: checksums, key sets, packed texts, how far an attempt got."""

@@ -1,0 +1,1 @@
+"""Whose files these are, and what they may do."""

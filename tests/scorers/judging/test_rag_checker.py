@@ -1,0 +1,132 @@
+"""`rag_checker`: eleven numbers from claims, worked out by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.scripted import Context, Scripted
+
+from assay.core.errors import FailureError
+from assay.core.types import Completion, Request, Sample, Score, Trace
+from assay.scorers.judging.rag_checker import ALL_SCORES, Checked, rag_checker, rag_scores
+
+
+def test_the_formulas_by_hand() -> None:
+    # answer claims: 1 right and in chunk 0; 2 wrong, in the irrelevant chunk 1; 3 wrong, nowhere; 4 right, nowhere
+    # target claims: 1 said by the answer and in chunk 0; 2 not said, in chunk 0; 3 said, nowhere
+    checked = Checked(
+        answer_in_target=[True, False, False, True],
+        target_in_answer=[True, False, True],
+        answer_in_chunks=[[True, False, False, False], [False, True, False, False]],
+        target_in_chunks=[[True, True, False], [False, False, False]],
+    )
+    found = rag_scores(checked)
+    assert found == pytest.approx(
+        {
+            "precision": 2 / 4,
+            "recall": 2 / 3,
+            "f1_score": 2 * (0.5 * 2 / 3) / (0.5 + 2 / 3),
+            "claim_recall": 2 / 3,
+            "context_precision": 1 / 2,
+            "context_utilization": 1 / 2,
+            "noise_sensitivity_in_relevant": 0.0,
+            "noise_sensitivity_in_irrelevant": 1 / 4,
+            "hallucination": 1 / 4,
+            "self_knowledge": 1 / 4,
+            "faithfulness": 2 / 4,
+        }
+    )
+    assert tuple(found) == ALL_SCORES
+
+
+def test_empty_denominators_give_zero() -> None:
+    assert set(rag_scores(Checked(answer_in_target=[], target_in_answer=[])).values()) == {0.0}
+
+
+class Oracle:
+    """A judge that takes sentences for claims and substrings for entailment."""
+
+    def __call__(self, request: Request) -> str:
+        system, user = (str(message.content) for message in request.messages or ())
+        if "Take the text apart" in system:
+            text = user.split("Text: ", 1)[1]
+            return json.dumps({"claims": [part.strip() for part in text.split(".") if part.strip()]})
+        text, claims = user.removeprefix("Text: ").split("\n\nClaims:\n")
+        found = [claim.split(". ", 1)[1] in text for claim in claims.splitlines()]
+        return f"Sure:\n```json\n{json.dumps({'entailed': found})}\n```"
+
+
+def check(model: Scripted, answer: str, chunks: list[str], target: str, **options: Any) -> Score:
+    raw = {"choices": [{"references": [{"content": chunk} for chunk in chunks]}]}
+    trace = Trace(prediction=answer, completions=(Completion(text=answer, raw=raw),))
+    scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}), **options)
+    return asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": target}), trace))
+
+
+def test_a_judge_is_called_and_the_calls_are_counted() -> None:
+    model = Scripted(Oracle())
+    score = check(model, "Bern is a city. Bern has bears", ["Bern is a city. It rains"], "Bern is a city. It rains")
+    assert score.values["precision"] == 0.5
+    assert score.values["recall"] == 0.5
+    assert score.values["claim_recall"] == 1.0
+    assert score.values["faithfulness"] == 0.5
+    assert score.values["hallucination"] == 0.5
+    assert score.metadata is not None
+    assert score.metadata["judge"]["calls"] == len(model.requests) == 6
+    assert score.metadata["judge"]["tokens_in"] == 18
+    assert score.metadata["expected"] == {"target": "Bern is a city. It rains"}
+
+
+def test_only_the_scores_asked_for_are_computed_and_chunks_only_when_needed() -> None:
+    model = Scripted(Oracle())
+    score = check(model, "a", ["a", "b"], "a", scores_to_compute=["precision", "recall"])
+    assert score.values == {"precision": 1.0, "recall": 1.0}
+    assert len(model.requests) == 4
+
+
+def test_an_empty_answer_claims_nothing() -> None:
+    score = check(Scripted(Oracle()), "", [], "a")
+    assert score.values["precision"] == 0.0
+    assert score.values["recall"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["no json"],
+        ['{"claims": 3}'],
+        ['{"claims": ["a", "b"]}', '{"claims": ["a"]}', '{"entailed": [true]}'],
+        ['{"claims": ["a"]}', '{"claims": ["a"]}', '{"entailed": ["yes"]}'],
+    ],
+)
+def test_a_judge_that_talks_nonsense_is_a_failure(answers: list[str]) -> None:
+    with pytest.raises(FailureError) as caught:
+        check(Scripted([*answers, answers[-1], answers[-1]]), "a", [], "a")
+    assert (caught.value.failure.stage, caught.value.failure.kind) == ("scorer", "bad_output")
+
+
+def test_a_missing_column_is_a_failure() -> None:
+    with pytest.raises(FailureError, match="no column `frage`"):
+        check(Scripted(Oracle()), "a", [], "a", query_column="frage")
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"choices": [{"index": 0}]}, {"choices": []}, {"references": "x"}])
+def test_an_answer_without_references_fails_before_the_judge_is_called(raw: dict[str, Any] | None) -> None:
+    model = Scripted(Oracle())
+    trace = Trace(prediction="a", completions=(Completion(text="a", raw=raw),))
+    scorer = rag_checker("r", judge_model_key="j", context=Context({"j": model}))
+    with pytest.raises(FailureError, match="keep_raw=true") as caught:
+        asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
+    assert (caught.value.failure.kind, model.requests) == ("bad_input", [])
+
+
+def test_an_empty_list_of_references_is_an_answer_and_scores_without_chunks_need_none() -> None:
+    assert check(Scripted(Oracle()), "a", [], "a").values["claim_recall"] == 0.0
+    trace = Trace(prediction="a", completions=(Completion(text="a"),))
+    options = {"context": Context({"j": Scripted(Oracle())}), "scores_to_compute": ["precision"]}
+    scorer = rag_checker("r", judge_model_key="j", **options)  # type: ignore[arg-type]
+    score = asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
+    assert score.values == {"precision": 1.0}

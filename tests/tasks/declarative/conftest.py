@@ -1,8 +1,0 @@
-"""A reader of task files for all tests of declarative tasks."""
-
-from __future__ import annotations
-
-import pytest
-from tests.tasks.declarative.yaml_tasks import reader
-
-read = pytest.fixture(reader)
