@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -16,7 +16,7 @@ from assay.processes.descendants import MARK, descends, watch
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 
 
-OURS = uuid.uuid4().hex
+OURS = f"test-descendants-{os.getpid()}"
 """Nobody else's marks begin with it."""
 
 

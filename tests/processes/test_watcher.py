@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import uuid
 
 import pytest
 
@@ -25,9 +25,9 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def mark() -> str:
+def mark(request: pytest.FixtureRequest) -> str:
     """Nobody else's."""
-    return uuid.uuid4().hex
+    return f"{os.getpid()}-{request.node.name}"
 
 
 def sleeper(mark: str) -> subprocess.Popen[bytes]:
