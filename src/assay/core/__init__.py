@@ -2,6 +2,7 @@
 
 Read in this order, in which nothing is used before it is defined. About how long each takes:
 
+    describe      1 min  what a part says of itself: its numbers, their range and direction, what it needs
     types         3 min  the records: Sample -> Request -> Completion -> Trace -> Score or Failure -> Record
     errors        1 min  UsageError is for the person, FailureError is for the journal
     seams         2 min  what a model, solver, scorer, aggregate, dataset and executor are, and what else they may offer

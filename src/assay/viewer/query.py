@@ -14,7 +14,7 @@ from assay.results.board.overall import TaskScore, combined_interval
 from assay.results.outcomes import OUTCOMES
 from assay.results.query.fields import BUILT_IN, QueryField, Schema
 from assay.results.query.parse import parse
-from assay.results.query.syntax import And, Compare, Query, Value, plain_value
+from assay.results.query.syntax import And, Compare, Constant, Query, plain_value
 from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
 
@@ -64,10 +64,10 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             yield Compare(field_of(key), ":", (plain_value(value),))
         for sign, number in ((">=", self.low), ("<=", self.high)):
             if number is not None:
-                yield Compare(field_of(self.value), sign, (Value(repr(number)),))
+                yield Compare(field_of(self.value), sign, (Constant(repr(number)),))
         for name, word in (("flip", self.flip), ("mark", self.mark)):
             if word:
-                yield Compare(name, ":", (Value(word),))
+                yield Compare(name, ":", (Constant(word),))
 
 
 def field_of(key: str) -> str:

@@ -16,12 +16,12 @@ from assay.results.query.syntax import (
     SIGNS,
     And,
     Compare,
+    Constant,
     Not,
     Or,
     Query,
     QueryError,
     SearchText,
-    Value,
     written,
 )
 
@@ -29,7 +29,7 @@ plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=' ()
     lambda text: text.split() == [text] and text.lower() not in KEYWORDS
 )
 any_text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
-values = st.builds(Value, plain) | st.builds(lambda text: Value(text, quoted=True), any_text | st.just(""))
+values = st.builds(Constant, plain) | st.builds(lambda text: Constant(text, quoted=True), any_text | st.just(""))
 compared = st.builds(
     lambda field, sign, values: Compare(field, sign, tuple(values[: 1 if sign[0] in "<>" else None])),
     any_text,

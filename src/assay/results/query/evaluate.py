@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.results.query.fields import QueryField, Schema
-from assay.results.query.syntax import ORDERING, And, Compare, Not, Or, Query, QueryError, SearchText, Value
+from assay.results.query.syntax import ORDERING, And, Compare, Constant, Not, Or, Query, QueryError, SearchText
 from assay.text.wording import hint
 
 Mask = NDArray[np.bool_]
@@ -125,7 +125,7 @@ def _ordered(query: Compare, field: QueryField, schema: Schema, columns: QueryCo
     return mask
 
 
-def _other(field: QueryField, sign: str, value: Value, schema: Schema) -> QueryField | None:
+def _other(field: QueryField, sign: str, value: Constant, schema: Schema) -> QueryField | None:
     """The field on the right, where there is one: `judge!=rule`."""
     if sign == ":" or value.quoted or number_of(value.text) is not None:
         return None
@@ -135,7 +135,7 @@ def _other(field: QueryField, sign: str, value: Value, schema: Schema) -> QueryF
     return other if other.kind != "choice" else None
 
 
-def _equal(field: QueryField, value: Value, columns: QueryColumns) -> Mask:
+def _equal(field: QueryField, value: Constant, columns: QueryColumns) -> Mask:
     if value.text == "*" and not value.quoted:
         return _present(field, columns)
     if field.kind == "number":
@@ -155,7 +155,7 @@ def _equal(field: QueryField, value: Value, columns: QueryColumns) -> Mask:
     return hits
 
 
-def _same(field: QueryField, other: QueryField, value: Value, columns: QueryColumns) -> Mask:
+def _same(field: QueryField, other: QueryField, value: Constant, columns: QueryColumns) -> Mask:
     if "number" in (field.kind, other.kind):
         mask: Mask = _numbers(field, columns) == _numbers(other, columns)
         return mask
@@ -169,7 +169,7 @@ def _same(field: QueryField, other: QueryField, value: Value, columns: QueryColu
     return same
 
 
-def _wanted_number(field: QueryField, value: Value) -> float:
+def _wanted_number(field: QueryField, value: Constant) -> float:
     number = number_of(value.text)
     if number is None or value.quoted:
         wanted = "a number such as 0.5, or another field"

@@ -12,12 +12,12 @@ from assay.results.query.syntax import (
     SIGNS,
     And,
     Compare,
+    Constant,
     Not,
     Or,
     Query,
     QueryError,
     SearchText,
-    Value,
 )
 
 LONGEST = 8000
@@ -135,7 +135,7 @@ class _Reader:
         self.at = word.end()
         return word[0]
 
-    def _values(self, sign: str) -> tuple[Value, ...]:
+    def _values(self, sign: str) -> tuple[Constant, ...]:
         values = [self._value(sign)]
         while sign not in ORDERING and self._text.startswith(",", self.at):
             self.at += 1
@@ -144,16 +144,16 @@ class _Reader:
                 raise QueryError(f"more than {MOST_PARTS:,} values", self.at)
         return tuple(values)
 
-    def _value(self, sign: str) -> Value:
+    def _value(self, sign: str) -> Constant:
         self._skip(_SPACES)
         begins = self.at
         if self._text.startswith('"', begins):
-            return Value(self._quoted(), quoted=True, at=begins)
+            return Constant(self._quoted(), quoted=True, at=begins)
         word = PLAIN_VALUE.match(self._text, begins)
         if word is None:
             raise QueryError(f"expected a value after `{sign}`", begins)
         self.at = word.end()
-        return Value(word[0], at=begins)
+        return Constant(word[0], at=begins)
 
     def _quoted(self) -> str:
         match = _QUOTED.match(self._text, self.at)

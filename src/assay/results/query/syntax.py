@@ -34,7 +34,7 @@ class QueryError(UsageError):
         """From 0."""
 
 
-class Value(Struct, frozen=True):
+class Constant(Struct, frozen=True):
     """What a field is compared with."""
 
     text: str
@@ -58,7 +58,7 @@ class Compare(Struct, frozen=True, tag="compare"):
 
     field: str
     sign: str
-    values: tuple[Value, ...]
+    values: tuple[Constant, ...]
     at: int = 0
 
 
@@ -94,9 +94,9 @@ def _inside(query: Query) -> str:
     return f"({written(query)})" if isinstance(query, And | Or) else written(query)
 
 
-def plain_value(text: str) -> Value:
+def plain_value(text: str) -> Constant:
     """A literal value, in quotes where it would otherwise mean something else."""
-    return Value(text, quoted=PLAIN_VALUE.fullmatch(text) is None or "*" in text)
+    return Constant(text, quoted=PLAIN_VALUE.fullmatch(text) is None or "*" in text)
 
 
 def _written_field(name: str) -> str:

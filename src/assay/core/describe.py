@@ -1,0 +1,136 @@
+"""What a part says of itself, as plain data: the numbers it gives, what it averages, what it needs and what it offers.
+
+A factory says it once, with `describes`; a task asks once, when it is built, and the answer is stored with the run. Who
+shows, tests, ranks or plans reads the answer and imports no part. A part that says nothing is unknown, which is not no:
+its numbers are shown, and nothing is concluded from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+Runs = Literal["here", "snippet", "program", "library"]
+"""Where a part computes: in assay, in the author's Python or program, or in another program's library."""
+
+
+class Value(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One value of a score."""
+
+    name: str
+    kind: Literal["share", "number", "count", "label"] = "number"
+    range: tuple[float, float] | None = None
+    """The smallest and the largest one possible; None: unknown, or none."""
+    lower_is_better: bool | None = False
+    """None: neither is better, as for a number of words."""
+
+
+class DefaultAggregate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An aggregate that a scorer has where its task names none."""
+
+    use: str
+    options: dict[str, Any] = {}
+
+
+class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="scorer"):
+    """What a scorer gives and does."""
+
+    values: tuple[Value, ...] = ()
+    """Empty: not known before it has scored."""
+    aggregates: tuple[DefaultAggregate, ...] = ()
+    """Empty: the mean of `score`."""
+    asks_a_model: bool = False
+    judges_answers: bool = False
+    """A judge whose verdicts can be rehearsed with made-up answers."""
+    needs_answer: bool = True
+    """Whether it reads an answer, so that a task without a solver has no use for it."""
+    empty_may_score: bool = False
+    """Whether an empty answer may be right, as where only mistakes are counted."""
+    sees_all: bool = False
+    """Whether it is called once, with all samples."""
+    runs: Runs = "here"
+
+
+class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
+    """An aggregate that averages one number of each attempt: paired tests subtract exactly that number."""
+
+    value: Value
+    scorer: str | None = None
+    """The scorer whose value it is; None: whichever gives one of that name."""
+    weights: dict[str, float] | None = None
+    """The number of each label of the value."""
+    other: float | None = None
+    """The number of all other labels; None: they have none."""
+    same_as: tuple[str, str] | None = None
+    """Two values whose agreement is the number."""
+    answers: tuple[str, ...] = ()
+    """The only labels that count for `same_as`; empty: all."""
+
+
+class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
+    """An aggregate that is no mean over attempts: F1, a maximum, a perplexity, the author's own."""
+
+    lower_is_better: bool | None = None
+    """None: no better, no worse, no rank."""
+    smooth: bool = True
+    """False, as for `max` and `min`: one attempt decides, and no interval can be resampled."""
+    proxy: Value | None = None
+    """The number of an attempt whose mean the aggregate rises with, as bits per byte of a perplexity."""
+    scorer: str | None = None
+    runs: Runs = "here"
+
+
+class Shares(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="shares"):
+    """An aggregate that lists the shares of labels, none of which is the score."""
+
+
+class SolverNeeds(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="solver"):
+    """What a solver needs from the model and gives to scorers."""
+
+    likelihoods: bool = False
+    embeddings: bool = False
+    asks_model: bool = True
+    answers: bool = True
+    """False: its traces have no answer."""
+    turns: Literal["one", "many"] = "one"
+    runs: Runs = "here"
+    plain_variant: str | None = None
+    """The solver that takes its place for models that only write."""
+
+
+class DatasetInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="dataset"):
+    """What a dataset is read from."""
+
+    recorded_models: bool = False
+    """Whether its samples have answers, and say which model gave them."""
+    elsewhere: bool = False
+    """Whether reading it calls another machine or a model."""
+    in_files: bool = False
+    """Whether its options name files of the task."""
+    reader: str | None = None
+    """The dataset that it counts as where identity is compared; None: itself."""
+
+
+About = ScorerInfo | Mean | Whole | Shares | SolverNeeds | DatasetInfo
+Describe = Callable[[Mapping[str, Any], Mapping[str, Value]], About]
+"""From a part's options, and for an aggregate the values of its scorer by name, to what it is."""
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+
+def describes(about: About | Describe) -> Callable[[Factory], Factory]:
+    """Say what a factory makes: always the same, or as its options say. The factory itself is unchanged."""
+
+    def said(factory: Factory) -> Factory:
+        factory.about = about  # type: ignore[attr-defined]  # read by `about`
+        return factory
+
+    return said
+
+
+def about(factory: Any, options: Mapping[str, Any], values: Mapping[str, Value] | None = None) -> About | None:
+    """What a factory says of itself with these options; None where it says nothing."""
+    own = vars(factory) if hasattr(factory, "__dict__") else {}
+    description = own.get("about")
+    return description(options, values or {}) if callable(description) else description
