@@ -1,4 +1,4 @@
-"""What is reported of every option of every part, held file by file: the oracle of loader and tables.
+"""What is reported of every field of every type, held file by file: the oracle of loader and tables.
 
 A file is the reference's example of a type with one field changed: left out, misspelt, or one of a fixed list of
 values. `option_messages.json` holds what `assay validate` reports of each, and a digest of what the accepted
@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from tests.formats.declarative.test_reference import CHAT, in_a_task, indented, whole_file
+from tests.formats.declarative.test_reference import whole_file
 
 from assay.core.errors import UsageError
 from assay.formats.declarative.load import check_yaml_file
@@ -31,6 +31,7 @@ from assay.formats.declarative.schema.checked import (
     checked_dataset,
     checked_evaluation,
     checked_model,
+    checked_run,
     checked_task,
     kind_of,
 )
@@ -57,7 +58,11 @@ VALUES: dict[str, Any] = {
     "config": "<< config.x >>",
 }
 CHANGES = (LEFT_OUT, MISSPELT, *VALUES)
+FEW = (LEFT_OUT, MISSPELT, "null", "-1", "empty", "word", "[1]", "config")
+"""What is tried of fields that belong to no part: a task's, a run file's, a policy's."""
 OF_PARTS = ("scorer", "assertion", "metric", "solver", "message builder", "input builder", "source", "connection")
+ALIKE_OF_ALL_TYPES = ("filter", "parameter")
+"""Kinds whose types differ in little: a field is changed in the first type that has it."""
 TOGETHER: dict[tuple[str, str], list[dict[str, Any]]] = {
     ("scorer", "f1"): [{"ground_truths": "x"}, {"ground_truth": None}, {"ground_truth": None, "ground_truths": "x"}],
     ("scorer", "metric"): [{"metric": "f2"}, {"metric": "my:own"}, {"ground_truth": None}],
@@ -144,44 +149,130 @@ def files() -> Iterator[tuple[str, TypeReference, dict[str, Any]]]:
     """
     seen: set[tuple[str, bytes]] = set()
     for reference in type_references():
-        if reference.kind not in OF_PARTS:
-            continue
         example = yaml.load(reference.example, Loader=yaml.CSafeLoader)
         kind = f"{reference.kind}/{reference.name}"
         yield f"{kind}/as it is", reference, example
         for number, more in enumerate(TOGETHER.get((reference.kind, reference.name), ())):
             yield f"{kind}/together {number}", reference, {**example, **more}
         for field in sorted(reference.fields, key=lambda field: field.name):
-            alike = (reference.kind, msgspec.json.encode(field))
+            written = field.name.encode() if reference.kind in ALIKE_OF_ALL_TYPES else msgspec.json.encode(field)
+            alike = (reference.kind, written)
             if field.name == reference.tag or alike in seen:
                 continue
             seen.add(alike)
-            for change in CHANGES:
+            for change in CHANGES if reference.kind in OF_PARTS else FEW:
                 if change != MISSPELT or field.name in example:
                     yield f"{kind}/{field.name}/{change}", reference, changed(example, field.name, change)
 
 
 def in_a_file(reference: TypeReference, part: dict[str, Any]) -> str:
     """The part in flow style, in a file of its own."""
+    if reference.kind in AROUND:
+        return json.dumps(AROUND[reference.kind](part), ensure_ascii=False) + "\n"
     line = json.dumps(part, ensure_ascii=False) + "\n"
-    if reference.kind == "assertion":
-        return in_a_task(CHAT, indented(json.dumps({"type": "assertions", "assertions": [part]}), 6))
-    if reference.kind == "message builder":
-        builders = [{"type": "generate"}, part]
-        solver = json.dumps({"type": "multi_turn_solver", "message_builders": builders})
-        return in_a_task(solver, indented("{type: string_equals, ground_truth: x}", 6))
-    if reference.kind == "input builder":
-        solver = json.dumps({"type": "single_turn_solver", "input_builder": part})
-        return in_a_task(solver, indented("{type: string_equals, ground_truth: x}", 6))
     text = whole_file(msgspec.structs.replace(reference, example=line))
     assert text is not None
     return text
 
 
+def _task(**definition: Any) -> dict[str, Any]:
+    solver = {"type": "single_turn_solver", "input_builder": _input([{"role": "user", "content": "x"}])}
+    scorers = [{"type": "string_equals", "ground_truth": "x"}]
+    parts = {"dataset": {"key": "d"}, "solver": solver, "scorers": scorers, **definition}
+    return {"key": "t", "display_name": "T", "description": "", "definition": parts}
+
+
+def _input(messages: list[Any]) -> dict[str, Any]:
+    return {"type": "chat_completion", "input_messages": messages}
+
+
+def _asked(messages: Any = None, **solver: Any) -> dict[str, Any]:
+    builder = _input(messages or [{"role": "user", "content": "x"}])
+    return _task(solver={"type": "single_turn_solver", "input_builder": builder, **solver})
+
+
+def _built(*builders: Any) -> dict[str, Any]:
+    return _task(solver={"type": "multi_turn_solver", "message_builders": [{"type": "generate"}, *builders]})
+
+
+def _scored(**scorer: Any) -> dict[str, Any]:
+    return _task(scorers=[scorer])
+
+
+def _dataset(**source: Any) -> dict[str, Any]:
+    return {"key": "d", "display_name": "D", "source": source}
+
+
+def _model(**config: Any) -> dict[str, Any]:
+    return {"key": "m", "display_name": "M", "config": {"url": "http://localhost", **config}}
+
+
+def _run(**more: Any) -> dict[str, Any]:
+    rows = _dataset(type="inline", samples=[{"q": 1}])
+    specification = {"task_key": "sums", "model_key": "toy"}
+    evaluation = {"key": "e", "display_name": "E", "task_specifications": [specification]}
+    return {
+        "models": ["toy"],
+        "tasks": [{**_task(), "key": "sums"}],
+        "datasets": [rows],
+        "evaluation": evaluation,
+        **more,
+    }
+
+
+def _evaluation(specification: Any) -> dict[str, Any]:
+    return {"key": "e", "display_name": "E", "task_specifications": [specification]}
+
+
+def _policy(**rule: Any) -> dict[str, Any]:
+    exists = {"key": "r", "definition": {"type": "exists", "metric": "m"}}
+    return _run(policies=[{"key": "p", "display_name": "P", "rules": [{**exists, **rule}]}])
+
+
+AROUND: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    **dict.fromkeys(("task", "dataset", "model", "run file", "model adapter", "evaluation"), lambda part: part),
+    "assertion": lambda part: _scored(type="assertions", assertions=[part]),
+    "message builder": _built,
+    "termination condition": lambda part: _built({"type": "generate", "terminate_if": part}),
+    "input builder": lambda part: _task(solver={"type": "single_turn_solver", "input_builder": part}),
+    "input message": lambda part: _asked([part]),
+    "generation settings": lambda part: _asked(generation=part),
+    "few-shot examples": lambda part: _asked(few_shot=part),
+    "few-shot dataset": lambda part: _asked(few_shot={"dataset": part, "count": 2, "assistant": "x"}),
+    "postprocessor": lambda part: _asked(postprocessor=part),
+    "extraction step": lambda part: _scored(type="extracted_match", ground_truth="x", extract=[part]),
+    "filter": lambda part: _task(actions=[{"key": "a", "action": "exclude_from_metrics", "filter": part}]),
+    "action rule": lambda part: _task(actions=[part]),
+    "trials": lambda part: _task(trials=part),
+    "task dataset": lambda part: _task(dataset=part),
+    "example": lambda part: {
+        **_task(),
+        "config_spec": [{"type": "string", "key": "s", "display_name": "S", "examples": [part]}],
+    },
+    "generator step": lambda part: _dataset(type="generated", num_samples=2, steps=[part]),
+    "adapter reference": lambda part: _model(adapter=part),
+    "adapter code": lambda part: _model(adapter={"process_input": part, "process_output": part}),
+    "provider model": lambda part: _run(models=[part]),
+    "run settings": lambda part: _run(run_config=part),
+    "task specification": _evaluation,
+    "policy": lambda part: _run(policies=[part]),
+    "policy's rule": lambda part: _policy(**part),
+    "policy rule": lambda part: _policy(definition=part),
+    "policy scope": lambda part: _policy(scope=part),
+}
+"""A whole file around a part."""
+
+
+DECLARED = "{type: string, key: x, display_name: X}"
+
+
 def with_parameter(text: str) -> str:
     """A task that declares the parameter that a field of it is to be filled with."""
-    declared = "config_spec: [{type: string, key: x, display_name: X}]\ndefinition:"
-    return text.replace("definition:", declared, 1) if "<< config.x >>" in text else text
+    if "<< config.x >>" not in text or "config_spec" in text:
+        return text
+    if text.startswith("{"):
+        return re.sub(r'"definition": (?=\{"dataset)', f"config_spec: [{DECLARED}], \\g<0>", text, count=1)
+    return text.replace("definition:", f"config_spec: [{DECLARED}]\ndefinition:", 1)
 
 
 def read_as(path: Path) -> object:
@@ -193,17 +284,30 @@ def read_as(path: Path) -> object:
         "model": checked_model,
         "model_adapter": checked_adapter,
         "evaluation": checked_evaluation,
+        "run": lambda document, _: checked_run(document),
     }
-    return msgspec.to_builtins(checks[kind_of(document.value)](document, document.value))
+    return _told(msgspec.to_builtins(checks[kind_of(document.value)](document, document.value)))
+
+
+def _told(value: Any) -> Any:
+    """What a record says: a field of it that says nothing is as good as none, but for the options of parts."""
+    if isinstance(value, list):
+        return [_told(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: each if name == "options" else _told(each) for name, each in value.items()}
+    return {name: each for name, each in inner.items() if name == "options" or each not in (None, [], {})}
 
 
 def reported(path: Path, text: str) -> str:
     """Sentences, one a line, without the folder; for an accepted file its warnings and a digest of what is read."""
     path.write_text(with_parameter(text))
     try:
-        _, _, warnings = check_yaml_file(path)
+        kind, _, warnings = check_yaml_file(path)
     except UsageError as error:
         return str(error).replace(f"{path.parent}/", "")
+    if kind.startswith("file with"):
+        return f"= {kind}"
     digest = hashlib.sha256(msgspec.json.encode(read_as(path), order="deterministic")).hexdigest()[:6]
     return "\n".join([f"= {digest}", *(warning.replace(f"{path.parent}/", "") for warning in warnings)])
 
