@@ -305,11 +305,15 @@ def reported(path: Path, text: str) -> str:
     try:
         kind, _, warnings = check_yaml_file(path)
     except UsageError as error:
-        return str(error).replace(f"{path.parent}/", "")
+        return _without(path.parent, str(error))
     if kind.startswith("file with"):
         return f"= {kind}"
     digest = hashlib.sha256(msgspec.json.encode(read_as(path), order="deterministic")).hexdigest()[:6]
-    return "\n".join([f"= {digest}", *(warning.replace(f"{path.parent}/", "") for warning in warnings)])
+    return "\n".join([f"= {digest}", *(_without(path.parent, warning) for warning in warnings)])
+
+
+def _without(folder: Path, message: str) -> str:
+    return message.replace(f"{folder}/", "").replace(str(folder), "FOLDER")
 
 
 def everything(folder: Path) -> dict[str, str]:
