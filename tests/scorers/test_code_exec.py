@@ -275,3 +275,54 @@ def test_a_test_that_misspells_the_function_of_its_prompt_is_a_failure(prompt: s
         return
     with pytest.raises(FailureError, match="uses `fooo`, and the prompt asks for `foo`"):
         score("def foo(x): return 1", given)
+
+
+UNASKED = {
+    "a call": "f_one(1) == wanted(1)",
+    "around the answer": "sortd([f_one(1)]) == [2]",
+    "behind `and`": "f_one(1) == 2 and wanted > 3",
+    "behind `or`": "f_one(1) == 3 or wanted",
+}
+
+
+@pytest.mark.parametrize("target", UNASKED.values(), ids=UNASKED)
+def test_a_name_that_neither_test_nor_prompt_has_is_a_failure_beside_one_that_it_has(target: str) -> None:
+    given = Sample(id="1", prompt="Write a function `f_one(x)` that adds 1.", targets=(target,))
+    with pytest.raises(FailureError, match="which neither the test nor the prompt has, beside `f_one`"):
+        score("def f_one(x): return x + 1", given)
+
+
+@linux
+@pytest.mark.parametrize(
+    ("prompt", "target"),
+    [
+        ("Write a function that adds 1.", "f_one(1) == helper(1)"),
+        ("Write `f_one(x)` and a helper.", "f_one(1) == helper(1)"),
+        ("Write `f_one(x)`.", "f_one(1) == 2"),
+        ("Write `f_one(x)`.", "f_one(1) == Helper(1)"),
+    ],
+    ids=["no name is in the prompt", "every name is in the prompt", "only what the prompt asks for", "a class"],
+)
+def test_names_that_the_prompt_has_or_does_not_decide_about_are_the_programs(prompt: str, target: str) -> None:
+    given = Sample(id="1", prompt=prompt, targets=(target,))
+    assert score("def f_one(x): return x + 1\nhelper = Helper = f_one", given).values["outcome"] == "pass"
+
+
+@linux
+def test_what_a_star_import_of_the_test_defines_is_not_a_missing_name() -> None:
+    given = Sample(
+        id="1",
+        prompt="Write `f_one(x)`.",
+        targets=(),
+        extras={"tests": "from math import *\nassert f_one(1) == sqrt(4)"},
+    )
+    assert score("def f_one(x): return x + 1", given).values["outcome"] == "pass"
+
+
+@linux
+def test_a_name_that_the_reference_solution_defines_is_the_programs() -> None:
+    solution = "def f_one(x): return x + 1\ndef helper(x): return x + 1"
+    given = Sample(
+        id="1", prompt="Write `f_one(x)`.", targets=("f_one(1) == helper(1)",), extras={"solution": solution}
+    )
+    assert score(solution, given).values["outcome"] == "pass"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 import symtable
 import sys
 import warnings
@@ -19,6 +20,7 @@ from msgspec import Struct
 from assay.core.errors import FailureError
 from assay.core.types import Failure
 from assay.sandbox import needs, splitting
+from assay.sandbox.inside.imports import PURE
 from assay.sandbox.needs import Needs
 from assay.sandbox.programs import BROKEN_TEST
 from assay.sandbox.splitting import TraitsOfTest, looks_inside
@@ -401,7 +403,17 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.arg):
             yield node.arg
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            yield from _defined_by_star(node)
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]
         elif isinstance(node, ast.ExceptHandler) and node.name:
             yield node.name
+
+
+def _defined_by_star(node: ast.ImportFrom) -> Sequence[str]:
+    """The names that `from math import *` defines; of other than pure modules they are not known from here."""
+    if node.module not in PURE:
+        return ()
+    module = importlib.import_module(node.module)
+    return [*getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])]

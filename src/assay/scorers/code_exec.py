@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 import msgspec
-from rapidfuzz.distance import Levenshtein
 
 from assay import catalog
 from assay.core.errors import FailureError, UsageError
@@ -32,6 +30,7 @@ from assay.sandbox import (
     TestProgram,
     read_imports,
 )
+from assay.sandbox.asked_for import undefined_name
 from assay.sandbox.judge import plan_of
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 from assay.sandbox.programs import BROKEN_TEST
@@ -42,9 +41,6 @@ MAX_CPU_SECONDS = 3600
 SHAPES = ("expressions", "io_pairs", "stdout", "tests")
 _SHAPE_OF = {"tests": "tests", "io_pairs": "io_pairs", "targets": "expressions", "target": "stdout"}
 """The shape of a program's checks by the template that gives them."""
-_WORD = re.compile(r"[^\W\d]\w*")
-_ASKED_FOR = re.compile(r"\bdef ([^\W\d]\w*)|`([^\W\d]\w*)(?:\([^`]*\))?`|\b([^\W\d]\w*)\(")
-"""Names that a prompt marks as code."""
 CHECKS_KEPT = 50
 """Checks of one program that are written to the journal; the others count in the share only."""
 
@@ -107,12 +103,14 @@ class CodeExec:
             return None
         program, limits = self._program("", sample), self._limits_of(sample)
         test = blake2b(
-            repr((program, limits, sample.prompt)).encode("utf-8", "surrogatepass"), digest_size=16
+            repr((program, limits, sample.prompt, sample.extras.get("solution"))).encode("utf-8", "surrogatepass"),
+            digest_size=16,
         ).hexdigest()
         if test not in self._problems and not self._all_rehearsed:
-            self._problems[test] = await self._rehearse(program, limits, test) or _misspelt(
-                program, sample.prompt, test
-            )
+            found = await self._rehearse(program, limits, test)
+            if not (found and found.refused) and (detail := _undefined(program, sample)):
+                found = TestProblem(problem=BROKEN_TEST, detail=detail, refused=True, test=test)
+            self._problems[test] = found
         return self._problems.get(test)
 
     def recall_tests(self, problems: Iterable[TestProblem]) -> None:
@@ -221,26 +219,11 @@ class CodeExec:
         )
 
 
-def _misspelt(program: Program, prompt: str, test: str) -> TestProblem | None:
-    """A test that calls a name which the prompt does not have, one letter from a function that the prompt asks for."""
+def _undefined(program: Program, sample: Sample) -> str:
+    """The name that no program knows that it has to define, in words; empty where the task declares the names."""
     declared = isinstance(program, TestProgram) and program.entry_points
     plan = None if declared else plan_of(program)
-    if plan is None:
-        return None
-    known, asked = (
-        set(_WORD.findall(prompt)),
-        {name for groups in _ASKED_FOR.findall(prompt) for name in groups if name},
-    )
-    for name in plan.names:
-        near = [word for word in asked if name not in known and min(len(word), len(name)) > 2 and _one_off(word, name)]
-        if near:
-            detail = f"it uses `{name}`, and the prompt asks for `{near[0]}`"
-            return TestProblem(problem=BROKEN_TEST, detail=detail, refused=True, test=test)
-    return None
-
-
-def _one_off(one: str, other: str) -> bool:
-    return Levenshtein.distance(one, other, score_cutoff=1) == 1
+    return "" if plan is None else undefined_name(plan, sample.prompt, str(sample.extras.get("solution", "")))
 
 
 def _of_class(code: str, class_name: object, function: str) -> str:
