@@ -140,6 +140,19 @@ def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Pat
     with_server(work)
 
 
+def test_what_answers_name_is_not_compared_before_one_came(
+    task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(server: FakeServer) -> None:
+        server.more = {"system_fingerprint": "fp_1"}
+        for _ in range(3):  # one answer, the other one, none
+            await evaluate(task, server, tmp_path / "run")
+
+    with caplog.at_level(logging.WARNING):
+        with_server(work)
+    assert "otherwise than before" not in caplog.text
+
+
 def test_diff_names_signs_in_answers_that_came_in_another_order(task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         for name, fingerprints in (("a", ("fp_1", "fp_2")), ("b", ("fp_2", "fp_1"))):

@@ -295,9 +295,11 @@ async def open_on_node(folder: Path, parts: Parts) -> OpenStretch:
 
 
 def changes_since(earlier: Sequence[Stretch], now: Stretch) -> list[str]:
-    """What is said about the models otherwise than in every earlier stretch."""
+    """What is said about the models otherwise than in every earlier stretch; by answers once there are any."""
     if not answering(earlier):
         return []
+    if now.answered is None:
+        earlier = [msgspec.structs.replace(each, answered=None) for each in earlier]
     before, here = (strong_signs(each) | weak_signs(each) for each in (earlier, [now]))
     not_said = (NOT_SAID,)
     return [
