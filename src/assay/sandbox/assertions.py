@@ -415,5 +415,5 @@ def _defined_by_star(node: ast.ImportFrom) -> Sequence[str]:
     """The names that `from math import *` defines; of other than pure modules they are not known from here."""
     if node.module not in PURE:
         return ()
-    module = importlib.import_module(node.module)
-    return [*getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])]
+    names: dict[str, Any] = vars(importlib.import_module(node.module))
+    return [*(names.get("__all__") or (name for name in names if not name.startswith("_")))]
