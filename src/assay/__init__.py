@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "assay.core.config": "RunConfig",
+    "assay.core.describe": "DatasetInfo ModelOffers SolverNeeds describes",
     "assay.core.errors": "FailureError UsageError",
-    "assay.core.seams": "BuildContext Capabilities Model ModelAdapter Served",
+    "assay.core.seams": "BuildContext Model ModelAdapter Served",
     "assay.core.types": "Completion Failure Record Request Sample Score Summary TaskDefinition Trace",
     "assay.harness": "METRIC_FNS run_leaderboard run_task write_leaderboard",
     "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
@@ -31,10 +32,13 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the list
 
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not follow a table
     from assay.core.config import RunConfig as RunConfig
+    from assay.core.describe import DatasetInfo as DatasetInfo
+    from assay.core.describe import ModelOffers as ModelOffers
+    from assay.core.describe import SolverNeeds as SolverNeeds
+    from assay.core.describe import describes as describes
     from assay.core.errors import FailureError as FailureError
     from assay.core.errors import UsageError as UsageError
     from assay.core.seams import BuildContext as BuildContext
-    from assay.core.seams import Capabilities as Capabilities
     from assay.core.seams import Model as Model
     from assay.core.seams import ModelAdapter as ModelAdapter
     from assay.core.seams import Served as Served

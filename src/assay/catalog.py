@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assay.core.describe import About, SolverNeeds, Value, about
 from assay.core.errors import AssayError, UsageError
+from assay.core.types import PartSpec
 from assay.own_functions import HERE, find_here
 from assay.text.tracebacks import describe_exception
 from assay.text.wording import hint, in_yaml, nearest
@@ -271,6 +273,34 @@ def make(kind: str, name: str, options: Mapping[str, Any], *, own_code: bool = F
     """
     factory = resolve(kind, name, own_code=own_code)
     return factory(**arguments_for(kind, name, factory, options, offered))
+
+
+def describe(
+    kind: str,
+    name: str,
+    options: Mapping[str, Any],
+    values: Mapping[str, Value] | None = None,
+    *,
+    own_code: bool = False,
+) -> About | None:
+    """What the part behind a name says of itself with these options; None where it says nothing, or may not be asked.
+
+    The code of strangers is imported only with `own_code`.
+    """
+    if not (own_code or is_ours(kind, name) or name.startswith(HERE)):
+        return None
+    return about(resolve(kind, name, own_code=own_code), options, values)
+
+
+def solver_needs(solver: PartSpec, *, own_code: bool = False) -> SolverNeeds:
+    """What a solver needs, also before it is built; the defaults where it says nothing."""
+    needs = describe("solver", solver.use, solver.options, own_code=own_code)
+    return needs if isinstance(needs, SolverNeeds) else SolverNeeds()
+
+
+def is_ours(kind: str, name: str) -> bool:
+    """Whether the part comes with assay."""
+    return name in CATALOG[kind]
 
 
 def arguments_for(

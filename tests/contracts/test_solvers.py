@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from assay.catalog import CATALOG, make
-from assay.core.types import Sample
+from assay.catalog import CATALOG, describe, make, solver_needs
+from assay.core.describe import SolverNeeds
+from assay.core.types import PartSpec, Sample
 from assay.testing import ScriptedModel, check_solver
 
 CHAT = [{"role": "user", "content": "{{ sample.q }}"}]
@@ -87,6 +88,11 @@ def test_every_solver_of_the_catalog_is_checked_against_the_contract() -> None:
     assert {*SOLVERS} == {*CATALOG["solver"]}
 
 
+@pytest.mark.parametrize("name", CATALOG["solver"])
+def test_every_solver_of_the_catalog_says_what_it_needs(name: str) -> None:
+    assert isinstance(describe("solver", name, SOLVERS[name][0].options), SolverNeeds)
+
+
 @pytest.mark.parametrize(
     ("name", "case"),
     [pytest.param(name, case, id=f"{name}-{number}") for name in SOLVERS for number, case in enumerate(SOLVERS[name])],
@@ -99,5 +105,6 @@ def test_it_keeps_the_contract_of_a_solver(name: str, case: Case) -> None:
     check_solver(
         lambda context: make("solver", name, case.options, context=context),
         samples,
+        needs=solver_needs(PartSpec(key="solver", use=name, options=case.options)),
         others={"user": ScriptedModel(lambda request: f"{len(request.messages or ())} messages: go on")},
     )

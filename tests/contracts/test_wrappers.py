@@ -7,14 +7,13 @@ import asyncio
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import assay
 from assay.core.model_stack import Limited, Timed, WithRunSettings
 from assay.core.run import Stop
-from assay.core.seams import Capabilities, Model, capabilities_of
+from assay.core.seams import Model
 from assay.core.types import PartSpec, Request, Sample, Score, Trace
 from assay.costs.budget import Budget, Budgeted, CountedAsJudge, SpendingLimits
 from assay.formats.media_files import MediaFiles, ReadsMedia
@@ -93,7 +92,7 @@ class Closable:
     """A scorer that has something to close."""
 
     name = "closable"
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
     closed = 0
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -103,11 +102,11 @@ class Closable:
         self.closed += 1
 
 
-def test_a_scorer_that_may_move_passes_on_what_it_declares_and_is_closed() -> None:
-    async def moved() -> tuple[Any, int]:
+def test_a_scorer_that_may_move_is_closed() -> None:
+    async def closed() -> int:
         inside = Closable()
         outside = MayMove(inside, PartSpec(key="s", use="contains"), 1, worth_it_seconds=1.0)
         await outside.aclose()
-        return capabilities_of(outside), inside.closed
+        return inside.closed
 
-    assert asyncio.run(moved()) == (Closable.capabilities, 1)
+    assert asyncio.run(closed()) == 1

@@ -12,17 +12,10 @@ import pytest
 
 import assay.costs.budget
 import assay.models.layers
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
 from assay.core.model_stack import Limited, Wrapper, innermost
-from assay.core.seams import (
-    NO_CONTEXT,
-    BuildContext,
-    Capabilities,
-    capabilities_of,
-    close_part,
-    identity_of,
-    walk_from,
-)
+from assay.core.seams import NO_CONTEXT, BuildContext, close_part, identity_of, offers_of, walk_from
 from assay.core.types import Completion, Request, Sample
 from assay.models.adapters.native_model import NativeModel
 from assay.models.layers.retrying import Retrying
@@ -31,7 +24,7 @@ from assay.models.rate_limits import RateLimits
 
 class Declared:
     name = "declared"
-    capabilities = Capabilities(remote=True, cacheable=True, scores_continuations=True)
+    offers = ModelOffers(remote=True, cacheable=True, likelihoods="yes")
     settings = {"temperature": 0.5}  # noqa: RUF012 - as adapters have it
     limits = RateLimits(3, 1.0)
     closed = 0
@@ -58,10 +51,10 @@ def test_no_wrapper_loses_what_its_model_declares(kind: type[Wrapper]) -> None:
     model = Declared()
     wrapped = kind.__new__(kind)
     Wrapper.__init__(wrapped, model)
-    assert capabilities_of(wrapped) == Declared.capabilities
+    assert offers_of(wrapped) == Declared.offers
     assert identity_of(wrapped) == identity_of(model) == {"name": "declared", "temperature": 0.5}
     assert innermost(wrapped) is model
-    assert "capabilities" not in vars(kind), "a wrapper passes it on as it is"
+    assert "offers" not in vars(kind), "a wrapper passes it on as it is"
     assert "settings" not in vars(kind) or kind is NativeModel, "and only this one has settings for who has none"
     assert "model" in signature(kind).parameters
 
@@ -74,19 +67,21 @@ def test_what_is_around_a_model_closes_it_and_what_has_nothing_to_close_is_left_
 
 
 def test_a_part_that_declares_nothing_can_do_nothing() -> None:
-    assert capabilities_of(object()) == Capabilities()
-    assert not any(getattr(Capabilities(), name) for name in Capabilities.__struct_fields__)
+    offers = offers_of(object())
+    assert offers == ModelOffers()
+    assert not any((offers.remote, offers.cacheable, offers.embeddings, offers.renders_prompts))
+    assert (offers.likelihoods, offers.chat, offers.applies, offers.cache) == ("no", True, None, None)
 
 
 def test_a_capability_that_does_not_exist_and_one_in_another_shape_are_refused() -> None:
     with pytest.raises(TypeError, match="remoet"):
-        Capabilities(remoet=True)  # type: ignore[call-arg]  # which mypy sees as well
+        ModelOffers(remoet=True)  # type: ignore[call-arg]  # which mypy sees as well
 
     class Loose:
-        capabilities = {"remote": True}  # noqa: RUF012
+        offers = {"remote": True}  # noqa: RUF012
 
-    with pytest.raises(UsageError, match=r"Loose\.capabilities must be an assay\.Capabilities"):
-        capabilities_of(Loose())
+    with pytest.raises(UsageError, match=r"Loose\.offers must be an assay\.ModelOffers"):
+        offers_of(Loose())
 
 
 def test_nothing_runs_where_no_context_says_that_it_may() -> None:

@@ -14,6 +14,7 @@ from tests.servers.fake_openai import FakeServer, fake_openai
 
 import assay
 from assay.core.errors import UsageError
+from assay.core.seams import offers_of
 from assay.results.diff.comparison import diff
 from assay.runs.evaluate import EvaluationResult
 
@@ -201,7 +202,6 @@ def test_the_cache_is_not_for_git() -> None:
 
 
 def test_a_hosted_service_is_cached_when_asked() -> None:
-    from assay.core.seams import capabilities_of
     from assay.models.model_names import make_model
 
     hosted = [
@@ -224,8 +224,8 @@ def test_a_hosted_service_is_cached_when_asked() -> None:
         ),
         *("openai:m@http://100.64.0.3:8000/v1", "lmstudio:m", "command:cat"),
     ]
-    assert {spec: capabilities_of(make_model(spec)).cacheable for spec in hosted} == dict.fromkeys(hosted, True)
-    assert {spec: capabilities_of(make_model(spec)).cacheable for spec in local} == dict.fromkeys(local, False)
+    assert {spec: offers_of(make_model(spec)).cacheable for spec in hosted} == dict.fromkeys(hosted, True)
+    assert {spec: offers_of(make_model(spec)).cacheable for spec in local} == dict.fromkeys(local, False)
 
 
 def test_a_difference_between_runs_that_share_their_answers_says_so_first() -> None:

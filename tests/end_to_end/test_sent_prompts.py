@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from assay.cli.main import main
+from assay.core.describe import ModelOffers
 from assay.core.journal import read_records
 from assay.core.run_file import read_run_file
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
 from assay.results.conversation import sent_prompt
 from assay.runs.evaluate import RunOptions, run_all
@@ -30,7 +30,7 @@ class Renders:
     """A model whose prompts assay renders; those of the second sample are beyond its context."""
 
     name = "local"
-    capabilities = Capabilities(renders_prompts=True)
+    offers = ModelOffers(renders_prompts=True)
 
     async def generate(self, request: Request) -> Completion:
         text = request.prompt or ""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.core.scripted import Scripted
 
+from assay.core.describe import ModelOffers
 from assay.core.draws import Draws
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import Account
 from assay.costs.budget import CountedAsJudge
@@ -52,7 +52,7 @@ def test_a_conversation_is_continued_and_its_settings_stay() -> None:
 
 def test_a_model_that_takes_only_text_gets_text() -> None:
     class OnlyText(Scripted):
-        capabilities = Capabilities(only_text=True)
+        offers = ModelOffers(chat=False)
 
     model = OnlyText(["well", "7"])
     asyncio.run(read_answer(model, Request(prompt="how many?"), number, retries=1))

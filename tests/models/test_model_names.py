@@ -11,9 +11,9 @@ import pytest
 from tests.contracts.model import closing
 
 from assay.core.errors import UsageError
-from assay.core.seams import capabilities_of
+from assay.core.seams import offers_of
 from assay.core.types import Request
-from assay.models.model_names import check_options, known_capabilities, make_model
+from assay.models.model_names import check_options, known_offers, make_model
 
 MODULE = """
 class Adapter:
@@ -133,14 +133,14 @@ def test_what_a_model_can_do_is_known_without_its_key_and_without_importing_it(
 ) -> None:
     for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    can = known_capabilities(spec)
-    assert (None if can is None else can.embeds) is embeds
+    can = known_offers(spec)
+    assert (None if can is None else can.embeddings) is embeds
 
 
 def test_every_model_of_the_catalog_has_the_option_cache() -> None:
     for spec in ("openai:m@http://localhost:8000/v1", "toy", "stub", "command:cat", "vllm:m", "anthropic:m"):
         check_options(spec, {"cache": True})
-        assert capabilities_of(make_model(spec, {"cache": True})).cache is True
-        assert capabilities_of(make_model(spec)).cache is None
+        assert offers_of(make_model(spec, {"cache": True})).cache is True
+        assert offers_of(make_model(spec)).cache is None
     with pytest.raises(UsageError, match="cache must be true or false, got 'yes'"):
         make_model("toy", {"cache": "yes"})

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.evaluators.loopback import Answer, Loopback, serving
 
-from assay import Capabilities, Completion, Request
+from assay import Completion, ModelOffers, Request
 from assay.cli.main import main
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
@@ -29,7 +29,7 @@ class OwnApi:
     """What a user writes: a client of the standard library, and one line about itself."""
 
     name = "own-api"
-    capabilities = Capabilities(remote=True, cacheable=True)
+    offers = ModelOffers(remote=True, cacheable=True)
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -119,7 +119,7 @@ def test_an_outage_costs_it_no_attempt() -> None:
 
 def test_without_the_word_remote_it_is_only_retried() -> None:
     class Plain(OwnApi):
-        capabilities = Capabilities()
+        offers = ModelOffers()
 
     with serving(Outage(echo, 10_000)) as server:
         model = ModelPool(RunConfig(cache=False, retries=1)).wrap(as_model(Plain(server.url)))

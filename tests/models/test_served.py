@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
 from assay.core.model_stack import Limited
-from assay.core.seams import Capabilities, Served
+from assay.core.seams import Served
 from assay.core.types import Completion, Request
 from assay.models.adapters.toy import make
 from assay.models.served import served_by
@@ -18,7 +19,7 @@ class Saying:
     """A model that says what it serves by calling a function."""
 
     name = "saying"
-    capabilities = Capabilities(remote=True)
+    offers = ModelOffers(remote=True)
 
     def __init__(self, say: object) -> None:
         self._say = say

@@ -8,7 +8,7 @@ import pytest
 from tests.recipes.made import made, with_data
 
 from assay.core.config import RunConfig
-from assay.core.seams import Capabilities
+from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import build_task
@@ -19,7 +19,7 @@ class Oracle:
     """Finds the right letter likeliest, or no letter at all."""
 
     name = "oracle"
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
 
     def __init__(self, right: dict[str, str]) -> None:
         self._right = right

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from tests.results.yaml_runs import write_task
 
+from assay.catalog import solver_needs
 from assay.core.config import RunConfig
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
 from assay.runs.assemble import assemble, refuse_other_prompts, refuse_unscorable
 from assay.runs.evaluate import evaluate_tasks
@@ -151,7 +152,10 @@ def test_a_conversation_is_not_asked_of_a_model_that_continues_texts() -> None:
 
     solver = PartSpec(key="requests", use="lm_eval", options={"likelihoods": False, "turns": True})
     asks = SimpleNamespace(
-        name="t", definition=SimpleNamespace(solver=solver), solver=lm_eval_requests(**solver.options)
+        name="t",
+        definition=SimpleNamespace(solver=solver),
+        solver=lm_eval_requests(**solver.options),
+        needs=solver_needs(solver),
     )
     continues = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", mode="completions")
     with pytest.raises(UsageError, match=r"task `t` is sent as a conversation.*mode=chat"):
@@ -163,7 +167,7 @@ class Renders:
     """A model that assay renders prompts for."""
 
     name = "local"
-    capabilities = Capabilities(renders_prompts=True)
+    offers = ModelOffers(renders_prompts=True)
 
     def __init__(self, **settings: object) -> None:
         self.settings = settings

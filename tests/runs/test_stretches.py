@@ -16,9 +16,10 @@ from tests.servers.fake_openai import FakeServer, compute, fake_openai
 
 from assay.cli.main import main
 from assay.core.config import RunConfig
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
 from assay.core.run_file import read_run_file
-from assay.core.seams import Capabilities, Served
+from assay.core.seams import Served
 from assay.core.types import Completion, Request
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
@@ -533,7 +534,7 @@ class Weighty:
     """A model with weights of its own to name."""
 
     name = "weighty"
-    capabilities = Capabilities()
+    offers = ModelOffers()
 
     def __init__(self, digest: str = OLD) -> None:
         self._digest = digest

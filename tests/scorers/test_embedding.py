@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Request
 from assay.models.adapters.stub import ConstantModel
 from assay.models.adapters.toy import ToyModel
@@ -22,7 +22,7 @@ from assay.scorers.embedding import cosine, embedding_of, lack_of_embeddings, si
 
 class Says:
     name = "says"
-    capabilities = Capabilities(embeds=True)
+    offers = ModelOffers(embeddings=True)
 
     def __init__(self, *vectors: tuple[float, ...] | None) -> None:
         self.vectors = list(vectors)
@@ -58,8 +58,8 @@ def test_a_model_without_embeddings_is_not_asked() -> None:
     with pytest.raises(FailureError) as caught:
         asyncio.run(embedding_of(ConstantModel("x"), "a"))
     assert caught.value.failure.kind == "unsupported"
-    assert "the model `stub:x` has no embeddings" in (lack_of_embeddings("stub:x", Capabilities()) or "")
-    assert lack_of_embeddings("any", Capabilities(embeds=True)) is None
+    assert "the model `stub:x` has no embeddings" in (lack_of_embeddings("stub:x", ModelOffers()) or "")
+    assert lack_of_embeddings("any", ModelOffers(embeddings=True)) is None
 
 
 def test_a_cached_embedding_that_cannot_be_used_is_asked_for_again(tmp_path: Path) -> None:

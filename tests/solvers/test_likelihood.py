@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from assay.core.config import RunConfig
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.journal import read_records
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.formats.likelihood_words import generative_variant
 from assay.results.board.board_types import Leaderboard
@@ -38,7 +38,7 @@ class Table:
     """Tells the likelihoods of a table, and writes `B.`."""
 
     name = "table"
-    capabilities = Capabilities(scores_continuations=True, cacheable=True)
+    offers = ModelOffers(likelihoods="yes", cacheable=True)
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

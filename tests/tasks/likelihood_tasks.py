@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from assay.core.config import RunConfig
-from assay.core.seams import Capabilities
+from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 from assay.results.board.board_types import TaskRow
 from assay.runs.evaluate import run_evaluation
@@ -31,7 +31,7 @@ class Reader:
     """Tells likelihoods from a table; a text costs half a nat per character."""
 
     name = "reader"
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

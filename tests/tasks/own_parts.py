@@ -14,13 +14,13 @@ OWN = '''
 import pathlib
 pathlib.Path("{mark}").touch()
 
-from assay import Capabilities, Completion, Request, Sample, Score, Summary, Trace
+from assay import Completion, Request, Sample, Score, Summary, Trace
 
 
 class Shouts:
     """1.0 when the answer is in capitals; `least` letters are wanted."""
 
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
 
     def __init__(self, key, *, least: int = 1):
         self.name, self._least = key, least

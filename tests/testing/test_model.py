@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from tests.testing.broken import broken_by, clauses, leave_open, words
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper
-from assay.core.seams import Capabilities, Model
+from assay.core.seams import Model
 from assay.core.types import Completion, Failure, Message, Request
 from assay.testing import Exam, check_model, check_model_wrapper
 from assay.testing import model as contract
@@ -79,7 +80,7 @@ class LosesOne(Adds):
 
 
 class Depends(Adds):
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
     number = itertools.count(1)
 
     async def generate(self, request: Request) -> Any:
@@ -89,7 +90,7 @@ class Depends(Adds):
 
 
 class Drifts(Adds):
-    capabilities = Capabilities(embeds=True)
+    offers = ModelOffers(embeddings=True)
     number = itertools.count(1)
 
     async def generate(self, request: Request) -> Any:
@@ -206,7 +207,7 @@ def test_a_good_model_keeps_the_contract(make: Any) -> None:
 class Remembers(Wrapper):
     """Declares what it knew when it was written."""
 
-    capabilities = Capabilities()  # type: ignore[assignment]
+    offers = ModelOffers()  # type: ignore[assignment]
 
 
 class Renames(Wrapper):
@@ -242,7 +243,7 @@ class OnlyTheContract:
 
     def __init__(self, model: Any) -> None:
         self.model, self.name, self.settings = model, model.name, model.settings
-        self.capabilities, self.aclose = model.capabilities, model.aclose
+        self.offers, self.aclose = model.offers, model.aclose
 
     async def generate(self, request: Request) -> Completion:
         completion: Completion = await self.model.generate(request)
@@ -256,7 +257,7 @@ class LeavesItOpen(Wrapper):
 
 BROKEN_WRAPPERS = [
     (OnlyTheContract, contract.lets_the_run_reach_what_the_model_inside_offers),
-    (Remembers, contract.forwards_every_capability),
+    (Remembers, contract.forwards_every_offer),
     (Renames, contract.forwards_name_and_settings),
     (WithoutSettings, contract.forwards_name_and_settings),
     (Rewrites, contract.asks_the_model_inside_and_gives_its_answer),

@@ -10,7 +10,7 @@ import pytest
 from tests.testing.broken import broken_by, clauses, leave_open, words
 
 from assay.core.errors import FailureError
-from assay.core.seams import BuildContext, Capabilities
+from assay.core.seams import BuildContext
 from assay.core.types import Failure, Request, Sample, Score, Trace
 from assay.testing import check_scorer
 from assay.testing import scorer as contract
@@ -131,7 +131,7 @@ class BlamesTheModel(Equals):
 
 
 class OnlyComputes(Judged):
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
 
 
 class StartsWithAnError(Equals):

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from tests.testing.broken import broken_by, clauses, leave_open, words
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
-from assay.core.seams import BuildContext, Capabilities, Model
+from assay.core.seams import BuildContext, Model
 from assay.core.types import Completion, Failure, Request, Sample, Trace
 from assay.testing import check_solver
 from assay.testing import solver as contract
@@ -134,8 +135,9 @@ class Likelihoods(Asks):
         return Trace(prediction="x", completions=(completion,))
 
 
+@describes(SolverNeeds(likelihoods=True))
 class Pretends(Asks):
-    capabilities = Capabilities(needs_continuations=True)
+    """Says that it needs likelihoods, and asks for none."""
 
 
 class ShowsAnother(Asks):
@@ -185,8 +187,8 @@ BROKEN = [
     (Rewords, contract.passes_a_failure_of_the_model_on_unchanged),
     (Stumbles, contract.gives_a_trace_or_a_failure_whatever_the_model_says),
     (WillNotEnd, contract.can_be_cancelled_and_solves_afterwards),
-    (Likelihoods, contract.declares_that_it_needs_likelihoods_if_it_does),
-    (Pretends, contract.declares_that_it_needs_likelihoods_if_it_does),
+    (Likelihoods, contract.declares_what_it_needs),
+    (Pretends, contract.declares_what_it_needs),
     (ShowsAnother, contract.shows_the_request_that_it_makes),
     (RehearsesNothing, contract.rehearses_with_traces_that_are_plain_data),
     (LeavesATask, contract.closes_what_it_opened),

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from assay.core.seams import Capabilities, Model
+from assay.core.describe import ModelOffers
+from assay.core.seams import Model
 from assay.core.types import Completion, Request
 from assay.models.adapters import toy
 
@@ -50,7 +51,7 @@ class _Measured:
 
 
 class _Other:
-    capabilities = Capabilities(embeds=True)
+    offers = ModelOffers(embeddings=True)
 
     def __init__(self, name: str, script: Script) -> None:
         self.name = name

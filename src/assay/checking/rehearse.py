@@ -201,7 +201,7 @@ class _Rehearsing:
                 trace = await (self._task.solve or self._task.solver)(sample, script.evaluated)
             except BaseException as error:
                 failure = failure_of(raise_unless_part_error(error), "solver", solver.use)
-                if solver.use == "multi_turn_solver" and failure.kind in ("max_iterations", "bad_output"):
+                if self._task.needs.turns == "many" and failure.kind in ("max_iterations", "bad_output"):
                     continue  # as the model may have it
                 self._hangs |= {"solver"} if failure.kind == "timeout" else set()
                 self._add_failure("no_request", failure, sample, own=self._is_own_fault(failure))
@@ -210,7 +210,7 @@ class _Rehearsing:
             trace = Trace(prediction=answer.text, messages=script.requests[-1].messages if script.requests else None)
         if not script.requests:
             return _Tried(trace, None)
-        if solver.use == "multi_turn_solver":
+        if self._task.needs.turns == "many":
             trace = msgspec.structs.replace(trace, prediction=answer.text)
         return _Tried(trace, answer)
 
@@ -302,7 +302,7 @@ class _Rehearsing:
         if tried.answer is None or not marks:
             return
         field = f"scorers.{score.name}"
-        as_it_is = self._task.definition.solver.use != "python"
+        as_it_is = self._task.needs.runs == "here"
         if gold is not None and tried.answer == gold and not all(is_full(mark) for mark in marks):
             message = f"the gold answer {shortened(gold.text)!r} gets {_shown(score)}"
             self._add("gold_not_full_marks", field, sample, message, error=as_it_is)
@@ -347,7 +347,7 @@ class _Rehearsing:
     def judges(self) -> None:
         """That judges of answers are shown the answers."""
         judges = [part for part in self._task.definition.scorers if part.use in _JUDGES_OF_ANSWERS]
-        for part in judges if self._task.definition.solver.use != "no_solver" else ():
+        for part in judges if self._task.needs.answers else ():
             prompts = [str(part.options.get(name) or "") for name in ("user_prompt", "system_prompt")]
             with suppress(UsageError):  # of templates, reported where they are rendered
                 if {path[0] for text in prompts for path in template_reads(text).paths} <= {"sample"}:

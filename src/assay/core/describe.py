@@ -50,6 +50,8 @@ class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sco
     """Whether an empty answer may be right, as where only mistakes are counted."""
     sees_all: bool = False
     """Whether it is called once, with all samples."""
+    reads_verdicts_itself: bool = False
+    """It calls a judge, and whether a verdict is usable is known only to the other program that it belongs to."""
     runs: Runs = "here"
 
 
@@ -90,14 +92,43 @@ class SolverNeeds(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="so
     """What a solver needs from the model and gives to scorers."""
 
     likelihoods: bool = False
-    embeddings: bool = False
     asks_model: bool = True
+    """False: it has the answer already, or needs none."""
     answers: bool = True
     """False: its traces have no answer."""
     turns: Literal["one", "many"] = "one"
     runs: Runs = "here"
     plain_variant: str | None = None
     """The solver that takes its place for models that only write."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether its answers were recorded before: another model than the run's gave them."""
+        return self.answers and not self.asks_model
+
+
+class ModelOffers(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model offers: its attribute `offers`, which it may leave out."""
+
+    remote: bool = False
+    """Called over a network: the run waits out its outages, and concurrency adapts to the server."""
+    cacheable: bool = False
+    """Its answers are determined by its settings and the request, so that they may be cached."""
+    cache: bool | None = None
+    """Whether to cache its answers, whatever it serves and whatever the run does; None: as the run does."""
+    likelihoods: Literal["no", "unproven", "yes"] = "no"
+    """Whether it answers a `Request.continuation` with its log-likelihood.
+
+    Unproven ones are checked before the first sample: not every server that returns them returns the right ones.
+    """
+    embeddings: bool = False
+    """It answers a `Request.embed` with the embedding of its prompt."""
+    chat: bool = True
+    """False: it takes one text and has no chat template."""
+    renders_prompts: bool = False
+    """assay renders its prompts and counts them in tokens: they can be plain text, and cut to its context."""
+    applies: tuple[str, ...] | None = None
+    """Of a run's settings for requests (`temperature`, `system`, …) those that it applies; None: all of them."""
 
 
 class DatasetInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="dataset"):

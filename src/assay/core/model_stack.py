@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from assay.core.attempt import INTERRUPTED, failure_of
+from assay.core.describe import ModelOffers
 from assay.core.draws import numbered
 from assay.core.errors import AssayError, FailureError
-from assay.core.seams import Capabilities, HasSettings, Model, capabilities_of, close_part
+from assay.core.seams import HasSettings, Model, close_part, offers_of
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import note
 from assay.overriding import override
@@ -33,8 +34,8 @@ class Wrapper:
         return await self.model.generate(request)
 
     @property
-    def capabilities(self) -> Capabilities:
-        return capabilities_of(self.model)
+    def offers(self) -> ModelOffers:
+        return offers_of(self.model)
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """The protocols: each has one method, and behaviour is added by wrapping.
 
 A metric is a plain function. A wrapper of a `Model` is a `Model`. Parts are not registered and inherit from nothing:
-an object with the right methods is enough. What a part may offer beyond its one method is listed at the end:
-`Capabilities`, and optional protocols.
+an object with the right methods is enough. Optional protocols are listed at the end; what a part says about itself is
+in `describe.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Record, Request, Sample, Score, Summary, Trace
 
@@ -133,49 +134,18 @@ class Executor(Protocol):
 # -- what a part may also offer -------------------------------------------------------------------------------------
 
 
-class Capabilities(Struct, frozen=True, kw_only=True):
-    """What a part declares about itself in its attribute `capabilities`, which it may leave out."""
-
-    remote: bool = False
-    """A model called over a network: the run waits out its outages, and concurrency adapts to the server."""
-    cacheable: bool = False
-    """A model whose answers are determined by its settings and the request, so that they may be cached."""
-    cache: bool | None = None
-    """Whether to cache a model's answers, whatever it serves and whatever the run does; None: as the run does."""
-    scores_continuations: bool = False
-    """A model that answers a `Request.continuation` with its log-likelihood."""
-    unproven_likelihoods: bool = False
-    """Likelihoods are checked before the first sample: not every server that returns them returns the right ones."""
-    embeds: bool = False
-    """A model that answers a `Request.embed` with the embedding of its prompt."""
-    only_text: bool = False
-    """A model that takes one text and has no chat template."""
-    renders_prompts: bool = False
-    """A model whose prompts assay renders and counts in tokens: they can be plain text, and cut to its context."""
-    applies: tuple[str, ...] | None = None
-    """Of a run's settings for requests (`temperature`, `system`, …) those that a model applies; None: all of them."""
-    calls_no_model: bool = False
-    """A solver that has the answer already, or needs none."""
-    needs_continuations: bool = False
-    """A solver that needs likelihoods, which most models cannot give."""
-    reads_verdicts_itself: bool = False
-    """A scorer of another program that calls a judge: whether a verdict is usable is known only there."""
-    only_computes: bool = False
-    """A scorer that needs only the sample and the trace, so that it may run in another process."""
-
-
 @runtime_checkable
-class Capable(Protocol):
+class Offering(Protocol):
     @property
-    def capabilities(self) -> Capabilities: ...
+    def offers(self) -> ModelOffers: ...
 
 
-def capabilities_of(part: object) -> Capabilities:
-    """What the part declares, or the defaults."""
-    declared = part.capabilities if isinstance(part, Capable) else Capabilities()
-    if not isinstance(declared, Capabilities):
-        raise UsageError(f"{type(part).__name__}.capabilities must be an assay.Capabilities(…), got {declared!r}")
-    return declared
+def offers_of(model: object) -> ModelOffers:
+    """What the model, or its class, says that it offers; the defaults where it says nothing."""
+    offered = model.offers if isinstance(model, Offering) else ModelOffers()
+    if not isinstance(offered, ModelOffers):
+        raise UsageError(f"{type(model).__name__}.offers must be an assay.ModelOffers(…), got {offered!r}")
+    return offered
 
 
 @runtime_checkable
@@ -264,6 +234,14 @@ class Rehearsable(Protocol):
     """A solver that can list its possible traces without a model: one for each choice being the likeliest."""
 
     def traces_without_a_model(self, sample: Sample) -> list[Trace]: ...
+
+
+@runtime_checkable
+class SaysIfPure(Protocol):
+    """A scorer that says whether it needs only the sample and the trace, so that it may run in another process."""
+
+    @property
+    def only_computes(self) -> bool: ...
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.core.describe import SolverNeeds
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Dataset, Scorer, Solver
 from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, Trace
@@ -24,6 +25,7 @@ class Task:
     definition: TaskDefinition
     dataset: Dataset
     solver: Solver
+    needs: SolverNeeds = field(default_factory=SolverNeeds)
     scorers: dict[str, Scorer]
     actions: dict[str, Action] = field(default_factory=dict)
     unusable: Failure | None = None

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from assay.core.seams import Model, capabilities_of
+from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import note_repeat, strike
 
@@ -80,7 +80,7 @@ def _follow_up(model: Model, request: Request, completion: Completion, reason: s
     """The conversation so far, and why its last answer could not be used: a fresh draw, answered by no cache."""
     said = completion.text[:MOST_QUOTED] or "(nothing)"
     again = f"Your answer could not be used: {reason}. Answer again, in the form that was asked for."
-    if request.messages is None and capabilities_of(model).only_text:
+    if request.messages is None and offers_of(model).chat is False:
         return replace(request, prompt=f"{request.prompt}\n\n{said}\n\n{again}\n\n", fresh=True)
     messages = request.messages or (Message(role="user", content=request.prompt or ""),)
     turns = (Message(role="assistant", content=said), Message(role="user", content=again))

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import structs
 
 from assay.catalog import arguments_for, is_name, names, resolve, unknown_name
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
-from assay.core.seams import Capabilities, Model, capabilities_of
+from assay.core.seams import Model, offers_of
 from assay.models.adapters.python_callable import as_model, load_model
 from assay.text.wording import nearest
 
@@ -31,8 +32,8 @@ def make_model(spec: str, options: Mapping[str, Any] | None = None) -> Model:
         raise UsageError(f"{error}. Did you mean the model `{near}:{argument}`?") from error
 
 
-def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> Capabilities | None:
-    """The capabilities of the model that a spec names, where they are known without importing the user's Python.
+def known_offers(spec: str, options: Mapping[str, Any] | None = None) -> ModelOffers | None:
+    """The offers of the model that a spec names, where they are known without importing the user's Python.
 
     For a model that cannot be built here, because a package is missing, they are those its class declares.
     """
@@ -40,10 +41,10 @@ def known_capabilities(spec: str, options: Mapping[str, Any] | None = None) -> C
     if not is_name("model", prefix):
         return None
     try:
-        return capabilities_of(make_model(spec, options))
+        return offers_of(make_model(spec, options))
     except UsageError:
         factory = resolve("model", prefix)
-        return capabilities_of(factory) if isinstance(factory, type) else None
+        return offers_of(factory) if isinstance(factory, type) else None
 
 
 def _from_catalog(prefix: str, argument: str | None, options: dict[str, Any]) -> Model:
@@ -62,9 +63,9 @@ CACHE = "cache"
 
 def _with_cache(model: Model, prefix: str, cache: bool) -> Model:
     try:
-        model.capabilities = structs.replace(capabilities_of(model), cache=cache)  # type: ignore[attr-defined]
+        model.offers = structs.replace(offers_of(model), cache=cache)  # type: ignore[attr-defined]
     except AttributeError as error:
-        raise UsageError(f"`{prefix}` has no option `cache`; its own `capabilities` decide") from error
+        raise UsageError(f"`{prefix}` has no option `cache`; its own `offers` decide") from error
     return model
 
 

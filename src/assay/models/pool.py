@@ -14,7 +14,7 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.model_stack import Limited, Timed, innermost
 from assay.core.run import Stop
-from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, capabilities_of, close_part, identity_of
+from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, close_part, identity_of, offers_of
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.adapters.providers import chosen_address
@@ -156,7 +156,7 @@ class ModelPool:
         self._models.append(model)
         config = self._config
         requests_per_minute = requests_per_minute or config.requests_per_minute
-        can = capabilities_of(model)
+        can = offers_of(model)
         wrapped = model
         if isinstance(model, TakesBatches):
             wrapped = Batched(model, config.batch_size)
@@ -200,7 +200,7 @@ class ModelPool:
         return wrapped if keep_thinking else WithoutThinking(wrapped)
 
     def _cached(self, wrapped: Model, model: Model) -> Cached:
-        known = not is_uncertain(self._config, capabilities_of(model))
+        known = not is_uncertain(self._config, offers_of(model))
         cached = Cached(
             wrapped, self._open_cache() if known else None, identity_of(model), reads=self._config.cache_reads
         )
@@ -334,4 +334,4 @@ def wrap_alone(
 
 def attempts_in_flight(config: RunConfig, model: Model) -> int:
     """How many attempts to keep in flight: enough for an adaptive limit to reach its maximum."""
-    return WIDEST if config.adaptive and capabilities_of(model).remote else config.concurrency
+    return WIDEST if config.adaptive and offers_of(model).remote else config.concurrency

@@ -6,7 +6,7 @@ import asyncio
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import innermost
-from assay.core.seams import Identified, Model, Served, capabilities_of
+from assay.core.seams import Identified, Model, Served, offers_of
 
 PROBE_SECONDS = 5.0
 """The time limit for all requests to a server about what it serves; files are hashed for as long as it takes."""
@@ -30,7 +30,7 @@ async def probe(model: Model, *, seconds: float = PROBE_SECONDS) -> Served | Non
     if not isinstance(source, Identified):
         return None
     try:
-        async with asyncio.timeout(seconds if capabilities_of(source).remote else None):
+        async with asyncio.timeout(seconds if offers_of(source).remote else None):
             served = await source.served()
     except (FailureError, TimeoutError, OSError) as error:
         raise NotReachedError from error

@@ -24,7 +24,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
 from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
-from assay.core.seams import BuildContext, Model, capabilities_of, close_part, identity_of
+from assay.core.seams import BuildContext, Model, close_part, identity_of, offers_of
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, TaskDefinition, Usage
 from assay.costs.budget import Budget, SpendingLimits, prices_for
@@ -212,7 +212,7 @@ class Parts(BuiltTasks):
         )
         if self.quotes.get(measured.name) is None:
             refuse_unpriced(self.tasks, measured)
-        self.unproven = likelihood_tasks(self.tasks) if capabilities_of(measured).unproven_likelihoods else ()
+        self.unproven = likelihood_tasks(self.tasks) if offers_of(measured).likelihoods == "unproven" else ()
         self.in_flight = attempts_in_flight(config, measured)
         # last, because it may open the cache; the pool closes what it has wrapped
         self.model, self._unwrapped = self._as_measured(measured), None
@@ -320,7 +320,7 @@ def with_frame(model: Model, config: RunConfig) -> Model:
 
 
 def likelihood_tasks(tasks: Sequence[Task]) -> tuple[TaskDefinition, ...]:
-    return tuple(task.definition for task in tasks if capabilities_of(task.solver).needs_continuations)
+    return tuple(task.definition for task in tasks if task.needs.likelihoods)
 
 
 def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
@@ -328,13 +328,13 @@ def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
 
     A task that sends few-shot examples as chat turns needs a model with a chat template."""
     turned = [task.name for task in tasks if task.definition.solver.options.get("turns")]
-    if turned and capabilities_of(model).only_text:
+    if turned and offers_of(model).chat is False:
         raise UsageError(
             f"task `{turned[0]}` is sent as a conversation (--chat-template), and {model.name} is called for the "
             "continuation of a text (mode=completions), which no chat template is applied to. Leave out "
             "--chat-template, or use mode=chat"
         )
-    if capabilities_of(model).scores_continuations:
+    if offers_of(model).likelihoods != "no":
         return
     for definition in likelihood_tasks(tasks):
         raise UsageError(
@@ -345,7 +345,7 @@ def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
 
 def refuse_other_prompts(tasks: Sequence[Task], model: Model) -> None:
     """Options of the model that contradict how these tasks are sent."""
-    settings, renders = identity_of(model), capabilities_of(model).renders_prompts
+    settings, renders = identity_of(model), offers_of(model).renders_prompts
     of_lm_eval = [task for task in tasks if task.definition.format == "lm_eval"] if renders else []
     for task in of_lm_eval:
         is_chat = bool(task.definition.solver.options.get("turns"))
@@ -364,7 +364,7 @@ def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:
     for task in tasks:
         for part in task.definition.scorers:
             listed = part.options.get("assertions") or ()
-            if task.definition.solver.use != "pass_through_solver" and any(
+            if not task.needs.replays and any(
                 isinstance(each, Mapping) and str(each.get("type")).removeprefix("not_") == "cost" for each in listed
             ):
                 raise UsageError(

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from assay import catalog
 from assay.core.config import RunConfig
+from assay.core.describe import ScorerInfo
 from assay.core.errors import UsageError
 from assay.core.model_stack import innermost
-from assay.core.seams import FillsBatches, Model, TakesBatches, capabilities_of
+from assay.core.seams import FillsBatches, Model, TakesBatches, offers_of
 from assay.core.task import Task
-from assay.core.types import Request
+from assay.core.types import PartSpec, Request
 from assay.datasets.content import is_elsewhere
 from assay.models.layers.cached import is_wanted
 from assay.results.report_settings import metadata_value
@@ -43,7 +45,7 @@ class PlannedParts:
     @property
     def asking(self) -> list[Task]:
         """The tasks that call the evaluated model."""
-        return [task for task in self.tasks if not capabilities_of(task.solver).calls_no_model]
+        return [task for task in self.tasks if task.needs.asks_model]
 
     @property
     def called(self) -> list[Model]:
@@ -89,15 +91,20 @@ def _why_no_evaluated_calls(run: PlannedParts, _: str) -> str | None:
 def _why_no_judges(run: PlannedParts, _: str) -> str | None:
     if not run.judges:
         return "no task here has a judge"
-    if all(any(capabilities_of(each).reads_verdicts_itself for each in task.scorers.values()) for task in run.tasks):
+    if all(any(map(_reads_verdicts_itself, task.definition.scorers)) for task in run.tasks):
         return "the scorers of these tasks read the verdicts of their judges themselves, so none is asked for again"
     return None
+
+
+def _reads_verdicts_itself(scorer: PartSpec) -> bool:
+    info = catalog.describe("scorer", scorer.use, scorer.options, own_code=True)
+    return isinstance(info, ScorerInfo) and info.reads_verdicts_itself
 
 
 def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:
     if not run.asking:
         return _why_no_evaluated_calls(run, name)
-    applies = capabilities_of(run.model).applies
+    applies = offers_of(run.model).applies
     if applies is None or name in applies:
         return None
     others = [other for other in applies if other in _marks()]
@@ -120,17 +127,17 @@ def _why_not_answers(run: PlannedParts, name: str, requests: Mapping[str, list[R
 
 
 def _why_no_servers(run: PlannedParts, _: str) -> str | None:
-    return None if any(capabilities_of(model).remote for model in run.called) else "no model here is on a server"
+    return None if any(offers_of(model).remote for model in run.called) else "no model here is on a server"
 
 
 def _why_not_rendered(run: PlannedParts, name: str) -> str | None:
-    if run.asking and capabilities_of(run.model).renders_prompts:
+    if run.asking and offers_of(run.model).renders_prompts:
         return None
     return _why_no_evaluated_calls(run, name) or f"`{run.model.name}` gets every prompt whole"
 
 
 def _why_no_cache(run: PlannedParts, _: str) -> str | None:
-    wanted = any(is_wanted(run.config, capabilities_of(model)) for model in run.called)
+    wanted = any(is_wanted(run.config, offers_of(model)) for model in run.called)
     return None if wanted else "no answers are cached; add --cache"
 
 

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
 from assay.core.run import Stop
-from assay.core.seams import Capabilities, Model
+from assay.core.seams import Model
 from assay.core.types import Completion, Request
 from assay.evaluators.http_service import HttpEvaluator
 from assay.evaluators.payload import Evaluation, Evaluator, EvaluatorError
@@ -87,7 +88,7 @@ class _Answered(Completion, frozen=True, kw_only=True):
 class _ServiceAsModel:
     """What the layers around models ask."""
 
-    capabilities = Capabilities(remote=True, cacheable=False)
+    offers = ModelOffers(remote=True, cacheable=False)
 
     def __init__(self, evaluator: PatientEvaluator) -> None:
         self.name = evaluator.name

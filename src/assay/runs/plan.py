@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from assay.catalog import unknown_name
+from assay.catalog import solver_needs, unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
@@ -374,7 +374,7 @@ def _without_generation(definition: TaskDefinition) -> TaskDefinition:
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
     """A run over recorded answers alone is attributed to the model that gave them, not to the default model."""
-    if config.model != RunConfig().model or any(each.solver.use != "pass_through_solver" for each in definitions):
+    if config.model != RunConfig().model or not all(solver_needs(each.solver).replays for each in definitions):
         return config
     names = {name for definition in definitions for name in _recorded_models(definition)}
     return msgspec.structs.replace(config, model=f"recorded:{names.pop()}" if len(names) == 1 else "recorded")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from assay.catalog import CATALOG
+from assay import catalog
 from assay.core.errors import FailureError
 from assay.core.seams import Previewable, Solver
 from assay.core.types import Completion, Request, Sample, TaskDefinition
@@ -60,7 +60,9 @@ def _preview(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Prev
 
 
 def _runs_own_code(definition: TaskDefinition) -> bool:
-    return definition.solver.use not in CATALOG["solver"] or definition.solver.use == "python"
+    return (
+        not catalog.is_ours("solver", definition.solver.use) or catalog.solver_needs(definition.solver).runs != "here"
+    )
 
 
 async def _scripted(definition: TaskDefinition, samples: Sequence[Sample]) -> list[Preview]:

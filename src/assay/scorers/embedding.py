@@ -10,17 +10,18 @@ import asyncio
 import math
 from collections.abc import Sequence
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities, Model, capabilities_of
+from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Failure, Request
 from assay.evaluators.usable_answers import read_answer
 
 Vector = tuple[float, ...]
 
 
-def lack_of_embeddings(name: str, capabilities: Capabilities) -> str | None:
+def lack_of_embeddings(name: str, offers: ModelOffers) -> str | None:
     """Why a model's embeddings cannot be compared; None where it has some."""
-    if capabilities.embeds:
+    if offers.embeddings:
         return None
     return (
         f"the model `{name}` has no embeddings; name one that has, such as "
@@ -30,7 +31,7 @@ def lack_of_embeddings(name: str, capabilities: Capabilities) -> str | None:
 
 async def embedding_of(model: Model, text: str) -> Vector:
     """The embedding of a text. `FailureError` if the model has none, or returns one that cannot be used."""
-    if not capabilities_of(model).embeds:
+    if not offers_of(model).embeddings:
         raise _failure(model, "unsupported", "it has no embeddings")
     return (await read_answer(model, Request(prompt=text, embed=True), lambda answer: _usable(model, answer)))[1]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
+from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.part_options import Doc, InFiles, Pattern, part
 from assay.patterns.example import example_around
@@ -23,7 +23,7 @@ _DIGITS = str.maketrans("", "", string.digits)
 class ExtractedMatch:
     """`score` is 1.0 when the extracted text equals a target, both treated alike by the flags of `extras.compare`."""
 
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
     """Pure computation: any process may run it."""
 
     def __init__(self, name: str, how: Mapping[str, Any] | None = None) -> None:

@@ -12,7 +12,7 @@ from msgspec import Meta
 from assay import catalog
 from assay.core.attempt import failure_of
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Metric, Scorer
+from assay.core.seams import NO_CONTEXT, BuildContext, Metric, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.evidence import evidence_of
 from assay.metrics.post_process import nothing_extracted
@@ -36,7 +36,7 @@ class FromMetric:
         built_in: bool = False,
     ) -> None:
         # it calls no model and keeps no state, so any process that can import it may run it
-        self.capabilities = Capabilities(only_computes=not only_here)
+        self.only_computes = not only_here
         self.name = name
         self._metric = metric
         self._rule = rule

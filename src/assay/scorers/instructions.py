@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
+from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.instructions import CHECKS, follows, loose_variants
 from assay.part_options import Doc, InFiles, Problem, TemplateOption, part
@@ -19,7 +19,7 @@ from assay.text.wording import hint
 class Instructions:
     """`score` is 1.0 when the unmodified text follows every instruction; the counts add up over a task."""
 
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
     """Pure computation: any process may run it."""
 
     def __init__(self, name: str) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities, Scorer, capabilities_of, close_part
+from assay.core.seams import SaysIfPure, Scorer, close_part
 from assay.core.types import Failure, PartSpec, Sample, Score, Trace
 from assay.processes.child import Child, OnLine
 from assay.processes.environment import worker_environment
@@ -40,7 +40,7 @@ def in_processes(scorer: Scorer, part: PartSpec, workers: int | None, limit_seco
     """The scorer, moved to processes if it only computes and turns out to be slow. None: as many as there are CPUs."""
     cpus = cores()
     count = (cpus if cpus > 1 else 0) if workers is None else workers
-    if not count or not capabilities_of(scorer).only_computes:
+    if not count or not (isinstance(scorer, SaysIfPure) and scorer.only_computes):
         return scorer
     # a number set by the user is always used; otherwise moving has to be worth it
     worth_it = WORTH_IT_SECONDS if workers is None else 0.0
@@ -92,10 +92,6 @@ class MayMove:
         finally:
             self._seconds.append(thread_time() - before)
             self._stays = len(self._seconds) == TIMED and sorted(self._seconds)[TIMED // 2] < self._worth_it
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return capabilities_of(self._scorer)
 
     async def aclose(self) -> None:
         await self.pool.aclose()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assay import catalog
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
 from assay.metrics.reading import drop_scores
@@ -16,7 +15,7 @@ class DropScorer:
     `extras.answers` is a list of right answers, each a list of spans; without it every target is an answer of one span.
     """
 
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
 
     def __init__(self, key: str, *, post_process: str = "none") -> None:
         self.name = key

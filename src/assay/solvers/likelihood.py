@@ -10,8 +10,9 @@ import asyncio
 from string import ascii_uppercase
 from typing import Any
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.overriding import override
@@ -21,6 +22,7 @@ from assay.solvers.single_turn import SingleRequest
 DEFAULT_SEPARATOR = " "
 
 
+@describes(SolverNeeds(likelihoods=True, plain_variant="lettered_choice"))
 class ChoiceLikelihood:
     """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
 
@@ -30,8 +32,6 @@ class ChoiceLikelihood:
     each context, as in WinoGrande. A model that cannot score a given text is refused before the first call. `prompt`,
     `choices` and `system_prompt` are templates over the sample's row, in place of the sample's own fields.
     """
-
-    capabilities = Capabilities(needs_continuations=True)
 
     def __init__(
         self,
@@ -97,6 +97,7 @@ class ChoiceLikelihood:
         ]
 
 
+@describes(SolverNeeds(likelihoods=True))
 class TextLikelihood:
     """How likely the model finds a given text: for perplexity and bits per byte.
 
@@ -106,8 +107,6 @@ class TextLikelihood:
     before it). A sample's `extras.window` and `extras.stride` take precedence. `text` (scored) and `prompt` (context)
     are templates over the sample's row.
     """
-
-    capabilities = Capabilities(needs_continuations=True)
 
     def __init__(
         self,
@@ -137,6 +136,7 @@ class TextLikelihood:
         return Trace(prediction=text, prompt=sample.prompt, completions=(completion,), items=[item])
 
 
+@describes(SolverNeeds())
 class LetteredChoice(SingleRequest):
     """Multiple choice by writing: the choices with letters before them, and a request for the letter alone."""
 

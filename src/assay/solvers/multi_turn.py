@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
@@ -75,6 +76,7 @@ class MultiTurn:
         )
 
 
+@describes(SolverNeeds(turns="many"))
 def multi_turn_solver(
     *,
     message_builders: Sequence[Mapping[str, Any]],

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities, Model
+from assay.core.seams import Model
 from assay.core.types import Failure, Message, Sample, Trace
 from assay.snippets import views
 from assay.snippets.views import chat_messages, plain, trace_items
 
 
+@describes(SolverNeeds(asks_model=False))
 class PassThrough:
     """The recorded trace in a column, as the answer."""
-
-    capabilities = Capabilities(calls_no_model=True)
 
     def __init__(self, *, trace_column: str) -> None:
         self._column = trace_column
@@ -34,10 +34,9 @@ class PassThrough:
         )
 
 
+@describes(SolverNeeds(asks_model=False, answers=False))
 class NoSolver:
     """Calls no model: for tasks that evaluate a dataset or a system."""
-
-    capabilities = Capabilities(calls_no_model=True)
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         return Trace(prediction="")

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Failure, Message, Request, Sample, Trace
@@ -86,6 +87,7 @@ class PromptProgram:
         await self._programs.aclose()
 
 
+@describes(lambda options, _: SolverNeeds(runs="program" if options.get("program") is not None else "here"))
 def prompt_template(
     *,
     prompt: str = "",

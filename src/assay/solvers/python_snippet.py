@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
@@ -16,6 +17,7 @@ from assay.solvers.single_turn import reply
 from assay.solvers.templated import request_fields
 
 
+@describes(SolverNeeds(runs="snippet"))
 class PythonSolver:
     """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Trace
 
@@ -84,6 +85,7 @@ def reply(completion: Completion) -> Message:
     return Message(role="assistant", content=completion.text, tool_calls=completion.tool_calls or None)
 
 
+@describes(SolverNeeds())
 def single_turn(*, system: str | None = None, context: BuildContext = NO_CONTEXT) -> SingleTurn:
     """The catalog's `single_turn` solver; `system` adds a system message and makes the request a chat."""
     return SingleTurn(system)

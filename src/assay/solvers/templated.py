@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Message, Request, Sample
@@ -18,6 +19,7 @@ from assay.solvers.single_turn import SingleRequest
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "response_format", "tools")
 
 
+@describes(SolverNeeds())
 def single_turn_solver(
     *,
     input_builder: Mapping[str, Any],

@@ -65,6 +65,7 @@ def build_task(
         definition=definition,
         dataset=dataset,
         solver=solver,
+        needs=catalog.solver_needs(definition.solver, own_code=True),
         solve=media_files_of(definition).around(solver),
         scorers=scorers,
         actions={part.key: _make_part("action", part, definition, context) for part in definition.actions},
@@ -209,16 +210,16 @@ def _fitting(kind: str, use: str, made: Any) -> Any:
 
 def has_own_parts(definition: TaskDefinition) -> bool:
     """Whether the solver, a scorer or a metric is third-party code, which may return anything."""
-    ours = catalog.CATALOG
-    return definition.solver.use not in ours["solver"] or any(
-        part.use not in ours["scorer"] or ("metric" in part.options and part.options["metric"] not in ours["metric"])
+    return not catalog.is_ours("solver", definition.solver.use) or any(
+        not catalog.is_ours("scorer", part.use)
+        or ("metric" in part.options and not catalog.is_ours("metric", part.options["metric"]))
         for part in definition.scorers
     )
 
 
 def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
     """Third-party aggregates are computed when the run ends, too late to report an unknown option."""
-    if part.use in catalog.CATALOG["aggregate"]:
+    if catalog.is_ours("aggregate", part.use):
         return
     with _located(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)

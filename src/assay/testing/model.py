@@ -11,18 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
 from assay.core.model_stack import innermost
-from assay.core.seams import (
-    Capabilities,
-    FillsBatches,
-    HasSettings,
-    Model,
-    NeedsKey,
-    TakesBatches,
-    capabilities_of,
-    identity_of,
-)
+from assay.core.seams import FillsBatches, HasSettings, Model, NeedsKey, TakesBatches, identity_of, offers_of
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.python_callable import as_model
 from assay.models.rate_limits import HasRateLimits, RateLimits
@@ -139,7 +131,7 @@ async def answers_a_batch_as_it_answers_one_by_one(examined: _Examined) -> None:
 async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examined) -> None:
     """For models that declare it."""
     async with examined.opened() as model:
-        if not capabilities_of(model).scores_continuations:
+        if offers_of(model).likelihoods == "no":
             return
         requests = [Request(prompt="one two" + " three" * (n % 4), continuation=f" four {n}") for n in range(9)]
         together = await asyncio.gather(*(model.generate(request) for request in requests))
@@ -156,7 +148,7 @@ async def scores_a_continuation_the_same_alone_and_in_company(examined: _Examine
 async def embeds_a_text_the_same_alone_and_in_company(examined: _Examined) -> None:
     """For models that declare it."""
     async with examined.opened() as model:
-        if not capabilities_of(model).embeds:
+        if not offers_of(model).embeddings:
             return
         texts = [f"one two {'three ' * (n % 4)}{n}" for n in range(9)]
         together = await asyncio.gather(*(embedding_of(model, text) for text in texts))
@@ -211,7 +203,7 @@ async def has_a_name_and_settings_that_are_plain_data(examined: _Examined) -> No
         expect(is_name(model.name), f"its name is {model.name!r}")
         settings = model.settings if isinstance(model, HasSettings) else {}
         plain_data(settings, type(settings))
-        capabilities_of(model)
+        offers_of(model)
         served = await served_by(model)
         before = picture((identity_of(model), served))
         await examined.answered(model, 1, 1)
@@ -243,10 +235,10 @@ def check_model_wrapper(wrap: Wrap) -> None:
     hold_to("wrapper", wrap, WRAPPER_CLAUSES, wrap)
 
 
-async def forwards_every_capability(wrap: Wrap) -> None:
-    for capabilities in _capabilities():
-        with given(f"a model with {capabilities}"):
-            same(capabilities, capabilities_of(wrap(_Inside(capabilities))), "inside and outside")
+async def forwards_every_offer(wrap: Wrap) -> None:
+    for offers in _offers():
+        with given(f"a model with {offers}"):
+            same(offers, offers_of(wrap(_Inside(offers))), "inside and outside")
 
 
 async def forwards_name_and_settings(wrap: Wrap) -> None:
@@ -298,11 +290,11 @@ class _Inside(ScriptedModel):
 
     def __init__(
         self,
-        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+        offers: ModelOffers = ModelOffers(),  # noqa: B008 - frozen
         answers: Callable[[Request], Any] = lambda request: f"to {request.text()}",
     ) -> None:
         super().__init__(answers)
-        self.capabilities = capabilities
+        self.offers = offers
         self.settings = {"url": "somewhere", "temperature": 0.5}
         self.closed = 0
         self.limits: RateLimits | None = None
@@ -326,9 +318,12 @@ class _Inside(ScriptedModel):
         self.closed += 1
 
 
-def _capabilities() -> Iterator[Capabilities]:
+_OTHERWISE: dict[str, Any] = {"applies": (), "likelihoods": "unproven", "chat": False}
+
+
+def _offers() -> Iterator[ModelOffers]:
     """None, and each alone: a wrapper that copies some by name loses the next one."""
-    yield Capabilities()
-    for field in msgspec.structs.fields(Capabilities):
-        other: Any = True if isinstance(field.default, bool) else ()
-        yield Capabilities(**{field.name: other})
+    yield ModelOffers()
+    for field in msgspec.structs.fields(ModelOffers):
+        other: Any = _OTHERWISE.get(field.name, True)
+        yield ModelOffers(**{field.name: other})

@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext, Dataset, Preparable, Scorer, capabilities_of
+from assay.core.seams import BuildContext, Dataset, Preparable, SaysIfPure, Scorer
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.testing.contract import (
     bounded_work,
@@ -174,14 +174,14 @@ async def asks_nobody_and_opens_nothing_if_it_only_computes(scorer: _Scorer) -> 
     """For scorers that say so: another process builds its own and gives the same scores."""
     judge = ScriptedModel(scorer.judge)
     async with opened(scorer.built(judge)) as score, opened(scorer.built(judge)) as other:
-        if not capabilities_of(score).only_computes:
+        if not (isinstance(score, SaysIfPure) and score.only_computes):
             return
         async with nothing_left():
             for trace in scorer.traces():
                 with _given(scorer, trace):
                     one, two = await score(scorer.sample, trace), await other(scorer.sample, trace)
                     same(_comparable(one), _comparable(two), "this scorer and another that was built alike")
-        expect(not judge.requests, "`capabilities.only_computes` is set, and it asked a model")
+        expect(not judge.requests, "`only_computes` is set, and it asked a model")
 
 
 async def starts_before_the_first_attempt_or_says_why_not(scorer: _Scorer) -> None:

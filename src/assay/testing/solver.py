@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.describe import ModelOffers, SolverNeeds, about
 from assay.core.draws import Draws, is_sampled
 from assay.core.errors import FailureError
 from assay.core.model_stack import WithRunSettings
-from assay.core.seams import BuildContext, Capabilities, Model, Previewable, Rehearsable, Solver, capabilities_of
+from assay.core.seams import BuildContext, Model, Previewable, Rehearsable, Solver
 from assay.core.types import Completion, Failure, Request, Sample, Trace
 from assay.overriding import override
 from assay.testing.contract import bounded_work, clauses_about, expect, given, hold_to, picture, plain_data, same, shown
@@ -29,6 +30,7 @@ class _Solver(NamedTuple):
     as_given: Sequence[Sample]
     answer: Callable[[Request], str | Completion]
     others: dict[str, Model]
+    needs: SolverNeeds | None
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -41,11 +43,16 @@ class _Solver(NamedTuple):
     def built(self) -> Solver:
         return self.make(context_with(self.others))
 
+    def needs_of(self, solve: Solver) -> SolverNeeds:
+        """What is said of it, here or by its class; the defaults where nothing is."""
+        needs = self.needs or about(type(solve), {})
+        return needs if isinstance(needs, SolverNeeds) else SolverNeeds()
+
 
 class _RecordingModel(ScriptedModel):
     """Scores continuations, and records its completions."""
 
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
 
     def __init__(self, answers: Callable[[Request], Any]) -> None:
         super().__init__(answers)
@@ -66,13 +73,15 @@ def check_solver(
     *,
     answer: Callable[[Request], str | Completion] = lambda request: f"said to: {request.text()[-40:]}",
     others: dict[str, Model] | None = None,
+    needs: SolverNeeds | None = None,
 ) -> None:
     """`BrokenContractError` where a solver invents an answer, hides a failure, mixes up samples, or leaves things open.
 
     `make` is given the `BuildContext` that a task would give it; `samples` are two or more that it can solve; `answer`
-    is what the model says to its requests; `others` are further models by the name under which it asks for them.
+    is what the model says to its requests; `others` are further models by the name under which it asks for them;
+    `needs` is what its factory says with `describes`, where that is not its class.
     """
-    hold_to("solver", make, CLAUSES, _Solver(make, tuple(samples), answer, others or {}))
+    hold_to("solver", make, CLAUSES, _Solver(make, tuple(samples), answer, others or {}, needs))
 
 
 async def gives_a_trace_that_is_plain_data(solver: _Solver) -> None:
@@ -218,14 +227,16 @@ class _Never(_RecordingModel):
         raise AssertionError("unreachable: the event is never set")
 
 
-async def declares_that_it_needs_likelihoods_if_it_does(solver: _Solver) -> None:
-    """A model that has none is then refused before the first attempt, not at each."""
+async def declares_what_it_needs(solver: _Solver) -> None:
+    """A model without likelihoods is then refused before the first attempt, and none is called without need."""
     async with opened(solver.built()) as solve:
         model = solver.model()
         await solve(solver.samples[0], model)
         asks = any(request.continuation is not None for request in model.requests)
-        same(
-            capabilities_of(solve).needs_continuations, asks, "`capabilities.needs_continuations`, and whether it asks"
+        same(solver.needs_of(solve).likelihoods, asks, "`SolverNeeds.likelihoods`, and whether it asks")
+        expect(
+            solver.needs_of(solve).asks_model or not model.requests,
+            "`SolverNeeds.asks_model` is false, and it called the model",
         )
 
 

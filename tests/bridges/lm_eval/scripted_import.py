@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from assay.core.config import RunConfig
-from assay.core.seams import Capabilities
+from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 from assay.results.board.board_types import TaskRow
 from assay.runs.evaluate import run_evaluation
@@ -17,7 +17,7 @@ class Script:
     """Says what the table says for a prompt's last line, and finds a continuation as likely as the table says."""
 
     name = "script"
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
 
     def __init__(self, answers: dict[str, str]) -> None:
         self._answers = answers

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from assay.bridges.lm_eval.asking import lm_eval_requests, requests_of
+from assay.catalog import describe
+from assay.core.describe import SolverNeeds
 from assay.core.errors import FailureError
-from assay.core.seams import capabilities_of
 from assay.core.types import Completion, Request, Sample
 
 
@@ -51,7 +52,7 @@ def test_repetitions_are_requests_of_their_own() -> None:
 
 def test_the_likeliest_continuation_is_shown_and_a_missing_likelihood_fails() -> None:
     solver = lm_eval_requests(likelihoods=True)
-    assert capabilities_of(solver).needs_continuations
+    assert describe("solver", "lm_eval", {"likelihoods": True}) == SolverNeeds(likelihoods=True)
     choices = sample(*({"type": "loglikelihood", "context": 0, "continuation": text} for text in (" a", " b")))
     told = (Completion(text="", logprob=-2.0), Completion(text="", logprob=-1.0))
     assert asyncio.run(solver(choices, Scripted(*told))).prediction == " b"

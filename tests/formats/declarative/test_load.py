@@ -157,7 +157,7 @@ def test_a_judge_is_cached_limited_and_counted_apart(
     (tmp_path / "judges.py").write_text(
         "import assay\nfrom assay import Completion\n"
         "class Judge:\n"
-        "    name = 'judge'; settings = {}; capabilities = assay.Capabilities(cache=True); asked = 0\n"
+        "    name = 'judge'; settings = {}; offers = assay.ModelOffers(cache=True); asked = 0\n"
         "    async def generate(self, request):\n"
         "        Judge.asked += 1\n"
         "        return Completion(text='good', tokens_in=10, tokens_out=1)\n"

@@ -13,7 +13,7 @@ from tests.servers.fake_openai import fake_openai
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.seams import Model, capabilities_of
+from assay.core.seams import Model, offers_of
 from assay.core.types import Request
 from assay.models.adapters.providers import split_address
 from assay.models.model_names import make_model
@@ -101,7 +101,7 @@ def test_a_text_server_scores_continuations() -> None:
         async with fake_openai() as server:
             model = make_model(f"vllm:m@{server.base_url}", {"mode": "completions"})
             async with closing(model):
-                assert capabilities_of(model).scores_continuations
+                assert offers_of(model).likelihoods != "no"
                 return (await model.generate(Request(prompt="a b", continuation=" c d"))).logprob
 
     assert asyncio.run(score()) == -2.0

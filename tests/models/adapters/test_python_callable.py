@@ -17,15 +17,10 @@ from tests.contracts.model import check_model, closing
 
 from assay.catalog import import_own
 from assay.core.config import RunConfig
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper, innermost
-from assay.core.seams import (
-    Capabilities,
-    Model,
-    TakesBatches,
-    capabilities_of,
-    identity_of,
-)
+from assay.core.seams import Model, TakesBatches, identity_of, offers_of
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.python_callable import ListModel, TextModel, as_model, load_model
 from assay.models.adapters.toy import ToyModel
@@ -121,7 +116,7 @@ class SaysAll(Native):
 
 
 class Batches(Native):
-    capabilities = Capabilities(cacheable=True)
+    offers = ModelOffers(cacheable=True)
 
     async def generate_batch(self, requests: Sequence[Request]) -> list[Completion]:
         return [Completion(text="of many") for _ in requests]
@@ -157,7 +152,7 @@ def test_a_native_model_without_settings_gets_its_source_for_them_and_keeps_what
     assert set(identity_of(as_model(Native()))) >= {"object", "source_sha256"}
     for made in (as_model(Batches()), load_model(f"{__name__}:Batches", {})):
         assert isinstance(made, TakesBatches)
-        assert capabilities_of(made).cacheable
+        assert offers_of(made).cacheable
         (answer,) = asyncio.run(made.generate_batch([Request(prompt="x")]))  # type: ignore[arg-type]
         assert isinstance(answer, Completion)
         assert answer.text == "of many"
@@ -437,7 +432,7 @@ class Remote:
     """A user's own model of an API, whose client raises its own exceptions."""
 
     name = "remote"
-    capabilities = Capabilities(remote=True)
+    offers = ModelOffers(remote=True)
     limits = RateLimits(remaining=3, reset_seconds=1.0)
 
     def require_key(self) -> None:

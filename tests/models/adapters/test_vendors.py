@@ -14,7 +14,7 @@ from tests.servers.fake_vendors import fake_anthropic
 
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Model, capabilities_of
+from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Request
 from assay.models.adapters.anthropic import AnthropicModel
 from assay.models.model_names import make_model
@@ -116,7 +116,7 @@ def test_an_empty_answer_is_an_answer() -> None:
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_what_an_api_cannot_do_is_said(vendor: str) -> None:
     assert failure_error(vendor, Request(prompt="a", continuation="b")).failure.kind == "unsupported"
-    assert not capabilities_of(make_model(f"{vendor}:m")).scores_continuations
+    assert offers_of(make_model(f"{vendor}:m")).likelihoods == "no"
 
 
 def test_what_the_server_says_about_its_limits_is_noted() -> None:

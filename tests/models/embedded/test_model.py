@@ -203,7 +203,7 @@ def test_what_cannot_be_answered_is_a_failure_of_a_kind(folder: Path, request_: 
 def test_it_says_what_it_is_and_can_score_texts(folder: Path) -> None:
     model = EmbeddedModel(folder=str(folder))
     assert model.name == "embedded:tiny"
-    assert model.capabilities.scores_continuations
+    assert model.offers.likelihoods == "yes"
     assert {"licence", "sha256", "model"} <= set(model.settings)
 
 

@@ -6,7 +6,8 @@ import asyncio
 
 from assay.core.attempt import make_attempt
 from assay.core.config import RunConfig
-from assay.core.seams import Capabilities, Model, Work
+from assay.core.describe import ModelOffers
+from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Completion, DatasetSpec, PartSpec, Record, Request, Sample, TaskDefinition, Trace
 from assay.models.layers.waiting import WithoutWaiting
@@ -19,7 +20,7 @@ class Queued:
     """A server that takes a moment to answer, after every request has waited."""
 
     name = "queued"
-    capabilities = Capabilities(remote=True)
+    offers = ModelOffers(remote=True)
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

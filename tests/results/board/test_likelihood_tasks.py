@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.results.runs import build_standings, run_into, write_sums
 
-from assay.core.seams import Capabilities
+from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 from assay.pages.html.report_page import report_page
 from assay.results.board.board_types import write_leaderboard_file
@@ -25,7 +25,7 @@ from assay.viewer.run_view import RunView
 class Reader:
     """Finds every byte of a text equally likely, and can add."""
 
-    capabilities = Capabilities(scores_continuations=True)
+    offers = ModelOffers(likelihoods="yes")
 
     def __init__(self, name: str, nats_per_byte: float) -> None:
         self.name = name

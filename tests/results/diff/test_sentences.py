@@ -11,8 +11,8 @@ from tests.results.board.scripted_boards import write_run
 from tests.results.runs import Adder, run_into, write_sums
 from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
+from assay.core.describe import ModelOffers
 from assay.core.journal import Journal, read_records
-from assay.core.seams import Capabilities
 from assay.pages.documents.diff import diff_document
 from assay.pages.html.diff_page import diff_page as html_page
 from assay.pages.markdown import markdown
@@ -23,7 +23,7 @@ from assay.results.diff.differences import BoardDiff
 class Warm(Adder):
     """A model of texts that has its own way to learn the temperature."""
 
-    capabilities = Capabilities(applies=("temperature",))
+    offers = ModelOffers(applies=("temperature",))
 
 
 def test_changes_of_prompt_targets_and_settings_are_told_apart_from_changes_of_answer(tmp_path: Path) -> None:

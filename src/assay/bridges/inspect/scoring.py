@@ -10,7 +10,8 @@ import msgspec
 from assay.bridges.inspect.inspect_process import LIBRARY
 from assay.bridges.process.names import INSPECT
 from assay.bridges.process.scoring import ScoringQueue
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
+from assay.core.describe import ScorerInfo, describes
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Score, Trace
 from assay.scorers.judging.judge import ask_judge, judge_model, usage
 from assay.snippets.process import TIME_LIMIT_SECONDS
@@ -27,7 +28,6 @@ class InspectScorer:
         self._queue = queue
         self._grader = grader
         self._own_code = own_code
-        self.capabilities = Capabilities(reads_verdicts_itself=grader is not None)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         if not self._own_code:
@@ -79,6 +79,7 @@ class InspectScorer:
         await self._queue.aclose()
 
 
+@describes(lambda options, _: ScorerInfo(reads_verdicts_itself=options.get("model_key") is not None, runs="library"))
 def inspect_scorer(
     key: str,
     *,

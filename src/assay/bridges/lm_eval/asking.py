@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.models.prompt_fit import scored_with_whitespace
 
@@ -16,9 +17,6 @@ LIKELIHOODS = ("loglikelihood", ROLLING)
 
 class LmEvalRequests:
     """Sends the requests built for the sample; the trace holds the answers in the order of the requests."""
-
-    def __init__(self, *, likelihoods: bool) -> None:
-        self.capabilities = Capabilities(needs_continuations=likelihoods)
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         requests = requests_of(sample)
@@ -35,13 +33,14 @@ class LmEvalRequests:
         )
 
 
+@describes(lambda options, _: SolverNeeds(likelihoods=bool(options.get("likelihoods"))))
 def lm_eval_requests(*, likelihoods: bool, turns: bool = False, context: BuildContext = NO_CONTEXT) -> LmEvalRequests:
     """The requests of a task of lm-evaluation-harness, as its own code built them from each document.
 
     `likelihoods`: some of them ask for the log-likelihood of a given text; `turns`: they are conversations.
     """
-    del context, turns
-    return LmEvalRequests(likelihoods=likelihoods)
+    del likelihoods, turns, context  # which its descriptions and the run read
+    return LmEvalRequests()
 
 
 def requests_of(sample: Sample) -> list[Request]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.bridges.openai_evals.samples import is_chat
+from assay.core.describe import SolverNeeds, describes
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Message, Request, Sample, Trace
 from assay.solvers.single_turn import generation_of
@@ -48,6 +49,7 @@ class NamedCompletions:
         )
 
 
+@describes(SolverNeeds())
 def named_completions(
     *,
     input_outputs: Mapping[str, str],

@@ -46,7 +46,7 @@ from assay.formats.declarative.schema.scorers import METRIC_TYPES
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.formats.declarative.shape import PLACEHOLDER, mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
-from assay.models.model_names import known_capabilities
+from assay.models.model_names import known_offers
 from assay.scorers.embedding import lack_of_embeddings
 from assay.task_records import Provenance, ScorerTitle, TaskLabels, TaskPlan
 
@@ -375,7 +375,7 @@ def _model_behind(field: str, key: str, library: Library) -> Options:
     model = library.other_model(key)
     if field == "embedding_model":
         spec = record(model, OtherModel)
-        can = known_capabilities(spec.model, spec.options)
+        can = known_offers(spec.model, spec.options)
         if can is not None and (problem := lack_of_embeddings(spec.model, can)):
             raise UsageError(problem)
     return model

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.catalog import OTHER_MODELS
+from assay.catalog import OTHER_MODELS, solver_needs
 from assay.core.errors import UsageError
 from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.formats.declarative.definition import placed_at, task_definition
@@ -265,7 +265,7 @@ def _specified(
         subsampling=spec.subsampling or evaluation.subsampling,
         trials=spec.trials.num_trials if spec.trials is not None else trials,
     )
-    if spec.model_key == PLACEHOLDER_MODEL and definition.solver.use != "pass_through_solver":
+    if spec.model_key == PLACEHOLDER_MODEL and not solver_needs(definition.solver).replays:
         message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"
         raise document.error((*where, "model_key"), message)
     plan = msgspec.structs.replace(

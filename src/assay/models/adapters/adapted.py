@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
-from assay.core.seams import BuildContext, Capabilities
+from assay.core.seams import BuildContext
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.extra_fields import with_extra
 from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url
@@ -131,7 +132,7 @@ def chat_input(request: Request) -> dict[str, Any]:
 class AdaptedModel(HttpModel):
     """A server with its own format of requests and answers."""
 
-    capabilities = msgspec.structs.replace(HttpModel.capabilities, applies=_APPLIES)
+    offers = msgspec.structs.replace(HttpModel.offers, applies=_APPLIES)
 
     def __init__(
         self,
@@ -196,7 +197,7 @@ class AdaptedModel(HttpModel):
 class InferenceModel:
     """The author's `run_inference(body, environment)`, in a process of its own."""
 
-    capabilities = Capabilities(applies=_APPLIES)
+    offers = ModelOffers(applies=_APPLIES)
 
     def __init__(
         self,
@@ -234,7 +235,7 @@ class InferenceModel:
         self._receiver = span_receiver(self.name, spans)
         self._provider = provider
         if provider is not None:  # it is called with a prompt
-            self.capabilities = Capabilities(applies=("system", "prefill"))
+            self.offers = ModelOffers(applies=("system", "prefill"))
         self._programs = Programs(self.name, BuildContext(own_code=True), stage="model")
 
     @property

@@ -57,8 +57,8 @@ class AnthropicModel(HttpModel):
     Thinking, tool calls, cached tokens and stop reasons are kept. `extra` is sent with every request.
     """
 
-    capabilities = msgspec.structs.replace(
-        HttpModel.capabilities,
+    offers = msgspec.structs.replace(
+        HttpModel.offers,
         applies=("temperature", "top_p", "max_tokens", "stop", "reasoning_effort", "system", "prefill"),
     )
 

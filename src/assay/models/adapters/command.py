@@ -25,8 +25,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
@@ -82,7 +82,7 @@ class _Command:
         timeout_seconds: float | None = 600.0,
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> None:
-        self.capabilities = Capabilities(applies=(*_PARAMETERS, "system", "prefill"))
+        self.offers = ModelOffers(applies=(*_PARAMETERS, "system", "prefill"))
         self._argv = list(argv)
         refuse_unset("pass_env", pass_env)
         self._environment = child_environment(pass_env)

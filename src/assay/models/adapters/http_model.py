@@ -14,8 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
 from assay.core.types import Failure
 from assay.models.adapters.client_errors import away
 from assay.models.adapters.options import checked_timeout
@@ -38,7 +38,7 @@ class UnsupportedRequestError(ValueError):
 class HttpModel:
     """One model on one server. The key is named by its environment variable, and only sent in a header."""
 
-    capabilities = Capabilities(remote=True, cacheable=True)
+    offers = ModelOffers(remote=True, cacheable=True)
     limits: RateLimits | None = None
     at_usual_address = False
     """Whether the address is the provider's, because no other was given."""
@@ -48,7 +48,7 @@ class HttpModel:
     ) -> None:
         self.name = name
         if is_run_by_users(address):
-            self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
+            self.offers = msgspec.structs.replace(self.offers, cacheable=False)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._key = self._key_named(api_key_env)
         if self.at_usual_address and self._key is not None:

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Message, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import call_arguments, message_body, vendor_state, with_vendor_state
@@ -39,7 +39,7 @@ class LiteLLMModel:
     Keys are the library's own environment variables. `extra` is passed to every call.
     """
 
-    capabilities = Capabilities(remote=True, cacheable=True)
+    offers = ModelOffers(remote=True, cacheable=True)
 
     def __init__(
         self, model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None
@@ -54,7 +54,7 @@ class LiteLLMModel:
         self._extra = checked_extra(extra)
         address = self._extra.get("api_base") or self._extra.get("base_url")
         if model.partition("/")[0] in RUN_BY_USERS or (address and is_run_by_users(str(address))):
-            self.capabilities = msgspec.structs.replace(self.capabilities, cacheable=False)
+            self.offers = msgspec.structs.replace(self.offers, cacheable=False)
         secrets = [name for name in self._extra if name.lower().endswith(("key", "token", "secret", "password"))]
         if secrets:
             raise UsageError(

@@ -19,8 +19,9 @@ from typing import Any
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities, Served
+from assay.core.seams import Served
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.openai import OpenAIModel
 from assay.models.adapters.providers import NO_KEY
@@ -35,7 +36,7 @@ START_SECONDS = 60.0
 class ServedModel:
     """The embedded model behind its own server, which is started with the first request."""
 
-    capabilities = Capabilities(cacheable=True)
+    offers = ModelOffers(cacheable=True)
 
     def __init__(self, folder: Path, *, max_tokens: int, slots: int = 4, extra: dict[str, Any] | None = None) -> None:
         embedded_weights.require(folder)

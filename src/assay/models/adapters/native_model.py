@@ -47,7 +47,7 @@ class NativeModel(Wrapper):
         except FailureError:
             raise
         except Exception as error:
-            if not self.capabilities.remote:
+            if not self.offers.remote:
                 raise
             raise failure_of_client(error, self.name) from error
 

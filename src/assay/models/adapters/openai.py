@@ -42,7 +42,7 @@ class OpenAIModel(HttpModel):
     """The prefix before the colon; the presets of other servers have their own."""
     usual_address = OFFICIAL_BASE_URL
     """The server of a model whose server is not named; only for OpenAI's, the environment may name another."""
-    capabilities = msgspec.structs.replace(HttpModel.capabilities, embeds=True)
+    offers = msgspec.structs.replace(HttpModel.offers, embeddings=True)
 
     def __init__(
         self,
@@ -83,11 +83,10 @@ class OpenAIModel(HttpModel):
         )
         self._mode = one_of("mode", mode, ("chat", "completions"))
         scores = self._mode == "completions"
-        self.capabilities = msgspec.structs.replace(
-            self.capabilities,
-            scores_continuations=scores,
-            only_text=scores,
-            unproven_likelihoods=scores and check_likelihoods,
+        self.offers = msgspec.structs.replace(
+            self.offers,
+            likelihoods=("unproven" if check_likelihoods else "yes") if scores else "no",
+            chat=not scores,
         )
         self._document_mark = document_mark
         self._max_tokens_field = one_of(

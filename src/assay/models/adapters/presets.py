@@ -19,10 +19,8 @@ from assay.models.adapters.providers import PROVIDERS, named_server
 def _preset(word: str) -> Callable[..., OpenAIModel]:
     address, key, title, hosted, _ = PROVIDERS[word]
     # what a program that people run serves under a name is theirs to change
-    can = msgspec.structs.replace(OpenAIModel.capabilities, cacheable=hosted)
-    kind = type(
-        f"{word.title()}Model", (OpenAIModel,), {"adapter": word, "usual_address": address, "capabilities": can}
-    )
+    can = msgspec.structs.replace(OpenAIModel.offers, cacheable=hosted)
+    kind = type(f"{word.title()}Model", (OpenAIModel,), {"adapter": word, "usual_address": address, "offers": can})
 
     usual = {"api_key_env": key, "max_tokens_field": "max_tokens"}
 

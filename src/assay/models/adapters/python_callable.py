@@ -30,18 +30,9 @@ from typing import Any, Literal
 import msgspec
 
 from assay.catalog import import_own
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import (
-    Capabilities,
-    HasSettings,
-    Identified,
-    Model,
-    NeedsKey,
-    Served,
-    TakesBatches,
-    capabilities_of,
-    close_part,
-)
+from assay.core.seams import HasSettings, Identified, Model, NeedsKey, Served, TakesBatches, close_part, offers_of
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.native_model import NativeBatchModel, NativeModel, checked_completion, failure_of_client
 from assay.models.rate_limits import HasRateLimits, RateLimits
@@ -116,8 +107,8 @@ class _Wrapped:
         return f"{type(self).__name__}({self.name!r})"
 
     @property
-    def capabilities(self) -> Capabilities:
-        declared = capabilities_of(self._thing)
+    def offers(self) -> ModelOffers:
+        declared = offers_of(self._thing)
         if self.takes_settings or declared.applies is not None:
             return declared
         return msgspec.structs.replace(declared, applies=("system", "prefill"))  # a text has room for these alone

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 
 
 class RecordedModel:
     """Has a name and no answers: they are in the dataset."""
 
-    capabilities = Capabilities(cacheable=True)
+    offers = ModelOffers(cacheable=True)
 
     def __init__(self, name: str) -> None:
         self.name = name

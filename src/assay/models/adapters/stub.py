@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from assay.core.seams import Capabilities
+from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 
 
 class ConstantModel:
     """Answers every request with the same text, by default an empty one."""
 
-    capabilities = Capabilities(cacheable=True, applies=())
+    offers = ModelOffers(cacheable=True, applies=())
 
     def __init__(self, text: str = "") -> None:
         self.name = f"stub:{text}" if text else "stub"  # models that answer differently have different names
@@ -34,7 +34,7 @@ class EchoModel:
     """Answers with the request: a text unchanged, a conversation as JSON."""
 
     name = "echo"
-    capabilities = Capabilities(cacheable=True, applies=("system", "prefill"))
+    offers = ModelOffers(cacheable=True, applies=("system", "prefill"))
 
     @property
     def settings(self) -> dict[str, str]:

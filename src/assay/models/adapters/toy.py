@@ -13,8 +13,8 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities
 from assay.core.types import Completion, Failure, Request
 
 _MAX_EXPRESSION_CHARACTERS = 500
@@ -47,7 +47,7 @@ class ToyModel:
     """The toy model as a native model."""
 
     name = "toy"
-    capabilities = Capabilities(cacheable=True, embeds=True, applies=())
+    offers = ModelOffers(cacheable=True, embeddings=True, applies=())
 
     async def generate(self, request: Request) -> Completion:
         if request.continuation is not None:

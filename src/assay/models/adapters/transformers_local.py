@@ -14,8 +14,9 @@ from itertools import chain, islice, takewhile
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities, Served
+from assay.core.seams import Served
 from assay.core.types import Completion, Failure, Request
 from assay.models.adapters.options import one_of
 from assay.models.adapters.transformers_reading import PrefixReader, ScoredRow
@@ -35,8 +36,8 @@ class TransformersModel:
     `transformers:FOLDER` or a name in the library's cache; `offline=false` lets the library download from its hub.
     """
 
-    capabilities = Capabilities(
-        scores_continuations=True,
+    offers = ModelOffers(
+        likelihoods="yes",
         renders_prompts=True,
         applies=("temperature", "top_p", "max_tokens", "stop", "seed", "system", "prefill"),
     )

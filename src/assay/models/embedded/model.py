@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import Capabilities, Served
+from assay.core.seams import Served
 from assay.core.types import Completion, Failure, Message, Request
 from assay.models.adapters.options import one_of
 from assay.models.embedded import weights as embedded_weights
@@ -39,10 +40,10 @@ _ONE_THREAD = dict.fromkeys(
 class EmbeddedModel:
     """Decodes greedily unless a temperature is set; has log-likelihoods of continuations, and embeddings."""
 
-    capabilities = Capabilities(
+    offers = ModelOffers(
         cacheable=True,
-        scores_continuations=True,
-        embeds=True,
+        likelihoods="yes",
+        embeddings=True,
         renders_prompts=True,
         applies=("temperature", "top_p", "max_tokens", "stop", "seed", "logprobs", "system", "prefill"),
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.core.config import RunConfig
+from assay.core.describe import ModelOffers
 from assay.core.draws import is_sampled
 from assay.core.errors import UsageError
 from assay.core.model_stack import Wrapper
-from assay.core.seams import Capabilities, Model
+from assay.core.seams import Model
 from assay.core.types import Completion, Draw, Request
 from assay.overriding import override
 
@@ -48,7 +49,7 @@ class Cached(Wrapper):
         return completion
 
 
-def is_wanted(config: RunConfig, can: Capabilities) -> bool:
+def is_wanted(config: RunConfig, can: ModelOffers) -> bool:
     """Whether a model is to be cached: `--no-cache`, else what the model's options say, else `--cache`, else the
     project."""
     if config.cache is False or can.cache is not None:
@@ -56,7 +57,7 @@ def is_wanted(config: RunConfig, can: Capabilities) -> bool:
     return bool(config.cache) or config.cache_by_default
 
 
-def is_uncertain(config: RunConfig, can: Capabilities) -> bool:
+def is_uncertain(config: RunConfig, can: ModelOffers) -> bool:
     """Whether answers are to be cached of a model that may change under its name: it has to prove which it is."""
     return is_wanted(config, can) and not can.cacheable and not can.cache
 
@@ -70,7 +71,7 @@ def refusal_of(cached: Cached, config: RunConfig) -> str:
         raise UsageError(
             f"--cache: {reason}, so cached answers could be another model's. Leave out --cache, or declare that this "
             "model does not change: --model-arg cache=true, `cache: true` in a model file, or "
-            "`capabilities = Capabilities(cache=True)` in your own class"
+            "`offers = ModelOffers(cache=True)` in your own class"
         )
     return f"answers are not cached: {reason}"
 

@@ -14,7 +14,7 @@ from assay.core.attempt import attempt_key
 from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.model_stack import WithRunSettings, given_settings, innermost
-from assay.core.seams import Model, capabilities_of, identity_of
+from assay.core.seams import Model, identity_of, offers_of
 from assay.core.task import Task
 from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
 from assay.core.usage import about_tokens
@@ -57,7 +57,7 @@ class RecordingModel:
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
-        self.capabilities = capabilities_of(model)
+        self.offers = offers_of(model)
         self.requests = 0
         self.tokens_in = 0
         self.most_tokens_out: int | None = 0
@@ -87,7 +87,7 @@ class RecordingPool(ModelPool):
     def wrap(self, model: Model, **how: float | None) -> Model:
         del how  # a recording model needs no limits
         self._models.append(model)
-        if is_uncertain(self._config, capabilities_of(model)):
+        if is_uncertain(self._config, offers_of(model)):
             self._unproven.append(Cached(model, None, identity_of(model), reads=False))
         self.listening.append(RecordingModel(model))
         return self.listening[-1]

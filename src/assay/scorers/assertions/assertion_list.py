@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import FailureError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Scorer
+from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.metrics.evidence import LONGEST_QUOTE, note
 from assay.patterns.matching import PatternTimeoutError, pattern_found
@@ -21,7 +21,7 @@ Assertion = Callable[[str, Any], bool]
 class AssertionList:
     """`score` is 1.0 when every one of `extras.assertions` holds; `passed` is the share that does."""
 
-    capabilities = Capabilities(only_computes=True)
+    only_computes = True
 
     def __init__(self, name: str) -> None:
         self.name = name

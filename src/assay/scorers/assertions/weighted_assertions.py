@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import BuildContext, Model, capabilities_of
+from assay.core.seams import BuildContext, Model, offers_of
 from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
@@ -102,7 +102,7 @@ class WeightedAssertions:
         if key is None:
             return None
         model = judge_model(str(key), given.get("model"), context)
-        if context.model_for is not None and (problem := lack_of_embeddings(model.name, capabilities_of(model))):
+        if context.model_for is not None and (problem := lack_of_embeddings(model.name, offers_of(model))):
             raise UsageError(f"scorer `{self.name}`: `embedding_model: {key}`: {problem}")
         return model
 

@@ -12,8 +12,9 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
-from assay.core.seams import NO_CONTEXT, BuildContext, Capabilities, Model
+from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
 from assay.evaluators.usable_answers import Read, UnusableError, is_refusal, read_answer
 from assay.part_options import ANSWER, Doc, InFiles, ModelKey, Problem, TemplateOption, part
@@ -176,7 +177,7 @@ def judge_model(
 class _Absent:
     """Stands for a judge where nothing is run: a task can be built and shown without it."""
 
-    capabilities = Capabilities(embeds=True)
+    offers = ModelOffers(embeddings=True)
 
     def __init__(self, name: str) -> None:
         self.name = name
