@@ -95,6 +95,21 @@ def test_a_dry_run_and_a_budget(somewhere: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", "tasks", "--quiet", "--budget-tokens", "60000"]) == 0
 
 
+def test_a_dry_run_calls_each_model_what_tables_call_it(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_sums(somewhere / "tasks", "sums", 2)
+    several = ["run", "tasks", "--dry-run", "--model", "old=stub:1", "--model", "new=stub:2", "--model", "stub:3"]
+    assert main(several) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if line.endswith(":")] == ["old:", "new:", "stub:3:"]
+    assert main([*several, "--json"]) == 0
+    decoder, text, labels = json.JSONDecoder(), capsys.readouterr().out, []
+    while text.strip():
+        found, end = decoder.raw_decode(text.lstrip())
+        labels.append(found["label"])
+        text = text.lstrip()[end:]
+    assert labels == ["old", "new", "stub:3"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

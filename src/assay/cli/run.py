@@ -189,8 +189,7 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
             print_json(expected)
         else:
             if len(planned) > 1:
-                of = ", ".join(filter(None, (run.config.model, run.config.prompt)))
-                print(f"{'' if run is planned[0] else chr(10)}{of}:")
+                print(f"{'' if run is planned[0] else chr(10)}{expected.label}:")
             show(estimate_tables(expected), options)
         say_all(expected.notes, options)
         for task in expected.tasks:

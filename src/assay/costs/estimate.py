@@ -42,5 +42,7 @@ class RunEstimate(Struct, frozen=True, kw_only=True):
     """A run, before it is made."""
 
     model: str
+    label: str
+    """What tables call the model, with the prompt of a run file that has several."""
     tasks: list[TaskEstimate]
     notes: list[str]

@@ -26,7 +26,7 @@ def task(name: str, **changes: Any) -> TaskEstimate:
 
 
 def cells(*tasks: TaskEstimate) -> list[list[str]]:
-    table = markdown(estimate_tables(RunEstimate(model="m", tasks=list(tasks), notes=[])))
+    table = markdown(estimate_tables(RunEstimate(model="m", label="m", tasks=list(tasks), notes=[])))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if "---" not in line]
 
 
@@ -43,7 +43,9 @@ def test_one_unknown_price_makes_the_sum_unknown_and_no_limit_leaves_no_most() -
 def test_judges_are_lower_bounds_in_a_table_of_their_own() -> None:
     known = JudgeEstimate(model="judge|1", requests=3, tokens_in=1200, least_cost=0.001)
     silent = JudgeEstimate(model="other", requests=1, tokens_in=10, least_cost=None)
-    table = markdown(estimate_tables(RunEstimate(model="m", tasks=[task("a", judges=[known, silent])], notes=[])))
+    table = markdown(
+        estimate_tables(RunEstimate(model="m", label="m", tasks=[task("a", judges=[known, silent])], notes=[]))
+    )
     assert "judge\\|1" in table
     assert "≥ 1,200" in table
     assert "≥ 0.001" in table

@@ -25,6 +25,7 @@ from assay.models.layers.cached import Cached, is_uncertain, refusal_of
 from assay.models.pool import ModelPool
 from assay.models.served import NotReachedError, probe
 from assay.overriding import override
+from assay.results.side_labels import model_and_prompt
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.canary import PROMPTS
 from assay.runs.earlier_attempts import EarlierAttempts
@@ -49,7 +50,8 @@ async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, fo
         await parts.check_cached_models()
         earlier = EarlierAttempts((folder or default_folder(parts.run_file)) / "journal.jsonl")
         estimates = [await _measure(task, parts, earlier) for task in parts.tasks]
-        return RunEstimate(model=parts.model.name, tasks=estimates, notes=_notes(estimates, parts))
+        label = model_and_prompt(parts.run_file.model_label, parts.run_file.settings)
+        return RunEstimate(model=parts.model.name, label=label, tasks=estimates, notes=_notes(estimates, parts))
 
 
 class RecordingModel:
