@@ -8,14 +8,39 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import skips
+
 # before anything is imported or started: neither a test nor a process of one may touch the home of who runs them
 os.environ["ASSAY_HOME"] = tempfile.mkdtemp(prefix="assay-home-")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(skips)
+    if not getattr(
+        config.option, "numprocesses", None
+    ):  # the processes that run tests, not the one that hands them out
+        give_children_default_signals()
+
+
+def give_children_default_signals() -> None:
+    """Makes tests of signals independent of what started them: `nohup` ignores SIGHUP, a shell's `&` ignores SIGINT.
+
+    A child inherits that a signal is ignored, but not that it is handled.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _ignore if number == signal.SIGHUP else signal.default_int_handler)
+
+
+def _ignore(number: int, frame: object) -> None:
+    """Leaves the tests running when the terminal closes, as `nohup` asked for."""
 
 
 def pytest_unconfigure() -> None:

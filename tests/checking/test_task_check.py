@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.recipes.made import checked, with_data
+from tests.skips import skip_without_sandbox
 
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
@@ -20,5 +20,5 @@ def test_a_gold_answer_that_ran_out_of_time_is_named_as_such(tmp_path: Path) -> 
     (definition,) = load_tasks([str(tmp_path / "loop.jsonl")])
     found = checked(build_task(definition))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
-        pytest.skip(found.findings[0].detail)
+        skip_without_sandbox(found.findings[0].detail)
     assert "timeout: more than 0.2 s of CPU time" in found.findings[0].detail

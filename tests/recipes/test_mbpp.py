@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.skips import skip_without_sandbox
 
 from assay.checking.findings import TaskCheck
 from assay.checking.task_check import check_task
@@ -36,7 +37,7 @@ def test_the_published_solution_of_mbpp_123_has_the_time_it_needs(tmp_path: Path
     (definition,) = load_tasks([str(tmp_path / "mbpp-123.jsonl")])
     found = checked(build_task(definition))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
-        pytest.skip(found.findings[0].detail)
+        skip_without_sandbox(found.findings[0].detail)
     assert (found.gold_checked, [each for each in found.findings if each.error]) == (1, [])
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.recipes.made import checked, made, with_data
+from tests.skips import skip_without_sandbox
 
 from assay.checking.task_check import check_task
 from assay.cli.main import main
@@ -74,7 +74,7 @@ def test_reference_solutions_pass_in_the_sandbox(name: str, tmp_path: Path) -> N
     (definition,) = load_tasks([str(made(name, tmp_path))])
     found = checked(build_task(definition, config=RunConfig(limit=8)))
     if any(finding.problem == "cannot_run_here" for finding in found.findings):
-        pytest.skip(found.findings[0].detail)
+        skip_without_sandbox(found.findings[0].detail)
     assert (found.gold_checked, [each for each in found.findings if each.error]) == (8, [])
 
 
@@ -101,8 +101,7 @@ def test_a_model_that_ends_by_itself_is_not(name: str, variant: str, tmp_path: P
 
 
 @with_data
-@pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("ASSAY_FULL_RECIPES") != "1", reason="a minute of sandbox; set ASSAY_FULL_RECIPES=1")
+@pytest.mark.prove
 @pytest.mark.parametrize(("name", "variant"), [("humaneval", None), ("mbpp", None), ("mbpp", "sanitized")])
 def test_every_reference_solution_passes_in_the_sandbox(name: str, variant: str | None, tmp_path: Path) -> None:
     (definition,) = load_tasks([str(made(name, tmp_path, variant=variant))])
