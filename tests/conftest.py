@@ -23,9 +23,7 @@ os.environ["ASSAY_HOME"] = tempfile.mkdtemp(prefix="assay-home-")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(skips)
-    if not getattr(
-        config.option, "numprocesses", None
-    ):  # the processes that run tests, not the one that hands them out
+    if not getattr(config.option, "numprocesses", None):  # not the process that hands them out
         give_children_default_signals()
 
 
