@@ -22,7 +22,7 @@ from bench._viewer_run import key_of, make_run
 
 from assay.viewer.builders import Builders
 from assay.viewer.index import index_path
-from assay.viewer.words import words_path
+from assay.viewer.word_index import words_path
 
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
     ("first page", {}),

@@ -234,7 +234,7 @@ READERS = {
 """Modules that read journals, each with a surface that goes through it."""
 OF_SEARCHES = {"optimize/journal.py", "viewer/searches.py"}
 """Modules that read the journals of searches."""
-SEE_DAMAGE = {"runs/later/integrity.py", "runs/later/repair.py", "viewer/index.py", "viewer/words.py"}
+SEE_DAMAGE = {"runs/later/integrity.py", "runs/later/repair.py", "viewer/index.py", "viewer/word_index.py"}
 """Modules that get damaged lines, rather than being refused: two name them, and two stop at the first."""
 
 

@@ -12,7 +12,6 @@ from assay.costs.prices import Price, PriceFile, Prices, find_prices
 from assay.costs.spending import (
     Cost,
     Spending,
-    amount_text,
     cost_of,
     money,
     spent_by,
@@ -103,10 +102,3 @@ def test_models_are_listed_one_by_one_and_together() -> None:
         "total cost: unknown",
         "cost: no price is known for `b`; add it to prices.yaml",
     ]
-
-
-@pytest.mark.parametrize(
-    ("amount", "shown"), [(0, "0.00"), (12.5, "12.50"), (0.0123, "0.0123"), (2.73e-05, "0.000027")]
-)
-def test_small_amounts_are_written_out(amount: float, shown: str) -> None:
-    assert amount_text(amount) == shown

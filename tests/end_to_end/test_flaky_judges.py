@@ -211,7 +211,7 @@ def test_a_gate_is_about_its_own_scorer(tmp_path: Path, capsys: pytest.CaptureFi
     with project(tmp_path, [EXACT, scorer("judge")], {"judge": flaky(1)}, 12) as made:
         made.says["judge"] = lambda request: "correct" if "q1:" in request["messages"][1]["content"] else None
         assert made.run("--gate", "t.exact >= 0.5", "--gate", "t >= 0.5") == 3  # met, and finished with failures
-        assert "|      1 | 0.083 – 1.000 |     8.3% |     11 |" in capsys.readouterr().out
+        assert "|      1 | 0.083 – 1.000 |    8.3 % |     11 |" in capsys.readouterr().out
         assert made.run("--gate", "t.judge >= 0.5") == 1
         assert "cannot tell" in capsys.readouterr().err
         assert made.run("--gate", "t.judge >= 0.05") == 3  # met whatever the missing verdicts would have been

@@ -73,7 +73,7 @@ def test_a_failed_comparison_shows_the_interval_and_the_worst_samples(project: p
     result.stdout.fnmatch_lines(
         [
             "E*assert 0.75 >= 0.9",
-            "E*capitals: score 0.750, 95% interval 0.301 to 0.954, over 4 of 4 attempts",
+            "E*capitals: score 0.750, 95 % interval 0.301 to 0.954, over 4 of 4 attempts",
             "*assay: worst samples of capitals*",
             "capitals/Germany: score 0.0  input 'Capital of Germany?'  answer 'Bonn'  targets 'Berlin'",
             "all samples: assay show *",

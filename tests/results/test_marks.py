@@ -22,6 +22,7 @@ from assay.results.marks import (
     read_marks,
     standing_marks,
 )
+from assay.text.numbers import percent
 
 
 def line(key: str, value: float | None) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def test_report_and_diff_tell_how_far_people_agree(tmp_path: Path) -> None:
     found = marks_agreement(a)
     assert found is not None
     reported, compared = assay("report", a, cwd=tmp_path), assay("diff", a, b, "--allow-unequal", cwd=tmp_path)
-    expected = f"people and scores agree on {found.overall.raw:.0%}"
+    expected = f"people and scores agree on {percent(found.overall.raw)}"
     assert (reported.returncode, compared.returncode) == (0, 0), reported.stderr + compared.stderr
     assert expected in reported.stderr
     assert expected in (a / "report.md").read_text()

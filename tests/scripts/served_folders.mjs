@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { register } from "node:module";
 import { fileURLToPath } from "node:url";
 
-const FOLDERS = ["viewer/static/", "pages/rendering/", "pages/charts/"].map(
+const FOLDERS = ["viewer/static/", "pages/rendering/", "pages/charts/", "text/"].map(
   (name) => new URL(`../../src/assay/${name}`, import.meta.url),
 );
 

@@ -15,7 +15,7 @@ from tests.viewer.demo_runs import HOSTILE, marks
 from tests.viewer.served import Viewer, viewing
 
 from assay.viewer.index import index_path
-from assay.viewer.words import words_path
+from assay.viewer.word_index import words_path
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

@@ -15,6 +15,7 @@ from assay.cli.run_flags import key_values
 from assay.core.errors import UsageError
 from assay.overriding import override
 from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
+from assay.text.numbers import number
 
 if TYPE_CHECKING:
     from assay.optimize.results import Result
@@ -129,7 +130,7 @@ def _progress_line() -> SearchProgress:
 
         @override
         def step(self, *, calls: int, budget: int, best: float | None, last: str) -> None:
-            shown = "none" if best is None else f"{best:.4f}"
+            shown = "none" if best is None else number(best, 4)
             self.show(f"calls {calls}/{budget}  best {shown}  last: {last}")
 
     return SearchProgressLine()

@@ -16,6 +16,7 @@ from assay.overriding import override
 from assay.pages.text_width import cut
 from assay.results.measure import Measure, measure_of
 from assay.runs.progress import Progress
+from assay.text.numbers import number
 
 TERMINAL_SECONDS = 0.25
 PLAIN_SECONDS = 10.0
@@ -93,7 +94,7 @@ class ProgressLine(Progress):
             each = [made for made, _ in self._workers]
             parts.append(f"{len(each)} workers, {min(each):,} to {max(each):,} attempts each")
         if self._scored:
-            parts.append(f"mean so far {self._score_sum / self._scored:.3f}")
+            parts.append(f"mean so far {number(self._score_sum / self._scored)}")
         width = 24
         filled = int(width * self._done / max(self._total, 1))
         self.show("  ".join(parts), f"{'━' * filled}{'─' * (width - filled)}  ")

@@ -277,7 +277,7 @@ def tell_where(result: RunResult, options: argparse.Namespace, output: str | Non
 
 
 def _score_line(board: Leaderboard) -> str:
-    from assay.pages.documents.leaderboard import interval, number
+    from assay.text.numbers import interval, number
 
     if board.overall_score is None:
         return "none"

@@ -11,6 +11,8 @@ from assay.core.types import Record
 from assay.results.board.journal_table import AttemptLine
 from assay.results.measure import Measure
 from assay.results.report_settings import View, metadata_value
+from assay.text.numbers import interval as interval_text
+from assay.text.numbers import number
 
 ENOUGH_MORE = 1.02
 """An interval is computed again when there are so many times as many numbers: late in a long run that is seldom."""
@@ -50,7 +52,7 @@ class RunningScore:
     @property
     def score(self) -> str:
         """The mean so far; nothing where nothing was scored."""
-        return f"{sum(self._numbers) / len(self._numbers):z.3f}" if self._numbers else ""
+        return number(sum(self._numbers) / len(self._numbers)) if self._numbers else ""
 
     @property
     def interval(self) -> str:
@@ -65,4 +67,4 @@ class RunningScore:
 
         numbers, clusters = np.array(self._numbers[:count]), np.array(self._clusters[:count])
         interval = self._measure.interval(numbers, clusters if self._clustered else None, self._view.level)
-        return "" if interval.low is None or interval.high is None else f"({interval.low:z.3f} – {interval.high:z.3f})"
+        return "" if interval.low is None or interval.high is None else f"({interval_text(interval)})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +15,7 @@ from assay.core.journal import counting_lines
 from assay.core.types import TaskDefinition, Usage
 from assay.core.usage import about_tokens
 from assay.costs.prices import Prices, Quote, cost_at, without_label
+from assay.text import numbers
 from assay.text.wording import few
 
 
@@ -288,16 +288,7 @@ def money(cost: Cost | None) -> str:
         return "–"
     if cost.amount is None:
         return "unknown"
-    sign = "$" if cost.currency == "USD" else f"{cost.currency} "
-    least = "≥ " if cost.reason else ""
-    return f"{least}{sign}{amount_text(cost.amount)}"
-
-
-def amount_text(amount: float) -> str:
-    """Cents where there are any, else as many digits as it takes, and never an exponent."""
-    if amount >= 1 or amount == 0:
-        return f"{amount:,.2f}"
-    return f"{amount:.4g}" if amount >= 0.0001 else f"{amount:.{1 - math.floor(math.log10(amount))}f}"
+    return f"{'≥ ' if cost.reason else ''}{numbers.amount(cost.amount, cost.currency)}"
 
 
 def is_worth_showing(cost: Cost | None) -> bool:

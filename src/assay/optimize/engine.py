@@ -28,6 +28,7 @@ from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText, repeat_complaint
 from assay.optimize.sets import SearchSets, SetExample
 from assay.overriding import override
+from assay.text import numbers
 from assay.text.printable import printable
 
 BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
@@ -484,7 +485,7 @@ class _Watch:
                 failure=failure,
             )
         )
-        shown = "failed" if after is None else f"{after:.3f}"
+        shown = "failed" if after is None else numbers.number(after)
         self._result.news(f"rejected ({shown} on its minibatch)")
 
     def _add_kept(self, texts: Texts, parents: Sequence[int | None]) -> None:
@@ -512,7 +513,7 @@ class _Watch:
         self._seen.add(frozenset(texts.items()))
         if self._result.keep(kept):
             self._proposals_at_best = self._result.proposals
-        shown = "failed everywhere" if kept.mean is None else f"{kept.mean:.3f}"
+        shown = "failed everywhere" if kept.mean is None else numbers.number(kept.mean)
         self._result.news(f"seed scored {shown}" if kept.parent is None else f"accepted ({shown} on the whole set)")
 
     def _means(self, proposal: Any) -> tuple[float | None, float | None]:

@@ -15,6 +15,7 @@ from assay.pages.charts.figure import figures
 from assay.pages.html import page as html
 from assay.pages.html.element import Child, Html, filled, raw, tag
 from assay.results.search_rows import EvaluationRow, ExampleOutcomes
+from assay.text.numbers import number
 
 _SHOWN_EXAMPLES = 500
 _SHOWN_EVALUATIONS = 50
@@ -197,7 +198,7 @@ def _by_candidate(evaluations: Sequence[EvaluationRow]) -> _Rows:
 def _kept(each: KeptCandidate, result: Result, rows: Sequence[EvaluationRow]) -> Html:
     name = "seed" if each.number == 0 else f"candidate {each.number}"
     name += f", merged from {each.parent} and {each.merged_with}" if each.merged_with is not None else ""
-    mean = "no score" if each.mean is None else f"{each.mean:.4f}"
+    mean = "no score" if each.mean is None else number(each.mean, 4)
     failed = f" ({each.failed} failed)" if each.failed else ""
     mark = tag("span", "best", class_="tag good") if each.number == result.best_number else None
     content = [_diff_line(line) for line in each.diff] if each.diff else each.text

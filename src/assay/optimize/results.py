@@ -22,6 +22,7 @@ from assay.optimize.objectives import ParetoFront
 from assay.optimize.sets import SearchSets, SetExample
 from assay.results.search_rows import EvaluationRow, ExampleOutcomes, SetScore
 from assay.stats.paired import PairedComparison, compare
+from assay.text.numbers import equals_p, level_text, number, percent
 
 SCHEMA = "assay.optimize.v2"
 
@@ -208,7 +209,7 @@ def verdict(compared: PairedComparison) -> str:
         return f"nothing to compare: {compared.reason or 'no example was scored under both texts'}"
     if not compared.wins and not compared.losses:
         return f"no evidence of improvement: no score changed, {compared.n} examples"
-    sure = f"p = {p_value:.2g}" if low is None or high is None else f"{level * 100:g} % CI {low:.4g} to {high:.4g}"
+    sure = equals_p(p_value) if low is None or high is None else f"{level_text(level)} CI {low:.4g} to {high:.4g}"
     if p_value < 1.0 - level:
         word = "better" if difference > 0 else "worse"
         return f"{word} by {abs(difference):.4g}, {sure}, {compared.n} examples"
@@ -355,7 +356,7 @@ def proposals_in_words(result: Result) -> str:
     made = result.proposals
     words = f"{made['made']} made, {made['accepted']} accepted, {made['rejected']} rejected"
     if made["repeated"]:
-        words += f", {made['repeated']} repeated ({100 * made['repeated'] / max(1, made['made']):.0f} %)"
+        words += f", {made['repeated']} repeated ({percent(made['repeated'] / max(1, made['made']))})"
     return words + (f", {made['unusable']} answers unusable" if made["unusable"] else "")
 
 
@@ -369,5 +370,5 @@ def in_both(compared: Comparison) -> str:
 
 
 def one_mean(measured: SetScore) -> str:
-    mean = "no score" if measured.mean is None else f"{measured.mean:.4f}"
+    mean = "no score" if measured.mean is None else number(measured.mean, 4)
     return mean if not measured.failed else f"{mean} ({measured.failed} failed)"

@@ -13,7 +13,6 @@ from assay.core.config import RunConfig
 from assay.core.run_file import RunFile
 from assay.core.types import Failure, Record, Score
 from assay.pages.document import Span, Style, text_of
-from assay.pages.documents.leaderboard import number
 from assay.pages.terminal import Row, sentence_lines
 from assay.results.board.weak_passes import is_weak_pass
 from assay.results.conversation import (
@@ -29,6 +28,7 @@ from assay.results.conversation import (
 )
 from assay.results.measure import Measure
 from assay.results.per_example import PerExample, judge_prompt, judge_words, per_example
+from assay.text.numbers import milliseconds, number
 from assay.text.printable import one_line, printable
 from assay.text.wording import count_of
 
@@ -78,7 +78,7 @@ def attempt_text(
         Span(_fitted(f"{record.task} / {example.id}", None), "strong"),
         Span(f"   attempt {example.attempt}   "),
         Span(verdict, _style_of(example)),
-        Span(f"   {example.latency_ms:,.0f} ms", "quiet"),
+        Span(f"   {milliseconds(example.latency_ms)} ms", "quiet"),
     )
     fields = [
         *(
@@ -180,7 +180,7 @@ def _evidence_notes(score: Score) -> Iterator[str]:
 
 def _values(values: Mapping[str, object]) -> str:
     return ", ".join(
-        f"{name} {value:z.3f}" if type(value) is float else f"{name} {value}" for name, value in values.items()
+        f"{name} {number(value)}" if type(value) is float else f"{name} {value}" for name, value in values.items()
     )
 
 

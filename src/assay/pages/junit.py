@@ -10,6 +10,7 @@ from assay.core.run_file import write_whole
 from assay.results.board.board_types import Leaderboard, TaskRow, missing_words
 from assay.results.board.weak_passes import weak_sentence
 from assay.results.gates.result import GateResult
+from assay.text.numbers import number
 from assay.text.printable import printable
 
 
@@ -76,6 +77,6 @@ def _task(row: TaskRow) -> ET.Element:
 def _scored(row: TaskRow) -> str:
     if row.score is None:
         return f"no score: {row.reason or row.refused or 'nothing was scored'}"
-    between = f" ({row.interval.low:.4f} to {row.interval.high:.4f})" if row.interval else ""
+    between = f" ({number(row.interval.low, 4)} to {number(row.interval.high, 4)})" if row.interval else ""
     weak = f"; {weak_sentence(row.weak_passes, row.scored)}" if row.weak_passes else ""
-    return f"{row.metric_definition} = {row.score:.4f}{between} over {row.scored} attempts{weak}"
+    return f"{row.metric_definition} = {number(row.score, 4)}{between} over {row.scored} attempts{weak}"

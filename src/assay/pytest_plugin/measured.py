@@ -22,6 +22,7 @@ from assay.results.measure import Measure, measure_of
 from assay.results.per_example import PerExample, per_example
 from assay.results.worst_attempts import worst_attempts
 from assay.runs.evaluate import RunResult
+from assay.text.numbers import level_text, number
 from assay.text.printable import one_line
 
 WORST = 3
@@ -141,7 +142,7 @@ class MeasuredTask:
     @override
     def __repr__(self) -> str:
         row = self.row
-        return f"<{row.task}: {'no score' if row.score is None else format(row.score, '.3f')}, {self.failed} failed>"
+        return f"<{row.task}: {'no score' if row.score is None else number(row.score)}, {self.failed} failed>"
 
 
 def _comparing(compare: Callable[[float, float], bool]) -> Callable[[MeasuredScore, object], bool]:
@@ -230,7 +231,9 @@ class MeasuredScore(float):
 
     def not_decided(self, what: str) -> CannotMeasureError:
         bounds = self.bounds
-        between = f"the score lies between {bounds.low:.3f} and {bounds.high:.3f}" if bounds else "they could decide it"
+        between = "they could decide it"
+        if bounds is not None:
+            between = f"the score lies between {number(bounds.low)} and {number(bounds.high)}"
         broke = self.board.causes(message for row in self.rows for message in row.failure_examples.values())
         return CannotMeasureError(
             f"{self.name}: {self.missing_in_words()}: {between}, and {what} is not decided. "
@@ -252,9 +255,10 @@ class MeasuredScore(float):
     def in_words(self) -> list[str]:
         """The first line about a failed comparison."""
         scored, total = sum(row.scored for row in self.rows), sum(row.total for row in self.rows)
-        interval = self.interval
-        sure = f", {interval.level:.0%} interval {interval.low:.3f} to {interval.high:.3f}" if interval else ""
-        lines = [f"{self.name}: score {float(self):.3f}{sure}, over {scored} of {total} attempts"]
+        sure = ""
+        if (ends := self.interval) is not None:
+            sure = f", {level_text(ends.level)} interval {number(ends.low)} to {number(ends.high)}"
+        lines = [f"{self.name}: score {number(float(self))}{sure}, over {scored} of {total} attempts"]
         return lines + ([self.missing_in_words()] if self.missing else [])
 
     def sections(self) -> list[tuple[str, str]]:

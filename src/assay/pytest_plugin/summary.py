@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.pages.document import TextTable
-from assay.pages.documents.leaderboard import number
 from assay.pages.markdown import markdown
+from assay.text.numbers import amount, number
 from assay.text.printable import one_line
 
 
@@ -34,5 +34,5 @@ def summary_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _cost(amount: float | None) -> str:
-    return f"   cost {amount:.4f}" if amount else ""
+def _cost(cost: float | None) -> str:
+    return f"   cost {amount(cost)}" if cost else ""

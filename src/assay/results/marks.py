@@ -26,6 +26,7 @@ from assay.results.board.journal_table import AttemptLine
 from assay.results.measure import Measure, measures_of, share_of_marks
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
+from assay.text.numbers import interval, number, percent
 
 FILE_NAME = "marks.jsonl"
 THRESHOLD = 0.5
@@ -83,13 +84,13 @@ def standing_marks(folder: Path) -> list[Mark]:
     if not path.exists():
         return []
     marks: dict[tuple[str, str], Mark] = {}
-    for number, line in enumerate(read_regular(path).splitlines(), start=1):
+    for line_number, line in enumerate(read_regular(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
             mark = msgspec.json.decode(line, type=Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}, line {number}: not a mark ({error}). Fix or delete this line.") from error
+            raise UsageError(f"{path}, line {line_number}: not a mark ({error}). Fix or delete this line.") from error
         marks.pop((mark.key, mark.by), None)
         if mark.verdict is not None:
             marks[mark.key, mark.by] = mark
@@ -119,19 +120,19 @@ def marks_sentence(folder: Path) -> str | None:
     both = result.overall
     if both.raw is None:
         return f"people marked {result.marked} samples, none of them right or wrong with a score to compare"
-    kappa = (
-        f"no kappa ({both.reason})" if both.kappa is None else f"kappa {both.kappa:.2f}{_range(both.kappa_interval)}"
-    )
+    kappa = f"no kappa ({both.reason})"
+    if both.kappa is not None:
+        kappa = f"kappa {number(both.kappa, 2)}{_range(both.kappa_interval)}"
     left_out = f"; left out: {result.unclear} unclear, {result.unscored} without a score"
     return (
-        f"people and scores agree on {both.raw:.0%}{_range(both.raw_interval)} of {both.n} marked samples, {kappa}, "
-        f"counting a score of {result.threshold:g} or more as right"
+        f"people and scores agree on {percent(both.raw)}{_range(both.raw_interval)} of {both.n} marked samples, "
+        f"{kappa}, counting a score of {result.threshold:g} or more as right"
         f"{left_out if result.unclear or result.unscored else ''}"
     )
 
 
-def _range(interval: Interval) -> str:
-    return "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} – {interval.high:.2f})"
+def _range(ends: Interval) -> str:
+    return "" if ends.low is None or ends.high is None else f" ({interval(ends, 2)})"
 
 
 def agreement_of(marks: Mapping[str, Mark], scores: Mapping[str, float | None]) -> MarksAgreement:

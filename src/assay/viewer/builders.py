@@ -54,7 +54,7 @@ def build_index(folder: Path) -> None:
 
 
 def build_words(folder: Path) -> None:
-    from assay.viewer.words import update_words
+    from assay.viewer.word_index import update_words
 
     gc.disable()
     update_words(folder, read_run_file(folder).fingerprint)

@@ -10,7 +10,8 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 def page_files() -> dict[str, bytes]:
     """Read once: no path is ever built from a request. Reports share some of them, so they lie with reports."""
     rendering = resources.files("assay.pages.rendering")
-    folders = [resources.files("assay.viewer") / "static", rendering, resources.files("assay.pages.charts")]
+    others = ("assay.pages.charts", "assay.text")
+    folders = [resources.files("assay.viewer") / "static", rendering, *map(resources.files, others)]
     own = {item.name: item for folder in folders for item in folder.iterdir() if item.name.endswith(tuple(TYPES))}
     vendored = {f"vendor/{item.name}": item for item in (rendering / "vendor").iterdir()}
     return {name: item.read_bytes() for name, item in (own | vendored).items()}

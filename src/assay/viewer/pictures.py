@@ -33,6 +33,7 @@ from assay.results.report_settings import View, common_view
 from assay.results.side_labels import side_labels
 from assay.results.standings.against import against_baseline
 from assay.results.standings.standing_rows import standings_of
+from assay.text.numbers import number
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot
 from assay.viewer.library import RunLibrary
@@ -117,11 +118,11 @@ def slices_picture(run: str, table: dict[str, Any], whole: dict[str, Any] | None
         ends = None if score["low"] is None else (score["low"] - middle, score["high"] - middle)
         filters = {table["by"]: name} if table["by"] in ("task", "outcome") else {"meta": f"{table['by']}={name}"}
         link = _samples(run, **filters) if each["known"] else ""
-        note = f"{score['value']:.3f} over {score['n']:,}"
+        note = f"{number(score['value'])} over {score['n']:,}"
         rows.append(ForestRow(name=name, value=score["value"] - middle, ends=ends, note=note, link=link))
     if len(rows) < LEAST_SLICES:
         return None
-    title = f"Score by {table['by']}, as deviation from the whole ({middle:.3f})"
+    title = f"Score by {table['by']}, as deviation from the whole ({number(middle)})"
     level, label = whole["level"], "score minus the score of the whole"
     note = "Each interval is the slice's own; the score of the whole is taken as it is."
     chart = forest("slices", title, rows, signed=True, label=label, value_head="deviation", level=level, note=note)

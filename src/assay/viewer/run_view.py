@@ -26,7 +26,7 @@ from assay.results.query.evaluate import Mask, evaluate, texts_of
 from assay.results.query.fields import Schema
 from assay.results.query.syntax import Query, SearchText
 from assay.storage.checksum import is_intact
-from assay.viewer import words
+from assay.viewer import word_index
 from assay.viewer.boards import Boards
 from assay.viewer.builders import LONG_BYTES, Builders
 from assay.viewer.columns import IndexColumns, schema_of
@@ -248,7 +248,7 @@ class RunView:
 
     def _holding(self, texts: Sequence[SearchText]) -> Mask:
         mask = np.zeros(self.snapshot().rows, bool)
-        hits = self.search(words.search_text(texts))[0]
+        hits = self.search(word_index.search_text(texts))[0]
         mask[hits[hits < len(mask)]] = True
         return mask
 
@@ -311,9 +311,9 @@ class RunView:
         texts = list(texts_of(filters.query()))
         if not texts:
             return None
-        queries = [words.search_text([each]) for each in texts]
+        queries = [word_index.search_text([each]) for each in texts]
         # only the search for a phrase can have stopped early
-        whole = all(self.search(each)[2] for each in queries if words.phrases_of(each))
+        whole = all(self.search(each)[2] for each in queries if word_index.phrases_of(each))
         return {"reach": self._update_words(), "whole": whole}
 
     def search(self, query: str) -> tuple[Rows, float, bool]:
@@ -323,8 +323,8 @@ class RunView:
         return hits, reach, whole
 
     def _rows_with(self, query: str) -> tuple[Rows, bool]:
-        hits: Rows = words.search(words.words_path(self.folder), query)
-        phrases = words.phrases_of(query)
+        hits: Rows = word_index.search(word_index.words_path(self.folder), query)
+        phrases = word_index.phrases_of(query)
         if not phrases:
             return hits, True
         whole = self._phrase_rows is None or len(hits) <= self._phrase_rows
@@ -336,14 +336,14 @@ class RunView:
             return 1.0
         busy = self.builders.busy("words", self.folder)
         try:
-            at = words.update_words(self.folder, run.fingerprint, only_prepare=True)
+            at = word_index.update_words(self.folder, run.fingerprint, only_prepare=True)
             if not busy and size - at.offset > LONG_BYTES:
                 self.builders.start("words", self.folder)
             elif not busy:
-                at = words.update_words(self.folder, run.fingerprint)
+                at = word_index.update_words(self.folder, run.fingerprint)
         except sqlite3.DatabaseError:
-            remove(words.words_path(self.folder))
-            at = words.update_words(self.folder, run.fingerprint, only_prepare=True)
+            remove(word_index.words_path(self.folder))
+            at = word_index.update_words(self.folder, run.fingerprint, only_prepare=True)
         self._words_offset = at.offset
         return min(1.0, at.offset / size) if size else 1.0
 
@@ -352,7 +352,7 @@ class RunView:
         wanted = [" ".join(phrase.casefold().split()) for phrase in phrases]
         kept = []
         for row in hits[hits < snapshot.rows].tolist():
-            text = " ".join(words.text_of(decode(self.line(row))).casefold().split())
+            text = " ".join(word_index.text_of(decode(self.line(row))).casefold().split())
             if all(phrase in text for phrase in wanted):
                 kept.append(row)
         return np.array(kept, np.int64)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.pages.charts.chart import Scale
-from assay.pages.charts.ticks import padded, seconds_text, short_number, ticks_of
+from assay.pages.charts.ticks import padded, ticks_of
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(3, 8))
@@ -36,17 +35,6 @@ def test_ticks_are_round() -> None:
         "+0.1",
         "+0.2",
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.00012, "120 µs"), (0.035, "35 ms"), (1.25, "1.25 s"), (300, "5 min"), (7200, "2 h")]
-)
-def test_times_are_written_as_people_say_them(value: float, text: str) -> None:
-    assert seconds_text(value) == text
-
-
-def test_large_numbers_are_short() -> None:
-    assert [short_number(each) for each in (0.25, 12.0, 1500.0, 3e6)] == ["0.25", "12", "1.5k", "3M"]
 
 
 def test_a_single_value_has_room_around_it() -> None:

@@ -13,7 +13,6 @@ from assay.pages.html.diff_page import diff_page as html_page
 from assay.pages.markdown import markdown
 from assay.results.diff.comparison import diff
 from assay.results.diff.differences import Flip
-from assay.results.diff.sentences import difference_text
 
 
 @pytest.mark.parametrize("said", ["<script>alert(1)</script>", "</style><b>x", "a | b\nc", '"><img src=x>'])
@@ -29,14 +28,6 @@ def test_what_a_model_said_stays_text(said: str, tmp_path: Path) -> None:
     table = [line for line in markdown(diff_document(found)).splitlines() if line.startswith("| s1")]
     assert len(table) == 1
     assert table[0].replace("\\|", "").count("|") == 6
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.02, "+0.020"), (-0.0003, "-0.0003"), (0.00004, "+0.00004"), (-1e-17, "+0.000"), (0.0, "+0.000")],
-)
-def test_a_difference_is_shown_on_the_right_side_of_zero(value: float, text: str) -> None:
-    assert difference_text(value) == text
 
 
 THOUGHTS = "Let us think step by step: Janet has sixteen eggs, eats three and bakes with four of them every day. "

@@ -48,7 +48,7 @@ def test_an_aggregate_that_lacks_attempts_has_its_bounds_and_coverage(runs: Runs
     table = aggregates_table(runs(rows, [EQUALS, breaks]))
     assert table is not None
     assert table.header[4:] == ["scored", "bounds", "coverage", "failed"]
-    assert [[str(cell) for cell in row[4:7]] for row in table.rows][:2] == [["4", "–", "100.0%"], ["2", "–", "50.0%"]]
+    assert [[str(cell) for cell in row[4:7]] for row in table.rows][:2] == [["4", "–", "100 %"], ["2", "–", "50 %"]]
 
 
 def test_bounds_and_coverage_of_aggregates_are_shown_only_where_attempts_failed(runs: Runs) -> None:

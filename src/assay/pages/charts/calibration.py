@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from assay.pages.charts.chart import AnyMark, Behind, Chart, Curve, Dot, Scale
 from assay.stats.calibration import ReliabilityBin
+from assay.text.numbers import number
 
 
 def calibration_chart(
@@ -20,11 +21,11 @@ def calibration_chart(
     for each, confidence, accuracy in known:
         if confidence is None or accuracy is None:
             continue
-        shown = f"{each.count:,} answers, confidence {confidence:.2f}, right {accuracy:.2f}"
+        shown = f"{each.count:,} answers, confidence {number(confidence, 2)}, right {number(accuracy, 2)}"
         marks.append(Curve(points=[(confidence, confidence), (confidence, accuracy)], series=model))
         size = 0.7 + 1.1 * math.sqrt(each.count / most)
         marks.append(Dot(x=confidence, y=accuracy, size=size, tip=shown, series=model))
-        rows.append([f"{confidence:.3f}", f"{accuracy:.3f}", f"{each.count:,}"])
+        rows.append([number(confidence), number(accuracy), f"{each.count:,}"])
     return Chart(
         name=name,
         title=f"Calibration: {label}",

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.pages.charts.chart import AnyMark, Bar, Behind, Chart, Curve, Dot, Scale
-from assay.pages.charts.ticks import padded, round_ends, seconds_text
+from assay.pages.charts.ticks import padded, round_ends
 from assay.results.pace import Timeline
+from assay.text.numbers import number
+from assay.text.numbers import seconds as seconds_text
 
 
 def timeline_chart(timeline: Timeline | None, model: str = "", slot: int = 0) -> Chart | None:
@@ -70,16 +72,16 @@ def search_chart(
             tone="worse",
             size=0.7,
             hollow=True,
-            tip=f"{each.name}: {each.score:.4f}, rejected",
+            tip=f"{each.name}: {number(each.score, 4)}, rejected",
         )
         for each in rejected
     ]
     marks += [
-        Dot(x=each.calls, y=each.score, tip=f"{each.name}: {each.score:.4f}, after {each.calls:,} calls")
+        Dot(x=each.calls, y=each.score, tip=f"{each.name}: {number(each.score, 4)}, after {each.calls:,} calls")
         for each in kept
     ]
-    rows = [[each.name, "kept", f"{each.calls:,}", f"{each.score:.4f}"] for each in kept]
-    rows += [[each.name, "rejected", f"{each.calls:,}", f"{each.score:.4f}"] for each in rejected]
+    rows = [[each.name, "kept", f"{each.calls:,}", number(each.score, 4)] for each in kept]
+    rows += [[each.name, "rejected", f"{each.calls:,}", number(each.score, 4)] for each in rejected]
     return Chart(
         name="search",
         title="Score over evaluator calls",

@@ -16,6 +16,7 @@ from assay.results.diff.differences import BoardDiff, OverallDiff
 from assay.results.standings.standing_rows import Standings
 from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
+from assay.text import numbers
 
 Link = Callable[[str, str], str]
 """From a series and a row to the samples it is made of."""
@@ -131,12 +132,12 @@ def slices_chart(results: Sequence[tuple[str, Leaderboard]], colours: Mapping[st
                         name=label if several else part.value,
                         group=f"{row.task}, {part.by} = {part.value}"
                         if several
-                        else f"{row.task} by {part.by}, {row.score:.3f} over all",
+                        else f"{row.task} by {part.by}, {numbers.number(row.score)} over all",
                         series=label,
                         value=part.score - row.score,
                         ends=None if ends is None else (ends[0] - row.score, ends[1] - row.score),
                         tone="worse" if part.weak else "",
-                        note=f"{row.task}, {part.by} = {part.value}: {part.score:.3f} over {part.scored:,}",
+                        note=f"{row.task}, {part.by} = {part.value}: {numbers.number(part.score)} over {part.scored:,}",
                     )
                 )
     if not rows or len(rows) > MOST_SLICES:
@@ -199,7 +200,9 @@ def forest(
 
 
 def _scores(name: str, title: str, rows: Sequence[ForestRow], colours: Mapping[str, int], level: float) -> Chart:
-    return forest(name, title, rows, colours=colours, level=level, note=f"Whiskers are {level * 100:g} % intervals.")
+    return forest(
+        name, title, rows, colours=colours, level=level, note=f"Whiskers are {numbers.level_text(level)} intervals."
+    )
 
 
 def _score_row(label: str, row: TaskRow, *, several: bool, link: Link | None) -> ForestRow:
@@ -264,12 +267,10 @@ def _range(rows: Sequence[ForestRow], *, signed: bool) -> tuple[float, float]:
 
 
 def _value_text(row: ForestRow, *, signed: bool) -> str:
-    sign = "+" if signed else ""
+    written = numbers.signed if signed else numbers.number
     if row.value is None:
         return ""
-    if row.ends is None:
-        return f"{row.value:{sign}.3f}"
-    return f"{row.value:{sign}.3f} ({row.ends[0]:{sign}.3f} – {row.ends[1]:{sign}.3f})"
+    return written(row.value) + (f" ({written(row.ends[0])} – {written(row.ends[1])})" if row.ends else "")
 
 
 def _tip(row: ForestRow, *, signed: bool) -> str:
@@ -280,14 +281,14 @@ def _tip(row: ForestRow, *, signed: bool) -> str:
 def _behind(rows: Sequence[ForestRow], value_head: str, level: float, *, signed: bool) -> Behind:
     grouped, noted = bool(_groups(rows)), any(row.note for row in rows)
     header = [*(["group"] if grouped else []), "name", *(["note"] if noted else [])]
-    header += [value_head, f"{level * 100:g} % low", f"{level * 100:g} % high"]
-    sign = "+" if signed else ""
+    header += [value_head, f"{numbers.level_text(level)} low", f"{numbers.level_text(level)} high"]
+    written = numbers.signed if signed else numbers.number
     cells = [
         [
             *([row.group] if grouped else []),
             row.name,
             *([row.note] if noted else []),
-            *("–" if each is None else f"{each:{sign}.4f}" for each in (row.value, *(row.ends or (None, None)))),
+            *(written(value, 4) for value in (row.value, *(row.ends or (None, None)))),
         ]
         for row in rows
     ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from assay.pages.charts.chart import AnyMark, Area, Behind, Chart, Curve, Dot, Scale
 from assay.pages.charts.ticks import padded_scores
 from assay.results.history.history_types import History, HistoryRun
+from assay.text.numbers import interval, level_text, number, p_value, signed
 
 
 def history_chart(
@@ -34,8 +35,8 @@ def history_chart(
         y=Scale(low=low, high=high, label="score"),
         marks=marks,
         behind=_behind(history),
-        note=f"Band: {history.level * 100:g} % intervals. Dashed: the baseline, {history.baseline}. Hollow: more than "
-        "the answers changed since the run before. Worse: significantly worse than the baseline.",
+        note=f"Band: {level_text(history.level)} intervals. Dashed: the baseline, {history.baseline}. Hollow: more "
+        "than the answers changed since the run before. Worse: significantly worse than the baseline.",
         series=models,
         colours={model: colours[model] for model in models},
         full_width=True,
@@ -59,9 +60,9 @@ def _names(history: History) -> list[str]:
 
 
 def _dot(history: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
-    lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {score:.3f}"]
+    lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {number(score)}"]
     if point.difference is not None:
-        lines.append(f"{point.difference:+.3f} against {history.baseline}")
+        lines.append(f"{signed(point.difference)} against {history.baseline}")
     lines += point.changes
     first = point.run == history.first_worse
     return Dot(
@@ -83,10 +84,10 @@ def _behind(history: History) -> Behind:
             point.run,
             point.model,
             "; ".join(point.changes),
-            "–" if point.score is None else f"{point.score:.4f}",
-            "–" if point.interval is None else f"{point.interval.low:.4f} – {point.interval.high:.4f}",
-            "–" if point.difference is None else f"{point.difference:+.4f}",
-            "–" if point.adjusted_p is None else f"{point.adjusted_p:.2g}",
+            number(point.score, 4),
+            interval(point.interval, 4),
+            signed(point.difference, 4),
+            p_value(point.adjusted_p),
         ]
         for point in history.runs
     ]
@@ -96,7 +97,7 @@ def _behind(history: History) -> Behind:
         "model",
         "changed",
         "score",
-        f"{history.level * 100:g} % interval",
+        f"{level_text(history.level)} interval",
         "vs baseline",
         "p (Holm)",
     ]

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from assay.pages.charts.chart import Bands, Behind, Chart, Tile
 from assay.pages.charts.forest import over_what
-from assay.pages.documents.leaderboard import number
 from assay.results.standings.against import BaselineCell
 from assay.results.standings.pairs import ModelPair
 from assay.results.standings.standing_rows import Standings
+from assay.text.numbers import equals_p, level_text, number, p_value, percent, signed
 
 MOST = 30
 """More tasks or models than this are not drawn."""
@@ -38,13 +38,13 @@ def heatmap_chart(standings: Standings, cells: Sequence[BaselineCell], baseline:
                 Tile(
                     column=column,
                     row=place,
-                    text="–" if score is None else f"{score:.3f}{sign}",
+                    text=number(score) + (sign if score is not None else ""),
                     level=0.0 if difference is None else difference / reach,
                     strong=sure,
                     tip=_cell_tip(row.label, task, score, compared, baseline),
                 )
             )
-            table.append([row.label, task, number(score), _signed(difference), _p(compared), "yes" if sure else ""])
+            table.append([row.label, task, number(score), signed(difference), _p(compared), "yes" if sure else ""])
     return Chart(
         name="heatmap",
         title=f"Scores{over_what(standings)}, against {baseline}",
@@ -58,7 +58,7 @@ def heatmap_chart(standings: Standings, cells: Sequence[BaselineCell], baseline:
         ),
         note=(
             f"Blue is better than {baseline}, orange worse. ▲ and ▼: the paired test finds a difference at "
-            f"{level * 100:g} %, corrected by Holm for all {len(cells):,} comparisons."
+            f"{level_text(level)}, corrected by Holm for all {len(cells):,} comparisons."
         ),
         full_width=len(standings.tasks) > 6,
     )
@@ -84,15 +84,15 @@ def wins_chart(standings: Standings) -> Chart | None:
                 Tile(
                     column=column,
                     row=row,
-                    text="–" if share is None else f"{share * 100:.0f} %{sign}",
+                    text=percent(share) + (sign if share is not None else ""),
                     level=0.0 if share is None else 2.0 * share - 1.0,
                     strong=sure,
                     tip=f"{model} against {opponent}: better on {pair.wins:,}, worse on {pair.losses:,}, "
-                    f"the same on {pair.ties:,} samples; p {pair.adjusted_p:.2g}",
+                    f"the same on {pair.ties:,} samples; {equals_p(pair.adjusted_p)}",
                 )
             )
             table.append([model, opponent, f"{pair.wins:,}", f"{pair.losses:,}", f"{pair.ties:,}", number(share)])
-            table[-1] += [_signed(pair.difference), f"{pair.adjusted_p:.2g}"]
+            table[-1] += [signed(pair.difference), p_value(pair.adjusted_p)]
     return Chart(
         name="wins",
         title="Who wins against whom",
@@ -121,12 +121,9 @@ def _cell_tip(label: str, task: str, score: float | None, compared: BaselineCell
     tip = f"{label} on {task}: {number(score)}"
     if compared is None or compared.difference is None:
         return tip
-    return f"{tip}\n{_signed(compared.difference)} against {baseline} over {compared.pairs:,} pairs, p {_p(compared)}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
+    over = f"over {compared.pairs:,} pairs, {equals_p(compared.adjusted_p)}"
+    return f"{tip}\n{signed(compared.difference)} against {baseline} {over}"
 
 
 def _p(cell: BaselineCell | None) -> str:
-    return "–" if cell is None or cell.adjusted_p is None else f"{cell.adjusted_p:.2g}"
+    return p_value(None if cell is None else cell.adjusted_p)

@@ -11,6 +11,7 @@ from assay.pages.charts.chart import AnyMark, Bands, Bar, Behind, Chart, Dot, Sc
 from assay.pages.charts.ticks import FORMS
 from assay.results.board.amounts import Amounts
 from assay.results.pace import Pace
+from assay.text.numbers import number
 
 PER_DECADE = 10
 """Bars between one power of ten and the next."""
@@ -101,8 +102,8 @@ def score_spread(
                 tip = f"{name}: {count:,} of {total:,} from {low:g} to {high:g}"
                 ends = (row + 0.44, row + 0.44 - 0.84 * count / most)
                 marks.append(Bar(x=(low, high), y=ends, series=name, tip=tip, link=link(name, low, high)))
-        marks.append(Dot(x=bins.mean, y=row + 0.44, series=name, size=0.8, tip=f"{name}: mean {bins.mean:.3f}"))
-        table.append([name, f"{total:,}", f"{bins.mean:.3f}"])
+        marks.append(Dot(x=bins.mean, y=row + 0.44, series=name, size=0.8, tip=f"{name}: mean {number(bins.mean)}"))
+        table.append([name, f"{total:,}", number(bins.mean)])
     return Chart(
         name="score-spread",
         title="Scores of the samples",

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from assay.pages.charts.chart import Scale
-
-UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+from assay.text import numbers
 
 
 def ticks_of(scale: Scale, about: int = 5) -> list[tuple[float, str]]:
@@ -69,32 +68,9 @@ def _log_ticks(scale: Scale, about: int) -> list[float]:
     return ticks[::every]
 
 
-def short_number(value: float) -> str:
-    """`0.25`, `12`, `1.5k`, `3M`: as short as an axis needs it."""
-    for size, unit in UNITS:
-        if abs(value) >= size:
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}".replace("e-0", "e-")
-
-
-def seconds_text(value: float) -> str:
-    """`120 µs`, `35 ms`, `1.2 s`, `5 min`, `2 h`."""
-    if value < 1e-3:
-        return "0" if value == 0.0 else f"{value * 1e6:.3g} µs"
-    if value < 1.0:
-        return f"{value * 1e3:.3g} ms"
-    if value < 120.0:
-        return f"{value:.3g} s"
-    return f"{value / 60:.3g} min" if value < 7200.0 else f"{value / 3600:.3g} h"
-
-
-def signed_number(value: float) -> str:
-    return f"{value:+.3g}" if value else "0"
-
-
 FORMS: dict[str, Callable[[float], str]] = {
-    "": short_number,
-    "signed": signed_number,
-    "seconds": seconds_text,
-    "percent": lambda value: f"{value * 100:.3g} %",
+    "": numbers.short,
+    "signed": numbers.short_signed,
+    "seconds": numbers.seconds,
+    "percent": numbers.percent,
 }

@@ -8,6 +8,7 @@ from assay.pages.charts.chart import AnyMark, Behind, Chart, Curve, Dot, Scale
 from assay.pages.charts.ticks import FORMS, padded, padded_scores
 from assay.results.standings.ranks import unbeaten
 from assay.results.standings.standing_rows import ModelRow, Standings
+from assay.text.numbers import number
 
 
 def tradeoff_charts(standings: Standings, colours: Mapping[str, int]) -> list[Chart]:
@@ -52,7 +53,7 @@ def _chart(
             series=row.label,
             text=row.label,
             hollow=place not in front,
-            tip=f"{row.label}: {y:.3f} at {shown(x)}"
+            tip=f"{row.label}: {number(y)} at {shown(x)}"
             + ("\nno model is both better and cheaper or faster" * (place in front)),
         )
         for place, ((x, y), row) in enumerate(zip(points, rows, strict=True))
@@ -68,7 +69,7 @@ def _chart(
         behind=Behind(
             header=["model", label, "overall score", "on the front"],
             rows=[
-                [row.label, f"{x:.6g}", f"{y:.4f}", "yes" if place in front else ""]
+                [row.label, f"{x:.6g}", number(y, 4), "yes" if place in front else ""]
                 for place, ((x, y), row) in enumerate(zip(points, rows, strict=True))
             ],
         ),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from assay.pages.document import Block, Cell, Heading, Items, Span, Style, TextTable
-from assay.pages.documents.leaderboard import interval_header, number
+from assay.pages.documents.leaderboard import interval_header
 from assay.results.conversation import common_beginning
 from assay.results.diff.differences import BoardDiff, Flip, TaskDiff
-from assay.results.diff.sentences import difference_text, probability
-from assay.stats.intervals import Interval
 from assay.stats.paired import PairedComparison
+from assay.text.numbers import number, p_value, signed, signed_interval
 from assay.text.printable import one_line
 
 DROPS = ("detectable", "effect", "p", "same", "worse", "better", "p (Holm)")
@@ -69,9 +68,9 @@ def difference_cell(value: float | None, *, significant: bool) -> Span:
 def comparison_cells(comparison: PairedComparison, adjusted_p: float | None) -> list[str]:
     """The cells after the difference in the row of a task."""
     return [
-        interval_text(comparison.interval),
-        probability(comparison.p_value),
-        probability(adjusted_p),
+        signed_interval(comparison.interval),
+        p_value(comparison.p_value),
+        p_value(adjusted_p),
         f"{comparison.wins:,}",
         f"{comparison.losses:,}",
         f"{comparison.ties:,}",
@@ -88,9 +87,9 @@ def _overall_row(diff: BoardDiff) -> list[Cell]:
     return [
         *cells,
         difference_cell(overall.difference, significant=overall.significant),
-        Span(interval_text(overall.interval), "quiet"),
-        probability(overall.p_value),
-        probability(overall.adjusted_p),
+        Span(signed_interval(overall.interval), "quiet"),
+        p_value(overall.p_value),
+        p_value(overall.adjusted_p),
         *[""] * 4,
         number(overall.minimum_detectable_effect),
     ]
@@ -100,18 +99,8 @@ def effect_text(comparison: PairedComparison) -> str:
     """Cohen's h for right/wrong answers, else Cohen's d of the differences."""
     for name, letter in (("cohen_h", "h"), ("cohen_dz", "d")):
         if name in comparison.effect_sizes:
-            return f"{letter} = {comparison.effect_sizes[name]:+z.2f}"
+            return f"{letter} = {signed(comparison.effect_sizes[name], 2)}"
     return "–"
-
-
-def interval_text(interval: Interval) -> str:
-    if interval.low is None or interval.high is None:
-        return "–"
-    return f"{difference_text(interval.low)} – {difference_text(interval.high)}"
-
-
-def signed(value: float | None) -> str:
-    return "–" if value is None else difference_text(value)
 
 
 def what_changed(task: TaskDiff) -> list[str]:
@@ -175,8 +164,8 @@ def slices_table(diff: BoardDiff) -> TextTable | None:
             number(each.comparison.first),
             number(each.comparison.second),
             difference_cell(each.comparison.difference, significant=each.significant),
-            Span(interval_text(each.comparison.interval), "quiet"),
-            probability(each.adjusted_p),
+            Span(signed_interval(each.comparison.interval), "quiet"),
+            p_value(each.adjusted_p),
         ]
         for task in diff.tasks
         for each in task.slices

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.costs.estimate import RunEstimate, TaskEstimate
-from assay.costs.spending import amount_text
 from assay.pages.document import Cell, Span, TextTable
+from assay.text.numbers import amount as amount_of
 
 
 def estimate_tables(estimate: RunEstimate) -> list[TextTable]:
@@ -51,4 +51,4 @@ def _money(amounts: list[float | None]) -> str:
         return "–"
     if None in amounts:
         return "unknown"
-    return amount_text(sum(amount or 0.0 for amount in amounts))
+    return amount_of(sum(amount or 0.0 for amount in amounts))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.pages.document import Block, Heading, Items, Line, Sentence, Span, Style, TextTable
-from assay.pages.documents.leaderboard import interval, interval_header, number
-from assay.results.diff.sentences import probability
+from assay.pages.documents.leaderboard import interval_header
 from assay.results.history.history_types import History, HistoryRun
+from assay.text.numbers import interval, number, p_value, signed
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -30,9 +30,8 @@ def verdict(history: History) -> Line:
     if history.first_worse is None:
         return f"No run is significantly worse than the baseline ({method})."
     point = next(each for each in history.runs if each.run == history.first_worse)
-    size = f"{point.difference:+.3f}" if point.difference is not None else ""
-    p_value = f"p {probability(point.adjusted_p)}"
-    return ("First significantly worse: ", Span(point.run, "bad"), f", {size}, {p_value} ({method}).")
+    size = f"{signed(point.difference)}, p {p_value(point.adjusted_p)}"
+    return ("First significantly worse: ", Span(point.run, "bad"), f", {size} ({method}).")
 
 
 def sparkline(scores: Sequence[float | None]) -> str:
@@ -50,7 +49,7 @@ def sparkline(scores: Sequence[float | None]) -> str:
 
 def _course(history: History) -> Line:
     known = [point.score for point in history.runs if point.score is not None]
-    ends = f"  {known[0]:.3f} → {known[-1]:.3f}" if known else ""
+    ends = f"  {number(known[0])} → {number(known[-1])}" if known else ""
     bars = sparkline([point.score for point in history.runs])
     return (f"{len(history.runs):,} runs by {history.order}  ", Span(bars, "key"), ends)
 
@@ -87,8 +86,8 @@ def _cells(history: History, point: HistoryRun) -> list[str | Span]:
         Span(point.commit[:8], "quiet"),
         Span(number(point.score), "key"),
         Span(interval(point.interval), "quiet"),
-        "–" if point.difference is None else Span(f"{point.difference:+.3f}", style),
-        "–" if point.adjusted_p is None else probability(point.adjusted_p),
+        Span(signed(point.difference), style),
+        p_value(point.adjusted_p),
         f"{point.failed:,}",
         Span(note, style),
     ]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-from assay.core.types import Bounds, Summary
+from assay.core.types import Summary
 from assay.costs.spending import is_worth_showing, money
 from assay.pages.document import Cell, Span, TextTable
-from assay.results.board.board_types import Latency, Leaderboard, ScoreInterval, TaskRow, missing_words
+from assay.results.board.board_types import Latency, Leaderboard, TaskRow, missing_words
 from assay.results.board.cost_notes import costs_something, price_notes
 from assay.results.board.overall import coverage_of
 from assay.results.board.slices import weak_sentences
 from assay.results.board.weak_passes import weak_sentence
+from assay.text.numbers import MISSING, interval, level_text, milliseconds, number, percent
 from assay.text.printable import one_line
 from assay.text.wording import few
 
@@ -73,7 +74,7 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
             row.task,
             summary.name,
             Span(number(summary.value), "key"),
-            Span(_summary_interval(summary), "quiet"),
+            Span(interval(summary), "quiet"),
             f"{summary.scored:,}",
             *(_failed_cells(row, summary) if broken else []),
         ]
@@ -88,7 +89,7 @@ def aggregates_table(board: Leaderboard) -> TextTable | None:
 def _failed_cells(row: TaskRow, summary: Summary) -> list[Cell]:
     failed = summary.failed + summary.timeouts
     count = Span(f"{failed:,}", "bad") if failed else "0"
-    return [interval(summary.bounds), f"{coverage_of(row, failed):.1%}", count]
+    return [interval(summary.bounds), percent(coverage_of(row, failed)), count]
 
 
 OPTIONAL = (
@@ -200,7 +201,7 @@ def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
         Span(row.metric_definition, "quiet"),
         score,
         Span(interval(row.interval), "quiet"),
-        *([interval(row.bounds), f"{row.coverage:.1%}"] if partial else []),
+        *([interval(row.bounds), percent(row.coverage)] if partial else []),
         "–" if row.correct is None else f"{row.correct:,}",
         f"{row.total:,}",
         *(Span(text, "bad") if column in BROKEN and text != "0" else text for column, text in counts),
@@ -230,7 +231,8 @@ def _failure_sentences(rows: list[TaskRow], board: Leaderboard, known: str) -> l
         kinds = ", ".join(f"{count:,} × {kind}" for kind, count in counts.items())
         within = ""
         if len(rows) == 1 and (bounds := rows[0].bounds) is not None:
-            within = f"; the score lies between {bounds.low:.3f} and {bounds.high:.3f} whatever they would have been"
+            ends = f"{number(bounds.low)} and {number(bounds.high)}"
+            within = f"; the score lies between {ends} whatever they would have been"
         missing = missing_words(rows[0]) if len(rows) == 1 else ""
         sentences.append(f"{names}: {broken:,} of {total:,} attempts failed ({kinds}){missing}{within}")
     where = f"{names}:   " if len(rows) == 1 else ""
@@ -242,29 +244,9 @@ BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
 
 
 def interval_header(level: float) -> str:
-    return f"{level * 100:g} % interval"
-
-
-def number(value: float | None) -> str:
-    """A score in a table; a dash where there is none."""
-    return "–" if value is None else f"{value:z.3f}"
-
-
-def milliseconds(value: float) -> str:
-    """A time in a table; of large ones no decimals, which percentiles to three digits do not have."""
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    return f"{level_text(level)} interval"
 
 
 def percentiles(latency: Latency | None) -> list[str]:
     """p50 and p95 in a table."""
-    return ["–", "–"] if latency is None else [milliseconds(latency.p50), milliseconds(latency.p95)]
-
-
-def interval(ends: ScoreInterval | Bounds | None) -> str:
-    """An interval or bounds in a table."""
-    return "–" if ends is None else f"{ends.low:z.3f} – {ends.high:z.3f}"
-
-
-def _summary_interval(summary: Summary) -> str:
-    low, high = summary.low, summary.high
-    return "–" if low is None or high is None else f"{low:z.3f} – {high:z.3f}"
+    return [MISSING, MISSING] if latency is None else [milliseconds(latency.p50), milliseconds(latency.p95)]

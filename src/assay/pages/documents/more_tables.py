@@ -8,16 +8,11 @@ from dataclasses import replace
 from assay.core.types import Summary
 from assay.costs.spending import money
 from assay.pages.document import Cell, Span, TextTable
-from assay.pages.documents.leaderboard import (
-    aggregates_table,
-    interval,
-    interval_header,
-    leaderboard_table,
-    number,
-)
+from assay.pages.documents.leaderboard import aggregates_table, interval_header, leaderboard_table
 from assay.results.board.board_types import Leaderboard, SliceRow, TaskRow
 from assay.results.board.slices import shown_slices
 from assay.results.board.stretches import canary_spending
+from assay.text.numbers import equals_p, interval, number
 
 REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
 
@@ -122,9 +117,7 @@ def if_calibrated_text(error: Summary) -> str:
     details = error.details or {}
     if "if_calibrated" not in details:
         return "–"
-    from assay.results.diff.sentences import equals  # few boards have it
-
-    return f"{details['if_calibrated']:.3f} ({equals(details['p_value'])})"
+    return f"{number(details['if_calibrated'])} ({equals_p(details['p_value'])})"
 
 
 def likelihood_table(board: Leaderboard) -> TextTable | None:
@@ -196,11 +189,9 @@ JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out", "c
 
 def summary_text(summary: Summary | None) -> str:
     """A number with its interval in one cell."""
-    if summary is None or summary.value is None:
-        return "–"
-    if summary.low is None or summary.high is None:
-        return f"{summary.value:z.3f}"
-    return f"{summary.value:z.3f} ({summary.low:z.3f} – {summary.high:z.3f})"
+    if summary is None or summary.low is None or summary.high is None:
+        return number(None if summary is None else summary.value)
+    return f"{number(summary.value)} ({interval(summary)})"
 
 
 def _slice(row: TaskRow, each: SliceRow) -> list[Cell]:
@@ -236,4 +227,4 @@ def left_out_text(summary: Summary) -> str:
     over = f" over {summary.scored:,} of {summary.scored + summary.unscored:,} samples"
     if summary.bounds is None:
         return over
-    return f"{over}, {summary.bounds.low:z.3f} – {summary.bounds.high:z.3f} with the failed"
+    return f"{over}, {interval(summary.bounds)} with the failed"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.pages.document import Block, Cell, Items, Span, TextTable
-from assay.pages.documents.diff import difference_cell, signed
+from assay.pages.documents.diff import difference_cell
 from assay.pages.documents.leaderboard import interval_header
-from assay.results.diff.sentences import probability
 from assay.results.standings.prompts import PromptPair
+from assay.text.numbers import p_value, signed_interval
 from assay.text.printable import one_line
 
 
@@ -21,11 +21,9 @@ def prompt_pairs_document(pairs: Sequence[PromptPair], level: float) -> list[Blo
             pair.a,
             pair.b,
             difference_cell(pair.difference, significant=pair.significant),
-            Span(
-                "–" if pair.low is None or pair.high is None else f"{signed(pair.low)} – {signed(pair.high)}", "quiet"
-            ),
-            probability(pair.p_value),
-            probability(pair.adjusted_p),
+            Span(signed_interval(pair), "quiet"),
+            p_value(pair.p_value),
+            p_value(pair.adjusted_p),
         ]
         for pair in pairs
     ]

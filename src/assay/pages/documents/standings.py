@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from assay.core.types import Bounds
 from assay.costs.spending import is_worth_showing, money
 from assay.pages.document import Block, Cell, Items, Sentence, Span, TextTable
-from assay.pages.documents.leaderboard import interval, interval_header, number, percentiles
+from assay.pages.documents.leaderboard import interval_header, percentiles
 from assay.results.board.board_types import ScoreInterval
 from assay.results.csv_cells import harmless
 from assay.results.standings.standing_rows import Cell as TaskCell
 from assay.results.standings.standing_rows import ModelRow, Standings
+from assay.text.numbers import interval, number, percent, signed, signed_interval
 from assay.text.printable import one_line
 
 CsvField = tuple[str, str | float | None]
@@ -21,8 +22,8 @@ CsvField = tuple[str, str | float | None]
 
 def standings_document(standings: Standings) -> list[Block]:
     """Ranks and totals, then scores per task, per category and per slice."""
-    blocks: list[Block] = [*_places(standings), _scores(standings)]
-    blocks += [part for part in (_categories(standings), slices_table(standings)) if part is not None]
+    blocks: list[Block] = [*_places(standings), scores_table(standings)]
+    blocks += [part for part in (categories_table(standings), slices_table(standings)) if part is not None]
     blocks.append(Sentence(f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."))
     return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
 
@@ -36,7 +37,7 @@ NORMALISED = {
 
 def standings_csv(standings: Standings) -> str:
     """One line per model, everything in columns; empty where there is no number."""
-    categories = category_names(standings)
+    categories = _category_names(standings)
     rows = [_csv_fields(row, standings.tasks, categories) for row in standings.models]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -45,14 +46,16 @@ def standings_csv(standings: Standings) -> str:
     return text.getvalue()
 
 
-def category_names(standings: Standings) -> list[str]:
+def _category_names(standings: Standings) -> list[str]:
     return list(dict.fromkeys(name for row in standings.models for name in row.categories))
 
 
-def place_header(standings: Standings) -> list[str]:
-    """The column names for `place_cells`."""
+def place_table(standings: Standings) -> TextTable:
+    """Every model with its rank, its numbers on quality, and what they cost in money and time."""
     judges = ["judges' cost", "judges' tokens"] if judged(standings) else []
-    return [*_quality_header(standings), "cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+    spending = ["cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+    header = ["rank", "model", *_quality_header(standings), *spending]
+    return TextTable(header=header, rows=[_place_cells(row, standings) for row in standings.models], numeric_from=2)
 
 
 def _quality_header(standings: Standings) -> list[str]:
@@ -73,43 +76,41 @@ def judged(standings: Standings) -> bool:
     return any(is_worth_showing(row.judge_cost) for row in standings.models)
 
 
-def place_cells(row: ModelRow, standings: Standings) -> list[tuple[str, str]]:
-    """A model's row in the table of ranks, without its name and rank: each number with its interval, or ""."""
-    spending = [
+def _place_cells(row: ModelRow, standings: Standings) -> list[Cell]:
+    failed = row.failed + row.timeouts
+    return [
+        row.rank,
+        row.label,
+        Span(number(row.overall), "key"),
+        Span(interval(row.interval), "quiet"),
+        *([interval(row.bounds)] if bounded(standings) else []),
+        percent(row.coverage),
+        *([f"{row.compared:,} of {row.scored:,}"] if standings.unequal else []),
+        _with_interval(signed(row.normalised, 2), row.normalised_interval, signed_interval),
+        _with_interval(number(row.win_rate, 2), row.win_rate_interval, interval),
+        _with_interval(number(row.mean_rank, 2), row.mean_rank_interval, interval),
         money(row.cost),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
         *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(standings) else []),
         *percentiles(row.latency),
-        f"{row.failed + row.timeouts:,}",
-    ]
-    return [
-        (number(row.overall), ""),
-        (interval(row.interval), ""),
-        *([(interval(row.bounds), "")] if bounded(standings) else []),
-        (f"{row.coverage * 100:.4g} %", ""),
-        *([(f"{row.compared:,} of {row.scored:,}", "")] if standings.unequal else []),
-        _with_interval(row.normalised, row.normalised_interval, "+.2f"),
-        _with_interval(row.win_rate, row.win_rate_interval, ".2f"),
-        _with_interval(row.mean_rank, row.mean_rank_interval, ".2f"),
-        *((cell, "") for cell in spending),
+        Span(f"{failed:,}", "bad" if failed else "plain"),
     ]
 
 
-def _with_interval(value: float | None, interval: ScoreInterval | None, form: str) -> tuple[str, str]:
-    if value is None:
-        return "–", ""
-    return f"{value:{form}}", "" if interval is None else f"{interval.low:{form}} – {interval.high:{form}}"
+def _with_interval(value: str, ends: ScoreInterval | None, written: Callable[[ScoreInterval, int], str]) -> Span:
+    """A number with its interval, or without it where there is no room."""
+    return Span(value) if ends is None else Span(f"{value} ({written(ends, 2)})", shorter=(value,))
 
 
-def cell_text(cell: TaskCell | None) -> str:
+def _cell_text(cell: TaskCell | None) -> str:
     """A score with its interval."""
     if cell is None or cell.score is None:
         return "–"
-    return "".join([number(cell.score), f" ({interval(cell.interval)})" if cell.interval else "", cell_besides(cell)])
+    return "".join([number(cell.score), f" ({interval(cell.interval)})" if cell.interval else "", _cell_besides(cell)])
 
 
-def cell_besides(cell: TaskCell) -> str:
+def _cell_besides(cell: TaskCell) -> str:
     """Notes on a score in addition to its interval."""
     notes = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
     notes += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
@@ -118,26 +119,20 @@ def cell_besides(cell: TaskCell) -> str:
     return "".join(f", {each}" for each in notes)
 
 
-def task_names(standings: Standings) -> list[str]:
+def _task_names(standings: Standings) -> list[str]:
     """The tasks; those excluded from overall numbers are marked."""
     return [task if task in standings.shared else f"{task} (not compared)" for task in standings.tasks]
 
 
 def _places(standings: Standings) -> list[TextTable]:
-    """Scores, then cost and time: one table would be wider than a terminal."""
-    header = place_header(standings)
-    split = len(_quality_header(standings))
-    quality: list[list[Cell]] = []
-    spending: list[list[Cell]] = []
-    for row in standings.models:
-        (overall, _), (within, _), *rest = place_cells(row, standings)
-        cells = [Span(f"{value} ({between})", shorter=(value,)) if between else Span(value) for value, between in rest]
-        quality.append([row.rank, row.label, Span(overall, "key"), Span(within, "quiet"), *cells[: split - 2]])
-        failed = Span(cells[-1].text, "bad" if row.failed + row.timeouts else "plain")
-        spending.append([row.label, *cells[split - 2 : -1], failed])
+    """The table of places in two, quality and spending: as one it would be wider than a terminal."""
+    whole = place_table(standings)
+    split = 2 + len(_quality_header(standings))
+    quality = [row[:split] for row in whole.rows]
+    spending = [[row[1], *row[split:]] for row in whole.rows]
     return [
-        TextTable(header=["rank", "model", *header[:split]], rows=quality, numeric_from=2, drops=QUALITY_DROPS),
-        TextTable(header=["model", *header[split:]], rows=spending, numeric_from=1, drops=SPENDING_DROPS),
+        TextTable(header=whole.header[:split], rows=quality, numeric_from=2, drops=QUALITY_DROPS),
+        TextTable(header=["model", *whole.header[split:]], rows=spending, numeric_from=1, drops=SPENDING_DROPS),
     ]
 
 
@@ -145,22 +140,22 @@ QUALITY_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", 
 SPENDING_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
 
 
-def _scores(standings: Standings) -> TextTable:
+def scores_table(standings: Standings) -> TextTable:
     rows: list[list[Cell]] = [
         [row.label, *(_score(row.tasks.get(task)) for task in standings.tasks)] for row in standings.models
     ]
-    return TextTable(header=["model", *task_names(standings)], rows=rows, numeric_from=1)
+    return TextTable(header=["model", *_task_names(standings)], rows=rows, numeric_from=1)
 
 
 def _score(cell: TaskCell | None) -> Span:
     if cell is None or cell.score is None:
         return Span("–")
-    with_interval = cell_text(TaskCell(score=cell.score, interval=cell.interval))
-    return Span(cell_text(cell), shorter=(with_interval, number(cell.score)))
+    with_interval = _cell_text(TaskCell(score=cell.score, interval=cell.interval))
+    return Span(_cell_text(cell), shorter=(with_interval, number(cell.score)))
 
 
-def _categories(standings: Standings) -> TextTable | None:
-    names = category_names(standings)
+def categories_table(standings: Standings) -> TextTable | None:
+    names = _category_names(standings)
     if not names:
         return None
     rows: list[list[Cell]] = [

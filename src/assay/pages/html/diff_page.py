@@ -17,12 +17,12 @@ from assay.pages.documents.diff import (
     slices_table,
     what_changed,
 )
-from assay.pages.documents.leaderboard import number
 from assay.pages.html.element import Child, Html, tag
 from assay.pages.html.page import listed, page, prompt_block, shown_of, table, titled_answer, titled_text
 from assay.pages.html.pictures import Pictures
 from assay.results.diff.differences import BoardDiff, Flip
 from assay.results.diff.paired_columns import Side
+from assay.text.numbers import number
 
 Sides = Sequence[Side]
 """A and B."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from assay.pages.documents.leaderboard import notes, number
+from assay.pages.documents.leaderboard import notes
 from assay.pages.html.diff_page import changed, differences, flips
 from assay.pages.html.element import Child, inside, raw, tag
 from assay.pages.html.page import folded, grid, listed, style_sheet, text_block
@@ -19,6 +19,7 @@ from assay.pages.html.run_sections import answer_card, task_table
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.differences import BoardDiff
 from assay.results.per_example import per_example, question_media
+from assay.text.numbers import number
 from assay.text.printable import one_line
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ QUESTION = 500
 # even if markup slipped through, the browser would load nothing, and run nothing but what has the hash of our scripts
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WITH_SCRIPTS = "script-src {}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'"
-INTERVAL = re.compile(r"([-+−]?\d[\d.,]* (?:–|to) [-+−]?\d[\d.]*)")
+INTERVAL = re.compile(r"([-+]?\d[\d.,]* (?:–|to) [-+]?\d[\d.]*)")
 """Two numbers that are never on two lines; the group keeps them when a text is split."""
 _WRITTEN = re.compile(r'<pre class="written">([^<]*)</pre>')
 

@@ -32,6 +32,7 @@ from assay.results.side_labels import side_labels
 from assay.results.standings.against import against_baseline
 from assay.results.standings.shared_samples import over_shared
 from assay.results.standings.standing_rows import Standings, standings_of
+from assay.text.numbers import level_text
 from assay.text.wording import count_of
 
 SAMPLES = 5
@@ -108,7 +109,7 @@ def _lead(sides: Sequence[Side]) -> Child:
 
 
 def view_level(sides: Sequence[Side]) -> str:
-    return f"{sides[0].board.level * 100:g} %"
+    return level_text(sides[0].board.level)
 
 
 def _ranked(named: list[tuple[str, Side]], standings: Standings | None) -> list[tuple[str, Side]]:

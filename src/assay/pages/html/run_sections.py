@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from assay.pages.charts.figure import figures
 from assay.pages.charts.forest import slices_chart
 from assay.pages.charts.sections import calibration_charts
-from assay.pages.documents.leaderboard import leaderboard_table, notes, number
+from assay.pages.documents.leaderboard import leaderboard_table, notes
 from assay.pages.documents.more_tables import (
     calibration_table,
     judge_table,
@@ -35,6 +35,7 @@ from assay.results.board.cost_notes import price_notes
 from assay.results.diff.paired_columns import Side
 from assay.results.per_example import PerExample
 from assay.results.worst_attempts import lowest_scored
+from assay.text.numbers import number
 
 REASON = 600
 """Characters of a reason that a card shows."""

@@ -13,6 +13,7 @@ from assay.results.board.board_types import ScoreInterval, SliceRow
 from assay.results.measure import Measure
 from assay.stats.intervals import Codes
 from assay.stats.score_table import Numbers, ScoreTable
+from assay.text.numbers import equals_p, level_text, number
 
 if TYPE_CHECKING:
     from assay.stats.subgroups import PartAgainstRest
@@ -91,10 +92,10 @@ def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:
         return []  # a key that no sample has is reported once, not for every task
     if not weak:
         keys = ", ".join(dict.fromkeys(row.by for row in rows))
-        return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level * 100:g} % level, Holm)"]
+        return [f"{task}: no slice by {keys} is significantly weaker than the rest ({level_text(level)} level, Holm)"]
     return [
-        f"{task}: weak where {row.by} = {row.value}: {row.score:.3f} over {row.scored:,}, "
-        f"{row.rest:.3f} over the rest (p = {row.adjusted_p:.2g} after Holm)"
+        f"{task}: weak where {row.by} = {row.value}: {number(row.score)} over {row.scored:,}, "
+        f"{number(row.rest)} over the rest ({equals_p(row.adjusted_p)} after Holm)"
         for row in weak
         if row.score is not None and row.rest is not None and row.adjusted_p is not None
     ]

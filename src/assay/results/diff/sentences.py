@@ -11,6 +11,7 @@ from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
 from assay.stats.mcnemar_power import pairs_to_find
 from assay.stats.paired import PairedComparison
+from assay.text.numbers import equals_p, level_text, number, signed
 
 TESTS = {
     "mcnemar-exact": "McNemar's exact test",
@@ -80,20 +81,20 @@ def _verdict(board: BoardDiff) -> str:
     if board.overall is not None and board.overall.significant:
         parts.append(f"overall B is {'better' if board.overall.difference > 0 else 'worse'}: {_moved(board.overall)}")
     if not parts:
-        return f"no significant difference ({board.level * 100:g} % level, {_corrections(board)})"
-    return f"{'; '.join(parts)} ({board.level * 100:g} % level, {_corrections(board)})"
+        return f"no significant difference ({level_text(board.level)} level, {_corrections(board)})"
+    return f"{'; '.join(parts)} ({level_text(board.level)} level, {_corrections(board)})"
 
 
 def drop_sentences(board: BoardDiff) -> list[str]:
     sentences = [
-        f"{task.task} dropped significantly: {difference_text(task.comparison.difference or 0.0)}"
+        f"{task.task} dropped significantly: {signed(task.comparison.difference or 0.0)}"
         f"{_below_zero(task.comparison.interval)} over {task.comparison.n:,} pairs, {_one_sided(task.drop, board)}"
         for task in board.tasks
         if task.comparison is not None and task.drop is not None and task.drop.significant
     ]
     overall = board.overall
     if overall is not None and overall.drop is not None and overall.drop.significant:
-        dropped = f"{difference_text(overall.difference)}{_below_zero(overall.interval)}"
+        dropped = f"{signed(overall.difference)}{_below_zero(overall.interval)}"
         sentences.append(f"overall dropped significantly: {dropped}, {_one_sided(overall.drop, board)}")
     return sentences
 
@@ -104,15 +105,15 @@ def blind_sentences(board: BoardDiff) -> list[str]:
     drops += [("overall", board.overall.drop if board.overall is not None else None)]
     return [
         f"{name}: not even the loss of every answer would be significant "
-        f"({equals(drop.attainable)} at best{_over(board)})"
+        f"({equals_p(drop.attainable)} at best{_over(board)})"
         for name, drop in drops
         if drop is not None and not drop.can_tell
     ]
 
 
 def _one_sided(drop: DropTest, board: BoardDiff) -> str:
-    adjusted = f" ({equals(drop.adjusted_p)}{_over(board)})" if board.comparisons > 1 else ""
-    return f"one-sided {equals(drop.p_value)}{adjusted}"
+    adjusted = f" ({equals_p(drop.adjusted_p)}{_over(board)})" if board.comparisons > 1 else ""
+    return f"one-sided {equals_p(drop.p_value)}{adjusted}"
 
 
 def _over(board: BoardDiff) -> str:
@@ -168,13 +169,13 @@ KEY_UNKNOWN = "its content changed, and whether what counts as right is still th
 
 
 def _moved(comparison: PairedComparison | OverallDiff) -> str:
-    return f"{difference_text(comparison.difference or 0.0)}{_between(comparison.interval)}"
+    return f"{signed(comparison.difference or 0.0)}{_between(comparison.interval)}"
 
 
 def _between(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return ""
-    return f" ({interval.level * 100:g} % interval {difference_text(interval.low)} to {difference_text(interval.high)})"
+    return f" ({level_text(interval.level)} interval {signed(interval.low)} to {signed(interval.high)})"
 
 
 def _below_zero(interval: Interval) -> str:
@@ -188,11 +189,11 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
         return ""
     name = TESTS.get(comparison.test.split("|", maxsplit=1)[0], comparison.test)
     adjusted = (
-        f" ({equals(task.adjusted_p)} after Holm over {board.comparisons})"
+        f" ({equals_p(task.adjusted_p)} after Holm over {board.comparisons})"
         if board.comparisons > 1 and task.adjusted_p is not None
         else ""
     )
-    return f", {name} {equals(comparison.p_value)}{adjusted}"
+    return f", {name} {equals_p(comparison.p_value)}{adjusted}"
 
 
 def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
@@ -201,10 +202,11 @@ def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
     difference = abs(comparison.difference or 0.0)
     if least is None:
         return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
-    power = f"{comparison.power * 100:g} % power"
-    sentence = f"{comparison.n:,} pairs detect a true difference of {least:.3f} with {power}"
+    power = f"{level_text(comparison.power)} power"
+    sentence = f"{comparison.n:,} pairs detect a true difference of {number(least)} with {power}"
     if 0.0 < difference < least:
-        sentence += f"; detecting one of {difference:.3f} takes about {_needed(comparison, difference, least, board):,}"
+        needed = _needed(comparison, difference, least, board)
+        sentence += f"; detecting one of {number(difference)} takes about {needed:,}"
     return sentence
 
 
@@ -228,26 +230,3 @@ def _corrections(board: BoardDiff) -> str:
 def _list(names: list[str]) -> str:
     shown = ", ".join(names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
-
-
-def equals(p: float | None) -> str:
-    """`p = 0.03`, `p < 0.0001`."""
-    shown = probability(p)
-    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
-
-
-def probability(p: float | None) -> str:
-    """A p-value as people read it."""
-    if p is None:
-        return "–"
-    if p < 0.0001:
-        return "< 0.0001"
-    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.995 else "1"
-
-
-def difference_text(value: float) -> str:
-    """A difference with its sign, to three digits, or as many as it takes to differ from 0."""
-    for digits in (3, 4, 5, 6):
-        if float(text := f"{value:+z.{digits}f}"):
-            return text
-    return "+0.000"

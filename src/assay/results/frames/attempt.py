@@ -12,6 +12,7 @@ from assay.overriding import override
 from assay.results.conversation import answer_of
 from assay.results.measure import Measure
 from assay.results.per_example import per_example, question
+from assay.text.numbers import number
 from assay.text.printable import one_line
 
 
@@ -91,8 +92,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         prediction = one_line(self.prediction or "", 60)
         where = one_line(f"{self.task} / {self.sample_id}", 120)
-        number = "" if self.score is None else f", score {self.score:z.3f}"
-        return f"<Attempt {self.attempt} at {where}: {self.outcome}{number}, {prediction!r}>"
+        score = "" if self.score is None else f", score {number(self.score)}"
+        return f"<Attempt {self.attempt} at {where}: {self.outcome}{score}, {prediction!r}>"
 
     @override
     def __str__(self) -> str:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from assay.results.diff.differences import BoardDiff, DiffEnds, OverallDiff, TaskDiff
-from assay.results.diff.sentences import ONE_SIDED, blind_sentences, difference_text, drop_sentences, hidden_sentence
+from assay.results.diff.sentences import ONE_SIDED, blind_sentences, drop_sentences, hidden_sentence
 from assay.results.gates.expression import DropGate
 from assay.results.gates.result import GateResult
 from assay.stats.drops import GateOutcome, non_inferiority, worst_difference
 from assay.stats.intervals import Interval
 from assay.stats.paired import MCNEMAR, PairedComparison
+from assay.text.numbers import level_text, signed
 
 RETRY = "rerun the same `assay run` command to retry them"
 WHATEVER = "whatever the failed attempts would have been"
@@ -141,9 +142,9 @@ def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> I
 def _with_interval(difference: _Difference) -> str:
     interval = difference.interval
     if interval.low is None or interval.high is None:
-        return f"{difference.name}: {difference_text(difference.difference)} without an interval ({interval.reason})"
-    ends = f"at worst {difference_text(interval.low)}, at best {difference_text(interval.high)}"
-    return f"{difference.name}: {difference_text(difference.difference)} ({ends}, {interval.level * 100:g} % level)"
+        return f"{difference.name}: {signed(difference.difference)} without an interval ({interval.reason})"
+    ends = f"at worst {signed(interval.low)}, at best {signed(interval.high)}"
+    return f"{difference.name}: {signed(difference.difference)} ({ends}, {level_text(interval.level)} level)"
 
 
 def _result(gate: DropGate, outcome: GateOutcome, sentences: list[str]) -> GateResult:

@@ -18,6 +18,7 @@ from assay.results.standings.shared_samples import over_columns
 from assay.stats import intervals
 from assay.stats.pareto import pareto_front
 from assay.stats.ranking import Normalisation, RankRange, pair_tests, rank_ranges, rank_ranges_of_scores
+from assay.text.numbers import level_text
 
 
 class Ranking(NamedTuple):
@@ -44,7 +45,9 @@ def ranks_of(
         samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
         pairs = len(labels) * (len(labels) - 1) // 2
-        method = f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {view.level * 100:g} %"
+        method = (
+            f"paired tests over {samples:,} shared samples{clusters}, Holm over {pairs:,}, {level_text(view.level)}"
+        )
         if normalisation == "z":
             method += "; z-scores are distances from the other models, in their own spread, and have no interval"
         return {each.model: each for each in ranges}, method, model_pairs(labels, scores, tested, view.level)

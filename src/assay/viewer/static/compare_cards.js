@@ -2,7 +2,8 @@
 
 import { el, h, listed, section, table, th } from "./dom.js";
 import { differenceWhisker } from "./signs.js";
-import { count, interval, number, pValue, plural, signed } from "./words.js";
+import { count, interval, number, pValue, signed } from "./numbers.js";
+import { plural } from "./wording.js";
 
 export function pairCards(pairs, short) {
   if (pairs.length < 2) return pairs.map((pair) => pairCard(pair, short));

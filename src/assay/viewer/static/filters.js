@@ -2,7 +2,8 @@
 
 import { button, el, fill, h, select, toggle } from "./dom.js";
 import { queryBox } from "./query_box.js";
-import { OUTCOMES, count, seconds } from "./words.js";
+import { count, seconds, short } from "./numbers.js";
+import { OUTCOMES } from "./wording.js";
 
 const LISTS = ["task", "outcome", "failure", "meta", "against"];
 const SINGLE = ["q", "value", "low", "high", "flip", "mark", "sort", "dir", "offset"];
@@ -217,7 +218,7 @@ export function outcomeBar(counts, everywhere, state, change) {
 export function rangeBars(histogram, what, onpick) {
   if (!histogram) return el("p.quiet", "nothing to show yet");
   const most = Math.max(...histogram.counts, 1);
-  const tidy = what === "seconds" ? seconds : plainly;
+  const tidy = what === "seconds" ? seconds : short;
   const box = h("div", { class: "bars", role: "group", "aria-label": `distribution of ${what}` });
   histogram.counts.forEach((n, i) => {
     const [low, high] = [histogram.edges[i], histogram.edges[i + 1]];
@@ -243,8 +244,4 @@ export function rangeBars(histogram, what, onpick) {
       el("span", tidy(histogram.high)),
     ),
   );
-}
-
-function plainly(value) {
-  return String(Number(value.toPrecision(3)));
 }

@@ -10,7 +10,8 @@ import { PAGE, pages } from "./page_samples.js";
 import { goTo, replace, toCompare, toRun, toSample } from "./route.js";
 import { answerOf, isBroken, isLongRead, questionOf, readable } from "./sample_columns.js";
 import { otherwise } from "./text_diff.js";
-import { number, oneLineOf, plural, signed } from "./words.js";
+import { number, signed } from "./numbers.js";
+import { oneLineOf, plural } from "./wording.js";
 
 const SHOW = [
   ["flipped", "only the flips"],

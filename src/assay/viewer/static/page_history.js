@@ -4,7 +4,8 @@ import { get } from "./api.js";
 import { el, fill, h, link, section, select, tableOf } from "./dom.js";
 import { plotted } from "./figures.js";
 import { replace, toCompare, toHistory, toRun } from "./route.js";
-import { interval, number, pValue, plural, signed } from "./words.js";
+import { interval, number, pValue, signed } from "./numbers.js";
+import { plural } from "./wording.js";
 
 export async function pageHistory(root, route) {
   const one = (name) => (route.params[name] || [""])[0];

@@ -3,7 +3,8 @@
 import { get, isStatic } from "./api.js";
 import { button, el, fill, h, link, section, table, tableOf, th } from "./dom.js";
 import { toSample, toSamples } from "./route.js";
-import { MARKS, count, interval, number, percent, plural } from "./words.js";
+import { count, interval, number, percent } from "./numbers.js";
+import { MARKS, plural } from "./wording.js";
 
 export async function pageMarks(root, route) {
   async function load() {

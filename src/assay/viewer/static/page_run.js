@@ -6,20 +6,8 @@ import { figure, progressBar, stack, whisker } from "./signs.js";
 import { chartSection, plotted } from "./figures.js";
 import { pageSearch } from "./page_search.js";
 import { goTo, toMarks, toSample, toSamples } from "./route.js";
-import {
-  OUTCOMES,
-  copyNote,
-  count,
-  interval,
-  meanNote,
-  money,
-  number,
-  oneLineOf,
-  percent,
-  plural,
-  seconds,
-  short,
-} from "./words.js";
+import { count, interval, milliseconds, number, percent, seconds, short } from "./numbers.js";
+import { OUTCOMES, copyNote, meanNote, money, oneLineOf, plural } from "./wording.js";
 
 export async function pageRun(root, route) {
   let by = null;
@@ -269,7 +257,7 @@ function leaderboard(run) {
           count(row[name]),
         ),
       ),
-      el("td.num.quiet", row.latency_ms < 10 ? number(row.latency_ms, 1) : count(row.latency_ms)),
+      el("td.num.quiet", milliseconds(row.latency_ms)),
     ),
   );
   const overall =

@@ -4,7 +4,8 @@ import { get, isStatic } from "./api.js";
 import { button, el, fill, h, link, table, th } from "./dom.js";
 import { progressBar, whisker } from "./signs.js";
 import { goTo, replace, toCompare, toRun, toTogether } from "./route.js";
-import { age, count, interval, lasted, moment, money, number, percent, plural, short } from "./words.js";
+import { count, interval, number, percent, short } from "./numbers.js";
+import { age, lasted, moment, money, plural } from "./wording.js";
 
 /** @type {[string, string, (run: any) => string | number, number][]} */
 const COLUMNS = [

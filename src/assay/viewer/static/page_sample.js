@@ -9,7 +9,8 @@ import { conversation, facts, failureCard, fold, json, prose, scoreCard, targets
 import { chooseText, code, isRendered, rendered } from "./render.js";
 import { sampleSides } from "./sample_sides.js";
 import { lastSeen, noteStep, replace, returnTo, toCompare, toSample, toSamples } from "./route.js";
-import { count, number, oneLineOf } from "./words.js";
+import { count, number } from "./numbers.js";
+import { oneLineOf } from "./wording.js";
 
 const isLong = (value) => String(value).length > 200 || String(value).includes("\n");
 

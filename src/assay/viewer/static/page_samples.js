@@ -6,19 +6,8 @@ import { filterBar, outcomeBar, paramsOf, rangeBars, stateOf } from "./filters.j
 import { goTo, lastSeen, noteRow, push, replace, rowNoted, toSample, toSamples, toTogether } from "./route.js";
 import { USUAL, cellOf, chosenColumns, chosenLines, columnChooser, columnsOf, signCell } from "./sample_columns.js";
 import { selection } from "./selection.js";
-import {
-  copyNote,
-  count,
-  interval,
-  meanNote,
-  meanOf,
-  number,
-  oneLineOf,
-  percent,
-  plural,
-  seconds,
-  signed,
-} from "./words.js";
+import { count, interval, number, percent, seconds, signed } from "./numbers.js";
+import { copyNote, meanNote, meanOf, oneLineOf, plural } from "./wording.js";
 
 export const PAGE = 100;
 

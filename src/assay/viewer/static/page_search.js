@@ -7,7 +7,8 @@ import { fold, marked, prose } from "./sample_parts.js";
 import { figure } from "./signs.js";
 import { searchRecords } from "./search_records.js";
 import { textDiff } from "./text_diff.js";
-import { count, number, plural, signed } from "./words.js";
+import { count, number, signed } from "./numbers.js";
+import { plural } from "./wording.js";
 
 export function pageSearch(root, search, route) {
   follow(root, search, () => (search.summary ? parts(search, route) : unfinished(search)));

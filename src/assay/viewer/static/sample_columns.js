@@ -4,7 +4,8 @@ import { badge, weakTag } from "./signs.js";
 import { button, el, fill, h, select } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { withoutMarks } from "./render.js";
-import { MARKS, count, number, oneLineOf, seconds } from "./words.js";
+import { count, number, seconds, short } from "./numbers.js";
+import { MARKS, oneLineOf } from "./wording.js";
 
 // Columns that every run has: name, head, class, what to sort by, cell.
 const PLAIN = [
@@ -44,7 +45,7 @@ export function columnsOf(fields) {
 // A number, texts, or a number n with its texts t.
 export function shownValue(value) {
   if (value === undefined || value === null) return "–";
-  if (typeof value === "number") return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)));
+  if (typeof value === "number") return Number.isInteger(value) ? count(value) : short(value);
   return Array.isArray(value) ? value[0] : oneLineOf(value.t[0] ?? value.n);
 }
 

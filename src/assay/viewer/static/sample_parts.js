@@ -3,7 +3,7 @@
 import { button, copy, el, fill, h, table, th } from "./dom.js";
 import { code, isRendered, picture, rendered, sound, tree } from "./render.js";
 import { likeness, textDiff } from "./text_diff.js";
-import { count, number, seconds } from "./words.js";
+import { count, number, seconds } from "./numbers.js";
 
 const PIECE = 20000;
 

@@ -6,7 +6,8 @@ import { button, el, fill, h, link } from "./dom.js";
 import { prose } from "./sample_parts.js";
 import { replace, toSample } from "./route.js";
 import { textDiff } from "./text_diff.js";
-import { number, plural } from "./words.js";
+import { number } from "./numbers.js";
+import { plural } from "./wording.js";
 
 const MOST = 12;
 

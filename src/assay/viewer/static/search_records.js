@@ -2,7 +2,8 @@
 
 import { button, el, fill, h, section, select, table, th } from "./dom.js";
 import { data, prose } from "./sample_parts.js";
-import { count, number, oneLineOf, plural, seconds, signed } from "./words.js";
+import { amount, count, number, seconds, signed } from "./numbers.js";
+import { oneLineOf, plural } from "./wording.js";
 
 const SHOWN = {
   all: ["all records", () => true],
@@ -131,7 +132,7 @@ function evaluation(row) {
     `score ${score(row.score)}`,
     row.repeat > 1 ? `repeat ${row.repeat}` : null,
     seconds(row.seconds),
-    row.cost === null ? null : `cost $${row.cost.toPrecision(3)}`,
+    row.cost === null ? null : `cost ${amount(row.cost, "USD")}`,
     row.reused ? "reused from another search" : null,
   ];
   const field = (label, child) => el("div.field", el("div.label", label), child);

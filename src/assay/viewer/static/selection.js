@@ -3,7 +3,8 @@
 import { isStatic, messageOf, query, sendMark } from "./api.js";
 import { button, copy, el, fill, h, link, toast } from "./dom.js";
 import { inQuotes } from "./query.js";
-import { MARKS, count, plural } from "./words.js";
+import { count } from "./numbers.js";
+import { MARKS, plural } from "./wording.js";
 
 const MOST = 300;
 /** @type {[string, string][]} */

@@ -1,7 +1,8 @@
 // Signs inside of rows and lines: badges, a score with its whisker, a stack of outcomes, progress.
 
 import { el, h } from "./dom.js";
-import { OUTCOMES, count, interval, number } from "./words.js";
+import { count, interval, number } from "./numbers.js";
+import { OUTCOMES } from "./wording.js";
 
 /** @typedef {import("./words.js").Interval} Interval */
 
