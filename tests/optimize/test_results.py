@@ -6,8 +6,9 @@ import pytest
 from bench.optimize_noise import NOISE, best_of_a_flaky_evaluator, says_better_on_noise
 
 from assay.optimize.evaluations import ScoreOrFailure
-from assay.optimize.results import Comparison, comparison, overall_verdict
+from assay.optimize.results import comparison, overall_verdict
 from assay.optimize.sets import make_sets
+from assay.results.search_rows import Comparison
 
 
 def compared(

@@ -34,10 +34,10 @@ from assay.evaluators import Evaluation, EvaluatorError, http_evaluator
 from assay.evaluators.payload import build_payload, failed
 from assay.evaluators.preflight import SENTINEL
 from assay.optimize.constraints import Constraints
-from assay.optimize.engine import SearchStrategy
 from assay.optimize.page import page
 from assay.optimize.results import Result, in_words
 from assay.optimize.run import SearchFolder, SearchProgress, SearchSettings, aoptimize, optimize
+from assay.optimize.settings import SearchStrategy
 
 RECORDS = [
     {"words": ["clear", "short"]},

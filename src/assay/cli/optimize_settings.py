@@ -26,8 +26,7 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
     from assay.core.types import Request
     from assay.optimize.constraints import constraints_for
     from assay.optimize.feedback import ROOM
-    from assay.optimize.reflection import REMEMBER
-    from assay.optimize.settings import SearchSettings
+    from assay.optimize.settings import REMEMBER, SearchSettings
 
     if options.no_seed and (options.seed or options.component):
         raise UsageError(f"--no-seed: there is a seed as well, {options.seed or '--component'}; give one of them")
@@ -117,7 +116,7 @@ def _sets(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _strategy(options: argparse.Namespace) -> Any:
-    from assay.optimize.engine import SearchStrategy
+    from assay.optimize.settings import SearchStrategy
 
     same = {name: value for name, value in vars(options).items() if name in SearchStrategy.__struct_fields__}
     names = [name.strip() for name in (options.objectives or "").split(",")]

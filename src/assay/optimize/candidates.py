@@ -10,6 +10,7 @@ from msgspec import Struct
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
 from assay.optimize.objectives import SCORE, mean_objective
+from assay.results.search_rows import Rejected
 
 MISSED_SHARE = 10
 """A text that could not be scored on 1 in so many of the examples (and on two at least) that another one could be
@@ -45,22 +46,6 @@ class Accepted(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def failed(self) -> int:
         return len([outcome for outcome in self.outcomes if outcome.failure is not None])
-
-
-class Rejected(Struct, frozen=True, kw_only=True):
-    """A candidate that was evaluated on a minibatch and not kept."""
-
-    number: int
-    texts: Texts
-    parent: int | None
-    iteration: int
-    calls: int
-    parent_score: float | None
-    """Mean on the examples of the minibatch that both were scored on; None when there is none."""
-    score: float | None
-    reason: str
-    failure: str | None = None
-    """What the first failed evaluation said, when one failed that its parent did not fail."""
 
 
 class Search:

@@ -11,14 +11,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from random import Random
-from typing import IO, Any, Literal
+from typing import IO, Any
 
-from msgspec import Struct
-
-from assay.core.errors import UsageError
 from assay.costs.budget import SearchBudget
-from assay.evaluators.payload import ScoreRange
-from assay.optimize.candidates import MERGE_REJECTED, Accepted, Rejected, Search, StopReason
+from assay.optimize.candidates import MERGE_REJECTED, Accepted, Search, StopReason
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.feedback import failure_in_words
 from assay.optimize.in_the_loop import InTheLoop
@@ -27,7 +23,9 @@ from assay.optimize.objectives import SCORE, refuse_unknown, sub_scores, upward
 from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText, repeat_complaint
 from assay.optimize.sets import SearchSets, SetExample
+from assay.optimize.settings import SearchSettings, SearchStrategy
 from assay.overriding import override
+from assay.results.search_rows import Rejected
 from assay.text import numbers
 from assay.text.printable import printable
 
@@ -35,62 +33,8 @@ BELOW_EVERY_SCORE = {"unit": -1e6, "any": -sys.float_info.max / 1e6}
 """The score of a failure in the engine: so low that one of them outweighs every other score, on a minibatch as on a
 whole set. `any` leaves room for adding up ten thousand of them."""
 
-REPEATS_IN_A_ROW = 20
-"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself.
-
-Repeats are normal where there are few small changes to make, as in a regular expression, and cost few evaluations."""
 REPEATS_SHOWN = 10
 """Texts that were tried already, shown to a proposer that repeated one."""
-
-
-class SearchStrategy(Struct, frozen=True, kw_only=True):
-    """The engine's own options, by its own names."""
-
-    selector: Literal["pareto", "current_best", "epsilon_greedy", "top_k_pareto"] = "pareto"
-    frontier: Literal["instance", "objective", "hybrid", "cartesian"] = "instance"
-    acceptance: Literal["strict_improvement", "improvement_or_equal"] = "strict_improvement"
-    components: Literal["round_robin", "all"] = "round_robin"
-    """Which components of a candidate are rewritten at a time."""
-    proposals: int = 1
-    """How many are made at once."""
-    sampling: Literal["same_parent", "independent"] = "independent"
-    """Whether those rewrite one text or several."""
-    merges: int = 0
-    """How many times, at most, the components of two texts are merged."""
-    objectives: tuple[str, ...] = ()
-    """What the frontier uses in addition to the score; none takes the sub-scores as they come."""
-    chosen_by: str = SCORE
-
-
-class SearchLimits(Struct, frozen=True, kw_only=True):
-    """When the search ends. Looked at between proposals, so the budget may be overrun by one of them."""
-
-    budget: int
-    max_proposals: int
-    target_score: float | None = None
-    max_stale_proposals: int | None = None
-    """How many proposals in a row may bring no better text on the valset."""
-    max_repeats: int = REPEATS_IN_A_ROW
-    """How many rounds of proposals in a row may bring no new text."""
-    failures_in_a_row: int = 25
-    money: SearchBudget | None = None
-    """Limits on money and tokens; None sets no limit."""
-
-
-def require_engine() -> None:
-    """One line for those who have not installed it, before anything is spent."""
-    from importlib.util import find_spec
-
-    if find_spec("gepa") is None:
-        raise UsageError("optimize needs the gepa package: pip install 'assay-eval[optimize]'")
-
-
-@cache
-def engine_version() -> str:
-    """The engine and its version: with another one a search takes another course."""
-    from importlib.metadata import version
-
-    return f"gepa {version('gepa')}"
 
 
 def search(
@@ -98,13 +42,9 @@ def search(
     evaluations: Evaluations,
     proposer: Proposer,
     *,
+    settings: SearchSettings,
     sets: SearchSets,
-    limits: SearchLimits,
-    strategy: SearchStrategy,
-    score_range: ScoreRange,
-    random_seed: int,
-    minibatch: int,
-    remember: int,
+    money: SearchBudget,
     ask: InTheLoop,
     log: IO[str],
     result: Search,
@@ -115,13 +55,14 @@ def search(
     from gepa.strategies.proposal_sampling import IndependentSampling, SameParentSampling
 
     _keep_from_tracking()
-    chance = Random(random_seed)
-    failure = BELOW_EVERY_SCORE[score_range]
-    watch = _Watch(result, evaluations, proposer, sets, limits, strategy, failure, bool(strategy.merges))
+    strategy = settings.strategy
+    chance = Random(settings.random_seed)
+    failure = BELOW_EVERY_SCORE[settings.score_range]
+    watch = _Watch(result, evaluations, proposer, sets, settings, money, failure)
     listeners: Any = [watch]  # it listens to some of the events, which is all the engine asks
     adapter: Any = _Adapter(evaluations, ask, strategy, failure)
     samplings = {"same_parent": SameParentSampling, "independent": IndependentSampling}
-    perfect = limits.target_score if score_range == "unit" and limits.target_score == 1.0 else None
+    perfect = settings.target_score if settings.score_range == "unit" and settings.target_score == 1.0 else None
     optimize(
         dict(seed),
         trainset=sets.dataset,
@@ -130,11 +71,11 @@ def search(
         candidate_selection_strategy=_pareto_selector()(chance, lambda: watch.repeats > 0)
         if strategy.selector == "pareto"
         else strategy.selector,
-        batch_sampler=EpochShuffledBatchSampler(minibatch, chance),
+        batch_sampler=EpochShuffledBatchSampler(min(settings.minibatch, len(sets.dataset)), chance),
         frontier_type=strategy.frontier,
         acceptance_criterion=watch,
         sampling_strategy=samplings[strategy.sampling](strategy.proposals) if strategy.proposals > 1 else None,
-        reflection_strategy=_Reflecting(watch, proposer, ask, remember),
+        reflection_strategy=_Reflecting(watch, proposer, ask, settings.remember),
         module_selector=strategy.components,
         # asking to improve on a perfect minibatch is a proposal thrown away
         skip_perfect_score=perfect is not None,
@@ -147,7 +88,7 @@ def search(
         logger=_Log(log),
         track_best_outputs=False,
         raise_on_exception=not strategy.merges,  # see `_Watch.on_error`
-        seed=random_seed,
+        seed=settings.random_seed,
     )
     if watch.error is not None:
         raise watch.error
@@ -319,10 +260,9 @@ class _Watch:
         evaluations: Evaluations,
         proposer: Proposer,
         sets: SearchSets,
-        limits: SearchLimits,
-        strategy: SearchStrategy,
+        settings: SearchSettings,
+        money: SearchBudget,
         failure: float,
-        merges: bool,
     ) -> None:
         self.error: Exception | None = None
         self._failure = failure
@@ -330,10 +270,8 @@ class _Watch:
         self._evaluations = evaluations
         self._proposer = proposer
         self._sets = sets
-        self._limits = limits
-        self._objectives = strategy.objectives
-        self._or_equal = strategy.acceptance == "improvement_or_equal"
-        self._merges = merges
+        self._settings = settings
+        self._money = money
         self._numbers: list[int] = []
         """Of the engine's candidates, in its order."""
         self._merged: Texts = {}
@@ -354,7 +292,7 @@ class _Watch:
             return False
         if after is None or before is None:
             return after is not None
-        return after > before or (self._or_equal and after == before)
+        return after > before or (self._settings.strategy.acceptance == "improvement_or_equal" and after == before)
 
     def reject_reason(self, proposal: Any, state: object) -> str:
         """Called for every proposal that was not accepted."""
@@ -430,7 +368,7 @@ class _Watch:
     def on_error(self, event: dict[str, Any]) -> None:
         error = event["exception"]
         # the engine chooses what to merge with scores as weights, and fails where they are 0 or less
-        if self._merges and isinstance(error, ValueError) and "weights" in str(error):
+        if self._settings.strategy.merges and isinstance(error, ValueError) and "weights" in str(error):
             return
         self.error = self.error or error
 
@@ -439,7 +377,7 @@ class _Watch:
     def _reason(self) -> StopReason | None:
         if self.error is not None:
             return "error"
-        limits, used = self._limits, self._evaluations
+        limits, used = self._settings, self._evaluations
         best = self._result.best
         target = limits.target_score
         tries = self._result.proposals
@@ -448,9 +386,9 @@ class _Watch:
             ("proposer_failed", self._proposer.failure is not None),
             ("evaluator_failed", used.failed_in_a_row >= limits.failures_in_a_row or best.mean is None),
             ("target_reached", target is not None and not best.failed and (best.mean or 0.0) >= target),
-            ("spent", limits.money is not None and limits.money.used_up is not None),
+            ("spent", self._money.used_up is not None),
             ("budget", used.calls >= limits.budget),
-            ("proposals", tries >= limits.max_proposals),
+            ("proposals", tries >= (limits.max_proposals or limits.budget)),
             ("no_improvement", most_stale is not None and stale >= most_stale),
             ("repeating", self.repeats >= limits.max_repeats),
             ("nothing_left", self._idle > 2 * len(self._sets.valset) + 50),
@@ -509,7 +447,7 @@ class _Watch:
             outcomes=self._evaluations.latest(texts, self._sets.valset),
         )
         if kept.parent is None:
-            refuse_unknown((self._result.chosen_by, *self._objectives), kept.texts, kept.outcomes)
+            refuse_unknown((self._result.chosen_by, *self._settings.strategy.objectives), kept.texts, kept.outcomes)
         self._seen.add(frozenset(texts.items()))
         if self._result.keep(kept):
             self._proposals_at_best = self._result.proposals

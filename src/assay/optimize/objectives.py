@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from assay.core.errors import UsageError
 from assay.evaluators.payload import why_not_a_number
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
+from assay.results.search_rows import ParetoFront
 from assay.stats.pareto import pareto_front as undominated
 
 SCORE = "score"
 LOWER_IS_BETTER = ("length", "seconds", "tokens", "cost")
 """Objectives that every search has: characters of the texts, seconds of an evaluation, tokens that models used for it,
 and what those cost, where prices are known."""
-
-
-class ParetoFront(Struct, frozen=True, kw_only=True):
-    """The kept texts by every objective, and those that no other is at least as good as in all of them."""
-
-    objectives: list[str]
-    lower_is_better: list[str]
-    means: dict[str, dict[str, float]]
-    """By the number of the candidate, then by objective, over the set that was selected on."""
-    numbers: list[int]
-    """The front."""
-    chosen_by: str
 
 
 def sub_scores(outcome: ScoreOrFailure) -> dict[str, float]:

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from assay.costs.spending import money
-from assay.optimize.results import KeptCandidate, Result, counts, in_both, proposals_in_words, unseen
+from assay.optimize.results import Result, counts, in_both, proposals_in_words, unseen
 from assay.pages.charts.course import ScoredText, search_chart
 from assay.pages.charts.figure import figures
 from assay.pages.html import page as html
 from assay.pages.html.element import Child, Html, filled, raw, tag
-from assay.results.search_rows import EvaluationRow, ExampleOutcomes
+from assay.results.search_rows import EvaluationRow, ExampleOutcomes, KeptCandidate
 from assay.text.numbers import number
 
 _SHOWN_EXAMPLES = 500

@@ -23,13 +23,13 @@ from assay.core.types import Completion, Failure, Message, Request
 from assay.core.usage import Account, AccountEntry, usage_of
 from assay.costs.budget import SearchBudget
 from assay.optimize.answer_block import UnusableAnswerError, text_in
-from assay.optimize.constraints import Constraints
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
 from assay.optimize.evaluations import ScoreOrFailure, SearchEnded
 from assay.optimize.feedback import feedback
 from assay.optimize.journal import SearchEntry, SearchJournal, Texts
-from assay.optimize.reflection import ReflectionSettings, RejectedText, first_draft_prompt, reflection_prompt
+from assay.optimize.reflection import RejectedText, first_draft_prompt, reflection_prompt
 from assay.optimize.sets import SetExample
+from assay.optimize.settings import SearchSettings
 
 UNUSABLE_IN_A_ROW = 6
 """After this many consecutive unusable answers the proposer counts as broken."""
@@ -92,9 +92,7 @@ class Proposer:
         self,
         model: Model,
         journal: SearchJournal,
-        constraints: Constraints,
-        reflection: ReflectionSettings,
-        settings: Request,
+        settings: SearchSettings,
         stop: Stop,
         *,
         money: SearchBudget | None = None,
@@ -117,8 +115,6 @@ class Proposer:
         self._unusable_in_a_row = 0
         self._model = model
         self._journal = journal
-        self._constraints = constraints
-        self._reflection = reflection
         self._settings = settings
         self._stop = stop
         self._money = money
@@ -137,7 +133,7 @@ class Proposer:
 
     async def first_draft(self, component: str, examples: Sequence[dict[str, Any]]) -> str | None:
         """A text to begin with, where there is no seed."""
-        prompt = first_draft_prompt(self._reflection, self._constraints, component, examples)
+        prompt = first_draft_prompt(self._settings, component, examples)
         draft = Rewriting({component: ""}, component, ())
         return (await self._texts([fingerprint(["first draft", component])], [prompt], [draft]))[0]
 
@@ -179,12 +175,10 @@ class Proposer:
         results = []
         for shown in wanted.shown:
             example = self._without_hidden(shown.example)
-            result, cut = feedback(shown.outcome, example, self._reflection.feedback_characters)
+            result, cut = feedback(shown.outcome, example, self._settings.feedback_characters)
             results.append(result)
             self.cut += cut
-        return reflection_prompt(
-            self._reflection, self._constraints, wanted.texts, wanted.component, results, wanted.rejected
-        )
+        return reflection_prompt(self._settings, wanted.texts, wanted.component, results, wanted.rejected)
 
     def _without_hidden(self, example: SetExample) -> SetExample:
         if not self._hidden or example.record is None:
@@ -221,7 +215,7 @@ class Proposer:
             text = answer if plain else text_in(answer, current, or_whole=entry.repeat == TRIES)
         except UnusableAnswerError as error:
             return _Answer(None, str(error))
-        broken = self._constraints.broken_by(text, wanted.component)
+        broken = self._settings.constraints.broken_by(text, wanted.component)
         if broken is None and self._check is not None:
             broken = self._check({**wanted.texts, wanted.component: text})
         return _Answer(text, broken)
@@ -260,12 +254,9 @@ class Proposer:
         return demonstrations.pick(key, [shown.example.record for shown in ranked if shown.example.record is not None])
 
     async def _ask(self, unanswered: SearchEntry, prompt: str, wanted: Rewriting) -> SearchEntry:
-        request = Request(
-            messages=(Message(role="user", content=prompt),),
-            temperature=self._settings.temperature,
-            max_tokens=self._settings.max_tokens,
-            seed=self._settings.seed,
-            attempt=unanswered.repeat,
+        message = Message(role="user", content=prompt)
+        request = msgspec.structs.replace(
+            self._settings.proposer_request, messages=(message,), attempt=unanswered.repeat
         )
         try:
             if self._function is not None:
@@ -275,8 +266,8 @@ class Proposer:
         except FailureError:
             raise
         except Exception as error:
-            message = f"{type(error).__name__}: {error}"[:2000]
-            failure = Failure(stage="model", kind="exception", part=self._model.name, message=message)
+            said = f"{type(error).__name__}: {error}"[:2000]
+            failure = Failure(stage="model", kind="exception", part=self._model.name, message=said)
             raise FailureError(failure) from error
         # half a character cannot be written to a file or sent to an evaluator
         text = completion.text.encode("utf-8", "replace").decode()

@@ -11,33 +11,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.core.errors import UsageError
 from assay.optimize.answer_block import fence_for
-from assay.optimize.constraints import Constraints
-from assay.optimize.feedback import ROOM, shortened
+from assay.optimize.feedback import shortened
 from assay.optimize.journal import ONE, Texts
+from assay.optimize.settings import CURRENT, RESULTS, SearchSettings
 
-CURRENT, RESULTS = "<curr_param>", "<side_info>"
-"""Where your own template has the current text and the results, by the names that GEPA gave them."""
 _LONGEST_ATTEMPT = 600
 _LONGEST_CASE = 2000
 """Of a first draft."""
-REMEMBER = 3
 
 DEFAULT_OBJECTIVE = "Rewrite the text so that its evaluations score higher."
-
-
-class ReflectionSettings(Struct, frozen=True, kw_only=True):
-    """How proposals are asked for."""
-
-    objective: str = ""
-    background: str = ""
-    template: str | None = None
-    """The whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
-    feedback_characters: int = ROOM
-    """Of one example."""
-    remember: int = REMEMBER
-    """How many rejected rewritings of the same text are shown."""
 
 
 class RejectedText(Struct, frozen=True, kw_only=True):
@@ -52,16 +35,8 @@ class RejectedText(Struct, frozen=True, kw_only=True):
     """Of the candidate that it made; None where it made none."""
 
 
-def check_template(template: str | None, where: str = "--reflection-template") -> None:
-    """A template without a place for text and results asks for nothing that can be done."""
-    missing = [place for place in (CURRENT, RESULTS) if template is not None and place not in template]
-    if missing:
-        raise UsageError(f"{where}: has no {' and no '.join(missing)}, where the text and its results go")
-
-
 def reflection_prompt(
-    settings: ReflectionSettings,
-    constraints: Constraints,
+    settings: SearchSettings,
     texts: Texts,
     component: str,
     results: Sequence[str],
@@ -69,6 +44,7 @@ def reflection_prompt(
 ) -> str:
     """The prompt for one rewriting of one component."""
     current = texts[component]
+    rules = settings.constraints.in_words(component)
     fence = fence_for(current)
     shown = "\n\n".join(f"# Example {number}\n{result}" for number, result in enumerate(results, 1))
     if settings.template is not None:
@@ -80,7 +56,7 @@ def reflection_prompt(
         "version of a system component.",
         f"## Optimization Goal\n\n{settings.objective or DEFAULT_OBJECTIVE}",
         f"## Domain Context\n\n{settings.background}" if settings.background else "",
-        f"## Rules\n\n{constraints.in_words(component)}" if constraints.in_words(component) else "",
+        f"## Rules\n\n{rules}" if rules else "",
         _others(texts, component),
         f"## Current Component\n\n{_named(component)}\n\n{fence}\n{current}\n{fence}",
         f"## Evaluation Results\n\nHow the current component did on some of its cases:\n\n{shown.rstrip()}",
@@ -92,17 +68,16 @@ def reflection_prompt(
     return "\n\n".join(part for part in parts if part)
 
 
-def first_draft_prompt(
-    settings: ReflectionSettings, constraints: Constraints, component: str, examples: Sequence[dict[str, Any]]
-) -> str:
+def first_draft_prompt(settings: SearchSettings, component: str, examples: Sequence[dict[str, Any]]) -> str:
     """The proposer's prompt when there is no seed."""
+    rules = settings.constraints.in_words(component)
     cases = "\n".join(json.dumps(shortened(example, _LONGEST_CASE), ensure_ascii=False) for example in examples)
     parts = [
         "Write the first version of a text that will be improved step by step.",
         f"## Goal\n\n{settings.objective}",
         f"## Component\n\n{_named(component)}" if component != ONE else "",
         f"## Background\n\n{settings.background}" if settings.background else "",
-        f"## Rules\n\n{constraints.in_words(component)}" if constraints.in_words(component) else "",
+        f"## Rules\n\n{rules}" if rules else "",
         f"## Some of the cases it will be tried on\n\n{cases}" if cases else "",
         _answer_format(fence_for()),
     ]

@@ -10,17 +10,14 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from assay.core.types import Failure
 from assay.costs.spending import Cost, Spent, spent_in_words
 from assay.optimize.budget import CallEstimate
-from assay.optimize.candidates import Accepted, Rejected, Search
+from assay.optimize.candidates import Accepted, Search
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
-from assay.optimize.objectives import ParetoFront
 from assay.optimize.sets import SearchSets, SetExample
-from assay.results.search_rows import EvaluationRow, ExampleOutcomes, SetScore
+from assay.results.search_rows import Comparison, KeptCandidate, SearchSummary, SetScore
 from assay.stats.paired import PairedComparison, compare
 from assay.text.numbers import equals_p, level_text, number, percent
 
@@ -42,70 +39,16 @@ STOPPED = {
 }
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
-    """Seed and best on the same examples."""
-
-    seed: SetScore
-    best: SetScore
-    difference: float | None
-    pairs: int
-    better: int
-    worse: int
-    selected_on: bool
-    """Whether the search selected on this set; there is no interval and no verdict then."""
-    verdict: str
-    is_better: bool | None = None
-    """Whether the best text is; None where this cannot be said."""
-    low: float | None = None
-    high: float | None = None
-    p_value: float | None = None
-    level: float = 0.95
-    signature: str = ""
-
-
-class KeptCandidate(Struct, frozen=True, kw_only=True):
-    """A kept candidate, where it came from, and what changed."""
-
-    number: int
-    parent: int | None
-    calls: int
-    mean: float | None
-    failed: int
-    text: str
-    diff: list[str]
-    """Against its parent, as a unified diff."""
-    components: Texts = {}
-    """When it has several."""
-    merged_with: int | None = None
-    """The candidate whose components it has in addition to those of its parent, when it is a merge."""
-
-
-class Result(Struct, frozen=True, kw_only=True):
+class Result(SearchSummary, frozen=True, kw_only=True):
     """Everything `assay optimize` reports; `summary.json` is this record."""
 
     schema: str
     fingerprint: str
     engine: str
-    evaluator: str
-    proposer: str
-    score_range: str
-    selected_on: str
-    """`valset`, `dataset`, or `text` when there are no examples."""
     stop_reason: str
-    stopped: str
-    problem: str | None
-    """Why the search did not do its work, or may not have; None when nothing went wrong."""
-    verdict: str
-    better: bool | None
-    """Whether the best text is better than the seed on data that nothing was selected on; None when unknown."""
-    best: str
-    seed: str
-    best_number: int
     best_is_seed: bool
     best_components: Texts
     seed_components: Texts
-    proposals: dict[str, int]
-    """`made`, `accepted`, `rejected`, `repeated` among those, and answers that were `unusable`."""
     unusable: dict[str, int]
     evaluator_failures: dict[str, int]
     failure_messages: dict[str, str]
@@ -118,8 +61,6 @@ class Result(Struct, frozen=True, kw_only=True):
     unresolved: int
     """Evaluations of kept texts that gave no score however often they were tried."""
     proposer_failure: Failure | None
-    calls: dict[str, int]
-    """`asked` for, `used`, `from_cache`, `reused` from another search, `made_now`, and `retries` among those."""
     clamped: str | None
     """How many of a judge's answers were outside 0..1, in words; None when none was, or no judge scored."""
     merges: int | None
@@ -127,16 +68,7 @@ class Result(Struct, frozen=True, kw_only=True):
     feedback_cut: int
     """Examples that were too large to be shown to the proposer whole."""
     estimate: CallEstimate
-    valset: Comparison
-    testset: Comparison | None
-    held_out: int
-    """How many records of the data the testset is made of; 0 when it was given, or there is none."""
-    lineage: list[KeptCandidate]
-    rejected: list[Rejected]
-    front: ParetoFront | None
-    examples: list[ExampleOutcomes]
-    evaluations: list[EvaluationRow]
-    spent: list[Spent] = []
+    spent: list[Spent]
     """What every model used, in every session and for what failed too, at its own price."""
     cost: Cost | None = None
     """Of all of them."""

@@ -24,7 +24,8 @@ from assay.evaluators.preflight import notes, preflight
 from assay.optimize.budget import CallEstimate
 from assay.optimize.candidates import Accepted, Search, by_bad_luck
 from assay.optimize.demonstrations import COMPONENT, Demonstrations
-from assay.optimize.engine import SearchLimits, engine_version, require_engine, search
+from assay.optimize.engine import search
+from assay.optimize.engine_package import engine_version, require_engine
 from assay.optimize.evaluations import Evaluations, ScoreOrFailure, SearchEnded
 from assay.optimize.events import Events, listeners_of
 from assay.optimize.feedback import output_of
@@ -208,9 +209,7 @@ class _Work:
         self._proposer = Proposer(
             proposer,
             journal,
-            settings.constraints,
-            settings.reflection,
-            settings.proposer_request,
+            settings,
             stop,
             money=money,
             function=propose,
@@ -255,26 +254,13 @@ class _Work:
         state.choose_again(resolved)
 
     def _search(self, seed: Texts, state: Search, log: IO[str]) -> None:
-        settings = self._settings
         search(
             seed,
             self._evaluations,
             self._proposer,
+            settings=self._settings,
             sets=self._sets,
-            limits=SearchLimits(
-                budget=settings.budget,
-                max_proposals=settings.max_proposals or settings.budget,
-                target_score=settings.target_score,
-                max_stale_proposals=settings.max_stale_proposals,
-                max_repeats=settings.max_repeats,
-                failures_in_a_row=settings.failures_in_a_row,
-                money=self._money,
-            ),
-            strategy=settings.strategy,
-            score_range=settings.score_range,
-            random_seed=settings.random_seed,
-            minibatch=min(settings.minibatch, len(self._sets.dataset)),
-            remember=settings.remember,
+            money=self._money,
             ask=self._ask,
             log=log,
             result=state,

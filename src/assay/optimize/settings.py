@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -17,13 +17,39 @@ from assay.evaluators.payload import Evaluator, ScoreRange, check_task_model
 from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
-from assay.optimize.engine import REPEATS_IN_A_ROW, SearchStrategy, engine_version
+from assay.optimize.engine_package import engine_version
 from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
-from assay.optimize.reflection import REMEMBER, ReflectionSettings, check_template
+from assay.optimize.objectives import SCORE
 from assay.optimize.sets import HOLDOUT, SearchSets, make_sets, makes_testset
 
 MINIBATCH = 3
+REMEMBER = 3
+REPEATS_IN_A_ROW = 20
+"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself.
+
+Repeats are normal where there are few small changes to make, as in a regular expression, and cost few evaluations."""
+CURRENT, RESULTS = "<curr_param>", "<side_info>"
+"""Where your own template has the current text and the results, by the names that GEPA gave them."""
+
+
+class SearchStrategy(Struct, frozen=True, kw_only=True):
+    """The engine's own options, by its own names."""
+
+    selector: Literal["pareto", "current_best", "epsilon_greedy", "top_k_pareto"] = "pareto"
+    frontier: Literal["instance", "objective", "hybrid", "cartesian"] = "instance"
+    acceptance: Literal["strict_improvement", "improvement_or_equal"] = "strict_improvement"
+    components: Literal["round_robin", "all"] = "round_robin"
+    """Which components of a candidate are rewritten at a time."""
+    proposals: int = 1
+    """How many are made at once."""
+    sampling: Literal["same_parent", "independent"] = "independent"
+    """Whether those rewrite one text or several."""
+    merges: int = 0
+    """How many times, at most, the components of two texts are merged."""
+    objectives: tuple[str, ...] = ()
+    """What the frontier uses in addition to the score; none takes the sub-scores as they come."""
+    chosen_by: str = SCORE
 
 
 class SearchSettings(Struct, frozen=True, kw_only=True):
@@ -43,8 +69,11 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     objective: str = ""
     background: str = ""
     template: str | None = None
+    """The proposer's whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
     feedback_characters: int = ROOM
+    """Of one example."""
     remember: int = REMEMBER
+    """How many rejected rewritings of the same text a proposer is shown."""
     score_range: ScoreRange = "unit"
     task_model: str | None = None
     constraints: Constraints = Constraints()
@@ -59,10 +88,13 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     """Temperature, length and seed of the proposer's answers."""
 
     budget: int = 100
+    """When the search ends. Looked at between proposals, so it may be overrun by one of them."""
     max_proposals: int | None = None
     target_score: float | None = None
     max_stale_proposals: int | None = None
+    """How many proposals in a row may bring no better text on the valset."""
     max_repeats: int = REPEATS_IN_A_ROW
+    """How many rounds of proposals in a row may bring no new text."""
     failures_in_a_row: int = 25
     concurrency: int = 4
     budget_cost: float | None = None
@@ -84,16 +116,6 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     @property
     def spending_limits(self) -> SpendingLimits:
         return SpendingLimits(budget_tokens=self.budget_tokens, budget_cost=self.budget_cost, prices=self.prices)
-
-    @property
-    def reflection(self) -> ReflectionSettings:
-        return ReflectionSettings(
-            objective=self.objective,
-            background=self.background,
-            template=self.template,
-            feedback_characters=self.feedback_characters,
-            remember=self.remember,
-        )
 
     def sets(self, holdout: float | None = None) -> SearchSets:
         """The sets as they are used, with a part held out; `holdout` is what an earlier session had."""
@@ -191,6 +213,13 @@ def check_settings(settings: SearchSettings) -> None:
     check_template(settings.template)
     _check_split(settings)
     _check_seed(settings)
+
+
+def check_template(template: str | None, where: str = "--reflection-template") -> None:
+    """A template without a place for text and results asks for nothing that can be done."""
+    missing = [place for place in (CURRENT, RESULTS) if template is not None and place not in template]
+    if missing:
+        raise UsageError(f"{where}: has no {' and no '.join(missing)}, where the text and its results go")
 
 
 def require_objective(settings: SearchSettings) -> None:

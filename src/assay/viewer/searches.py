@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.core.journal import Failed, read_journal
@@ -14,7 +15,7 @@ from assay.core.regular_file import read_regular
 from assay.pages.charts.course import ScoredText, search_chart
 from assay.pages.charts.figure import plain_figure
 from assay.results.conversation import ends_kept
-from assay.results.search_rows import EvaluationRow, ExampleOutcomes, SetScore
+from assay.results.search_rows import EvaluationRow, SearchSummary
 
 SHOWN_RECORDS = 500
 MOST_BYTES = 512 << 20
@@ -25,61 +26,14 @@ NOT_YET = "no summary yet: the search is running, or was interrupted; the same c
 SHOWN_REJECTED = 200
 
 
-class _Comparison(Struct):
-    seed: SetScore
-    best: SetScore
-    verdict: str = ""
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-class _Candidate(Struct):
-    number: int
-    parent: int | None = None
-    merged_with: int | None = None
-    calls: int = 0
-    mean: float | None = None
-    failed: int = 0
-    text: str = ""
-    diff: list[str] = []
-
-
-class SearchSummary(Struct):
-    """As much of `summary.json` as the viewer shows."""
-
-    verdict: str
-    stopped: str
-    evaluator: str
-    proposer: str
-    selected_on: str
-    best: str
-    seed: str
-    best_number: int
-    valset: _Comparison
-    lineage: list[_Candidate]
-    testset: _Comparison | None = None
-    held_out: int = 0
-    better: bool | None = None
-    problem: str | None = None
-    proposals: dict[str, int] = {}
-    calls: dict[str, int] = {}
-    rejected: list[dict[str, Any]] = []
-    score_range: str = "unit"
-    front: dict[str, Any] | None = None
-    examples: list[ExampleOutcomes] = []
-    evaluations: list[EvaluationRow] = []
-
-
 def search_of(name: str, folder: Path) -> dict[str, Any]:
     summary = _summary(folder)
     if summary is None:
         return {"kind": "search", "name": name, "summary": None, "reason": NOT_YET, "so_far": _so_far(folder)}
     records = _records(summary)
     omitted = len(summary.examples) - len(records)
-    summary.rejected = summary.rejected[:SHOWN_REJECTED]
-    summary.examples, summary.evaluations = [], []
-    plain = msgspec.to_builtins(summary)
+    rejected = summary.rejected[:SHOWN_REJECTED]
+    plain = msgspec.to_builtins(replace(summary, rejected=rejected, examples=[], evaluations=[]))
     chart = _curve(plain["lineage"], plain["rejected"], plain, unit=summary.score_range == "unit")
     shown = {**plain, "chart": chart, "records": records, "records_omitted": omitted}
     return {"kind": "search", "name": name, "summary": shown}
