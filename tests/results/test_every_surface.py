@@ -260,7 +260,7 @@ def test_fewer_hallucinations_are_better_everywhere(everything: Everything) -> N
     [task] = [each for each in differences(*folders).tasks if each.task == "hallucination"]
     assert task.comparison is not None
     assert same(task.comparison.difference, before.score - after.score)
-    assert task.comparison.interval.method == "graded-bonett-price"
+    assert task.comparison.interval.method == "guarded-t"
     for row, run in ((before, "once-a"), (after, "once-b")):
         outcomes = everything.api.samples(Params([("run", run), ("task", "hallucination")]))["summary"]["outcomes"]
         numbers = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.results.diff.overall_difference import overall_diff, units_of
+from assay.results.diff.overall_difference import overall_diff
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired import compare
 
@@ -33,16 +33,5 @@ def test_several_tasks_are_tested_as_the_overall_difference_is(kind: str) -> Non
     for rows in tasks:
         pairs.add(rows, groups)
     for i, j in ((1, 0), (2, 0), (2, 1)):
-        compared = [compare(rows[:, j], rows[:, i], groups=groups, resamples=2) for rows in tasks]
-        units = [units_of(rows[:, j], rows[:, i], groups) for rows in tasks]
-        assert pairs.p_values()[i, j] == pytest.approx(overall_diff(compared, units, 0.95).p_value, rel=1e-9)
-
-
-def test_two_models_that_differ_on_few_samples_are_flipped_in_every_way() -> None:
-    rows = np.ones((1000, 3))
-    rows[:5, 1] = 0.5
-    rows[:400, 2] = 0.25
-    pairs = PairTests(3)
-    pairs.add(rows, None)
-    assert pairs.p_values()[0, 1] == 2 / 2**5
-    assert pairs.p_values()[0, 2] < 1e-9
+        compared = [compare(rows[:, j], rows[:, i], groups=groups) for rows in tasks]
+        assert pairs.p_values()[i, j] == pytest.approx(overall_diff(compared, 0.95).p_value, rel=1e-9)

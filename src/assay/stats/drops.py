@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.stats.intervals import Interval, check_level
-from assay.stats.paired import MCNEMAR, PairedComparison, holm
-from assay.stats.quantiles import normal_quantile
+from assay.stats.paired import holm
 
 GateOutcome = Literal["met", "not met", "cannot tell"]
 
@@ -49,43 +46,6 @@ def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: 
     return tests
 
 
-def worst_difference(comparison: PairedComparison) -> Interval:
-    """The comparison's interval with the lower end that a claim of no drop may rest on.
-
-    For right/wrong answers it is the lower of the interval's own end and Tango's (1998), which uses the spread that a
-    drop of that size would have. Where answers are lost and none gained, the interval alone would miss a true drop of
-    the margin in up to 6 % of runs.
-    """
-    interval = comparison.interval
-    if comparison.test != MCNEMAR or interval.low is None:
-        return interval
-    tango = _tango_low(comparison.wins, comparison.losses, comparison.n, interval.level)
-    return replace(interval, low=min(interval.low, tango))
-
-
-def _tango_low(wins: int, losses: int, n: int, level: float) -> float:
-    """The smallest difference that the score test does not reject, by bisection."""
-    reach = normal_quantile(0.5 + level / 2.0)
-    low, high = -1.0, (wins - losses) / n
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        if _tango_score(wins, losses, n, middle) > reach:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _tango_score(wins: int, losses: int, n: int, difference: float) -> float:
-    """Standard errors between the observed difference and this one, with the share of losses most likely under it."""
-    b = -wins - losses + (2.0 * n - wins + losses) * difference
-    c = -losses * difference * (1.0 - difference)
-    lost = (math.sqrt(max(0.0, b * b - 8.0 * n * c)) - b) / (4.0 * n)
-    variance = n * (2.0 * lost + difference * (1.0 - difference))
-    away = wins - losses - n * difference
-    return away / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, away) if away else 0.0
-
-
 def _adjusted_with(p_values: Sequence[float], index: int, p_value: float) -> float:
     """The adjusted p-value at `index` if it had been `p_value`."""
     return holm([*p_values[:index], p_value, *p_values[index + 1 :]])[index]
@@ -106,7 +66,7 @@ class NonInferiority(Struct, frozen=True, kw_only=True):
 def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
     """Judge the interval of a paired difference, of right/wrong answers or other scores, clustered or not.
 
-    With a two-sided interval, as `worst_difference` returns it, a drop beyond the margin passes with a chance of about
+    With the `no_drop_interval` of a comparison, a drop beyond the margin passes with a chance of about
     (1 − level)/2.
     """
     if not margin >= 0.0:

@@ -7,38 +7,139 @@ separate intervals hide. The difference is always second minus first: positive m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from assay.stats.intervals import (
-    Floats,
-    Interval,
-    around,
-    as_floats,
-    check_level,
-    cluster_codes,
-    cluster_degrees,
-    clustered_mean_interval,
-    is_binary,
-    mean_interval,
-    no_interval,
-    robust_error,
-    sums_by_cluster,
+from assay.stats.guarded import (
+    SkewedT,
+    Spread,
+    detectable_mean,
+    guarded_interval,
+    mirrored,
+    p_above,
+    p_values,
+    skewed_t,
+    spread_of,
 )
+from assay.stats.intervals import Floats, Interval, as_floats, check_level, is_binary, no_interval, sums_by_cluster
 from assay.stats.mcnemar_power import detectable_share_difference
 from assay.stats.permutation import permutation_test
-from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t_quantile, student_t_tail
+from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t_quantile
 
 MCNEMAR = "mcnemar-exact"
-CLUSTERED_T = "clustered-t"
-FEW_CLUSTERS = 6
-"""Below this many, flipping the signs of clusters gives no p-value under 0.06."""
+
+
+class RightWrong(Struct, frozen=True, tag=MCNEMAR):
+    """Independent pairs of right and wrong answers: McNemar's exact test, with the interval that agrees with it."""
+
+    wins: int
+    losses: int
+    n: int
+    right: int
+    """How many of the first were right, and could be lost."""
+
+    @property
+    def spread(self) -> Spread:
+        """That of the mean of 1 for a win and −1 for a loss."""
+        return _spread_of_counts({1.0: self.wins, -1.0: self.losses, 0.0: self.n - self.wins - self.losses})
+
+    @property
+    def had(self) -> Spread:
+        return _spread_of_counts({1.0: self.right, 0.0: self.n - self.right})
+
+    def interval(self, level: float) -> Interval:
+        interval = paired_share_difference(self.wins, self.losses, self.n, level)
+        difference = (self.wins - self.losses) / self.n
+        return agreeing(interval, difference, mcnemar_exact(self.wins, self.losses))
+
+    def no_drop_interval(self, level: float) -> Interval:
+        """The interval with the lower end that a claim of no drop may rest on.
+
+        That is the lower of the interval's own end and Tango's (1998), which uses the spread that a drop of that size
+        would have. Where answers are lost and none gained, the interval alone would miss a true drop of the margin in
+        up to 6 % of runs.
+        """
+        interval = self.interval(level)
+        tango = _tango_low(self.wins, self.losses, self.n, level)
+        return replace(interval, low=tango if interval.low is None else min(interval.low, tango))
+
+    def p_values(self) -> tuple[float, float]:
+        """One-sided: of "the second is better", and of "worse"."""
+        two_sided = mcnemar_exact(self.wins, self.losses)
+        if self.wins == self.losses:
+            return 0.5, 0.5
+        sides = two_sided / 2.0, 1.0 - two_sided / 2.0
+        return sides if self.wins > self.losses else sides[::-1]
+
+    @property
+    def least_p_drop(self) -> float | None:
+        """The one-sided p-value if all that was right had been lost; None where there was nothing to lose."""
+        return 2.0**-self.right if self.right else None
+
+    def detectable(self, level: float, power: float) -> float | None:
+        return detectable_share_difference(self.wins, self.losses, self.n, level, power)
+
+
+class Graded(Struct, frozen=True, tag="guarded-t"):
+    """Differences of scores on a scale, or of clusters of answers: a t test that reckons with an unseen total loss."""
+
+    spread: Spread
+    had: Spread
+    """That of the first's own scores: what there was to lose."""
+    reach: float = 1.0
+    """The largest possible difference."""
+
+    def interval(self, level: float) -> Interval:
+        return guarded_interval(self.spread, (-self.reach, self.reach), level)
+
+    def no_drop_interval(self, level: float) -> Interval:
+        return self.interval(level)
+
+    def p_values(self) -> tuple[float, float]:
+        return p_values(self.spread, (-self.reach, self.reach))
+
+    @property
+    def least_p_drop(self) -> float | None:
+        lost = mirrored(self.had)
+        if not self.had.mean:
+            return None
+        return p_above(mirrored(lost), -self.reach) if lost.units > 1 else 1.0
+
+    def detectable(self, level: float, power: float) -> float | None:
+        return detectable_mean(self.spread, self.reach, level, power) if self.spread.units > 1 else None
+
+
+class OpenEnded(Struct, frozen=True, tag="skewed-t"):
+    """Differences of values without a scale, such as seconds: t, corrected for the skewness that was seen."""
+
+    spread: SkewedT
+
+    def interval(self, level: float) -> Interval:
+        return self.spread.interval(level)
+
+    def no_drop_interval(self, level: float) -> Interval:
+        return self.interval(level)
+
+    def p_values(self) -> tuple[float, float]:
+        return self.spread.p_values()
+
+    @property
+    def least_p_drop(self) -> float | None:
+        return 0.0 if self.spread.units > 1 else 1.0  # without a scale a drop is unlimited
+
+    def detectable(self, level: float, power: float) -> float | None:
+        if not self.spread.error:
+            return None
+        return minimum_detectable_effect(self.spread.error, self.spread.degrees, level, power)
+
+
+Evidence = RightWrong | Graded | OpenEnded
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,37 +154,37 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The two means, over the same pairs."""
     difference: float | None
     interval: Interval
-    """Excludes 0 if and only if the test, corrected where it was, finds a difference."""
+    """Excludes 0 if and only if the test finds a difference; of several comparisons, at the level that Holm's
+    correction leaves for this one."""
+    no_drop_interval: Interval
+    """At the level of the report, with the lower end that a claim of no drop may rest on."""
     p_value: float | None
+    p_drop: float | None = None
+    """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
     test: str
-    """`mcnemar-exact`, `permutation-exact`, `permutation` with its resamples and seed, or `clustered-t`."""
+    """`mcnemar-exact`, `guarded-t` or `skewed-t`."""
+    evidence: Evidence | None = None
+    """What the test and the interval are made from."""
     wins: int = 0
     """Pairs in which the second is better."""
     losses: int = 0
     ties: int = 0
+    p_of_changes: float | None = None
+    """Of the sign-flip test, where it finds that the changes are not chance although no other mean is shown."""
     effect_sizes: dict[str, float] = {}
     """`cohen_dz` where there is spread; `cohen_h` and `odds_ratio` for right/wrong answers."""
     minimum_detectable_effect: float | None = None
     """The true difference this many pairs would find with the stated power, at the level of the test; None when they
     would find none, however large.
     """
-    least_p: float | None = None
-    """The smallest p-value possible with this many pairs or clusters: all of them moving one way."""
     least_p_drop: float | None = None
     """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
-    degrees: float | None = None
-    """Degrees of freedom of the interval's standard error; None where it is normal."""
     scale: bool = False
     """Whether all scores lie in [0, 1], so that no difference is larger than 1."""
     power: float = 0.8
     signature: str = ""
     reason: str | None = None
     """Why there is no difference to report, when there is none."""
-
-    @property
-    def p_drop(self) -> float | None:
-        """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
-        return None if self.p_value is None else one_sided(self.p_value, self.difference or 0.0)
 
 
 def compare(
@@ -93,15 +194,11 @@ def compare(
     groups: ArrayLike | Sequence[Any] | None = None,
     level: float = 0.95,
     power: float = 0.8,
-    seed: int = 0,
-    resamples: int | None = None,
 ) -> PairedComparison:
     """Compare two aligned lists of scores, one pair per sample (or attempt, with the sample as its group).
 
-    Right/wrong answers: Bonett–Price interval and McNemar's exact test. Other scores, or clusters: the graded form of
-    that interval (t of the differences where scores have no scale) and a sign-flip permutation test that flips whole
-    clusters. Fewer than six clusters can never be significant that way: there the test is the cluster-robust t, and
-    never surer than if every pair stood alone.
+    Right/wrong answers: McNemar's exact test and Bonett and Price's interval. Scores on a scale, or clusters: a t test
+    that is guarded against a loss that was not seen. Values without a scale: a t test corrected for skewness.
     """
     check_level(level)
     before, after = _aligned(first, second)
@@ -110,38 +207,53 @@ def compare(
         reason = "no sample was scored in both runs"
         empty = no_interval("t", level, reason)
         return PairedComparison(
-            n=0, first=None, second=None, difference=None, interval=empty, p_value=None, test="none", reason=reason
+            n=0,
+            first=None,
+            second=None,
+            difference=None,
+            interval=empty,
+            no_drop_interval=empty,
+            p_value=None,
+            test="none",
+            reason=reason,
         )
+    differences = _differences(before, after)
+    wins, losses = int((after > before).sum()), int((after < before).sum())
     binary = is_binary(before) and is_binary(after)
     scale = _in_unit(before) and _in_unit(after)
-    wins, losses = int((after > before).sum()), int((after < before).sum())
-    clusters = None if groups is None else cluster_codes(groups, n)[1]
-    differences = _differences(before, after)
-    pairs = _Pairs(differences, groups, clusters or n, binary=binary, scale=scale, level=level)
-    interval, degrees = _interval(pairs)
-    test, p_value = _test(pairs, wins, losses, interval, degrees, seed=seed, resamples=resamples)
-    comparison = PairedComparison(
+    evidence: Evidence
+    if binary and groups is None:
+        evidence = RightWrong(wins, losses, n, int(before.sum()))
+    elif scale:
+        evidence = Graded(spread_of(differences, groups), had=spread_of(before, groups))
+    else:
+        evidence = OpenEnded(skewed_t(differences, groups))
+    interval, test = evidence.interval(level), type(evidence).__struct_config__.tag
+    better, worse = evidence.p_values()
+    p_value = min(1.0, 2.0 * min(better, worse))
+    return PairedComparison(
         n=n,
-        clusters=clusters,
+        clusters=None if groups is None else len(sums_by_cluster(differences, groups)[0]),
         first=float(before.mean()),
         second=float(after.mean()),
         difference=float(differences.mean()),
         interval=interval,
+        no_drop_interval=evidence.no_drop_interval(level),
         p_value=p_value,
-        test=test,
+        p_drop=worse,
+        test=str(test),
+        evidence=evidence,
         wins=wins,
         losses=losses,
         ties=n - wins - losses,
+        p_of_changes=_p_of_changes(evidence, differences, groups, p_value, level),
         effect_sizes=_effect_sizes(before, after, differences, wins, losses, binary),
-        least_p=_least_p(pairs, test, degrees),
-        least_p_drop=_least_p_drop(pairs, before, test),
-        degrees=degrees,
+        minimum_detectable_effect=evidence.detectable(level, power),
+        least_p_drop=evidence.least_p_drop,
         scale=scale,
         power=power,
         signature=f"paired|{interval.method}|{test}|level={level:g}",
     )
-    agreed = agreeing(interval, comparison.difference or 0.0, p_value, significant=p_value < 1.0 - level)
-    return replace(comparison, interval=agreed, minimum_detectable_effect=detectable(comparison, level))
 
 
 class Corrected(Struct, frozen=True, kw_only=True):
@@ -155,39 +267,33 @@ class Corrected(Struct, frozen=True, kw_only=True):
 
 def corrected(comparisons: Sequence[PairedComparison], level: float, others: Sequence[float] = ()) -> list[Corrected]:
     """The comparisons of one report, corrected together by Holm; `others` are further p-values that count."""
-    p_values = [1.0 if each.p_value is None else each.p_value for each in comparisons]
-    adjusted = holm([*p_values, *others])
-    hardest = 1.0 - (1.0 - level) / max(1, len(adjusted))
+    every = [*(1.0 if each.p_value is None else each.p_value for each in comparisons), *others]
+    adjusted, levels = holm(every), holm_levels(every, level)
+    hardest = 1.0 - (1.0 - level) / max(1, len(every))
     results = []
-    for comparison, raw, p in zip(comparisons, p_values, adjusted, strict=False):
-        significant = p < 1.0 - level
-        interval = agreeing(comparison.interval, comparison.difference or 0.0, raw, significant=significant)
-        result = replace(comparison, interval=interval, minimum_detectable_effect=detectable(comparison, hardest))
-        results.append(Corrected(comparison=result, adjusted_p=p, significant=significant))
+    for comparison, p, own_level in zip(comparisons, adjusted, levels, strict=False):
+        result, evidence = comparison, comparison.evidence
+        if evidence is not None:
+            least = evidence.detectable(hardest, comparison.power)
+            result = replace(comparison, interval=evidence.interval(own_level), minimum_detectable_effect=least)
+        results.append(Corrected(comparison=result, adjusted_p=p, significant=p < 1.0 - level))
     return results
 
 
-def agreeing(interval: Interval, difference: float, p_value: float, *, significant: bool) -> Interval:
-    """The interval, widened to include 0 where the test finds nothing.
+def agreeing(interval: Interval, difference: float, p_value: float) -> Interval:
+    """The interval, moved at the end next to 0 where an exact test and it disagree about 0.
 
-    Where the test is the surer of the two, the interval is narrowed to match: it ends at the difference less as many of
-    the test's own standard errors as the level requires.
+    The end then lies as far from the difference as many standard errors of the test reach: those that its p-value says
+    lie between the difference and 0.
     """
-    if interval.low is None or interval.high is None:
+    if interval.low is None or interval.high is None or difference == 0.0:
         return interval
-    low, high = interval.low, interval.high
-    if not significant:
-        low, high = min(low, 0.0), max(high, 0.0)
-    elif low <= 0.0 <= high and difference != 0.0:
-        remaining = 1.0 - normal_quantile(0.5 + interval.level / 2.0) / -normal_quantile(max(p_value, 1e-300) / 2.0)
-        end = difference * max(remaining, 1e-6)
-        low, high = (end, high) if difference > 0.0 else (low, end)
-    return replace(interval, low=low, high=high)
-
-
-def one_sided(p_value: float, difference: float) -> float:
-    """The p-value on the side of a drop, for a test with a symmetric distribution."""
-    return p_value / 2.0 if difference < 0.0 else 1.0 - p_value / 2.0
+    if (interval.low <= 0.0 <= interval.high) == (p_value >= 1.0 - interval.level):
+        return interval
+    reach = normal_quantile(0.5 + interval.level / 2.0)
+    seen = -normal_quantile(min(max(p_value, 1e-300) / 2.0, 0.5 - 1e-12))
+    end = min(1.0, max(-1.0, difference * (1.0 - reach / seen)))
+    return replace(interval, low=end) if difference > 0.0 else replace(interval, high=end)
 
 
 def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95) -> Interval:
@@ -215,47 +321,6 @@ def paired_share_difference(wins: int, losses: int, n: int, level: float = 0.95)
     )
 
 
-def paired_score_difference(
-    differences: ArrayLike, groups: ArrayLike | Sequence[Any] | None = None, level: float = 0.95
-) -> Interval:
-    """Interval of the mean difference of scores in [0, 1]: Bonett and Price's for scores between right and wrong.
-
-    Adds one win and one loss (pairs, or clusters of the usual size) as large as the largest seen, or as large as
-    possible while fewer than six differ, since those say little about the others. For right/wrong answers it is their
-    interval with t in place of the normal quantile.
-    """
-    check_level(level)
-    values = as_floats(differences)
-    sums, sizes = sums_by_cluster(values, groups)
-    method = "graded-bonett-price" if groups is None else "clustered-bonett-price"
-    units, difference = len(sums), float(values.mean())
-    if units < 2:
-        return no_interval(method, level, "one pair, or one cluster, has no spread to judge by")
-    centre, error = difference * units / (units + 2.0), _error_with_two_more(sums, sizes)
-    reach = student_t_quantile(0.5 + level / 2.0, cluster_degrees(sizes)) * error
-    unpadded = robust_error(sums, sizes)
-    return Interval(
-        low=max(-1.0, min(centre - reach, difference)),
-        high=min(1.0, max(centre + reach, difference)),
-        level=level,
-        method=method,
-        # the test does not add the two, unless nothing varies
-        standard_error=unpadded if unpadded > 0.0 else error,
-    )
-
-
-def _error_with_two_more(sums: Floats, sizes: Floats) -> float:
-    units, total = len(sums), float(sizes.sum())
-    usual = total / units
-    differing = int((sums != 0.0).sum())
-    end = 1.0 if differing < FEW_CLUSTERS else min(1.0, float(np.abs(sums).max()) / usual)
-    centre = float(sums.sum()) / total * units / (units + 2.0)
-    pull = (1.0 - 1.0 / units) / (1.0 - sizes / total)
-    squares = float((pull * (sums - centre * sizes) ** 2).sum())
-    squares += usual**2 * ((end - centre) ** 2 + (end + centre) ** 2)
-    return math.sqrt(squares) / (total + 2.0 * usual)
-
-
 @lru_cache(maxsize=4096)
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p-value of McNemar's test: are b pairs one way and c the other as likely as coin flips?"""
@@ -275,6 +340,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
     return [float(value) for value in adjusted]
+
+
+def holm_levels(p_values: Sequence[float], level: float) -> list[float]:
+    """For each of several tests the level of the interval that says what Holm says: it excludes 0 if and only if the
+    corrected test is significant. What is not significant shares what the significant ones left over.
+    """
+    alpha, count = 1.0 - level, len(p_values)
+    significant = sum(p < alpha for p in holm(p_values))
+    levels = [0.0] * count
+    for rank, index in enumerate(np.argsort(np.asarray(p_values, dtype=np.float64), kind="stable").tolist()):
+        levels[index] = 1.0 - alpha / (count - min(rank, significant))
+    return levels
 
 
 def cohen_dz(differences: ArrayLike) -> float | None:
@@ -308,110 +385,52 @@ def minimum_detectable_effect(
     return math.fsum(student_t_quantile(p, degrees) for p in tails) * error
 
 
-def detectable(pairs: PairedComparison, level: float) -> float | None:
-    """The true difference that this comparison's test would find at this level; None when it would find none, however
-    large.
-    """
-    if pairs.test == MCNEMAR:
-        return detectable_share_difference(pairs.wins, pairs.losses, pairs.n, level, pairs.power)
-    error = pairs.interval.standard_error
-    if error is None or pairs.least_p is None or pairs.least_p > 1.0 - level:
+def _spread_of_counts(counts: Mapping[float, int]) -> Spread:
+    """The spread of the mean of a few different values, from how often each occurs."""
+    n = sum(counts.values())
+    mean = sum(value * count for value, count in counts.items()) / n
+    second, third = (sum(count * (value - mean) ** power for value, count in counts.items()) for power in (2, 3))
+    return Spread(
+        mean=mean,
+        second=second / n / (n - 1.0) if n > 1 else 0.0,
+        third=third / n**3,
+        pad=1.0 / n,
+        degrees=max(1.0, n - 1.0),
+        units=n,
+    )
+
+
+def _p_of_changes(
+    evidence: Evidence, differences: Floats, groups: ArrayLike | Sequence[Any] | None, p_value: float, level: float
+) -> float | None:
+    """The p-value of the sign-flip test where it alone finds something; its signs say nothing about the mean."""
+    if not isinstance(evidence, Graded) or p_value < 1.0 - level or not differences.any():
         return None
-    least = minimum_detectable_effect(error, pairs.degrees, level, pairs.power)
-    if pairs.test != CLUSTERED_T and 1.0 - level < 3.0 * pairs.least_p:
-        # only all of them moving one way is significant
-        units = pairs.clusters or pairs.n
-        least = max(least, normal_quantile(pairs.power ** (1.0 / units)) * error * math.sqrt(units))
-    return None if pairs.scale and least > 1.0 else least
+    p_of_changes = permutation_test(differences, groups=groups)[1]
+    return p_of_changes if p_of_changes < 1.0 - level else None
 
 
-class _Pairs(NamedTuple):
-    """The differences of a comparison, and what they are."""
-
-    differences: Floats
-    groups: ArrayLike | Sequence[Any] | None
-    units: int
-    """Clusters, or independent pairs."""
-    binary: bool
-    scale: bool
-    level: float
-
-    @property
-    def few_clusters(self) -> bool:
-        return self.groups is not None and 2 <= self.units < FEW_CLUSTERS
+def _tango_low(wins: int, losses: int, n: int, level: float) -> float:
+    """The smallest difference that the score test does not reject, by bisection."""
+    reach = normal_quantile(0.5 + level / 2.0)
+    low, high = -1.0, (wins - losses) / n
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        if _tango_score(wins, losses, n, middle) > reach:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
-def _interval(pairs: _Pairs) -> tuple[Interval, float | None]:
-    """The interval of the mean difference and its degrees of freedom."""
-    values, groups, level = pairs.differences, pairs.groups, pairs.level
-    if pairs.binary and groups is None:
-        wins, losses = int((values > 0.0).sum()), int((values < 0.0).sum())
-        return paired_share_difference(wins, losses, len(values), level), None
-    sizes = sums_by_cluster(values, groups)[1]
-    degrees = cluster_degrees(sizes) if len(sizes) > 1 else 1.0
-    if pairs.few_clusters and pairs.scale:
-        return _few_clusters(pairs, degrees), degrees
-    if pairs.scale:
-        return paired_score_difference(values, groups, level), degrees
-    return mean_interval(values, level) if groups is None else clustered_mean_interval(values, groups, level), degrees
-
-
-def _few_clusters(pairs: _Pairs, degrees: float) -> Interval:
-    """Cluster-robust t. Clusters that agree on every sample would leave no error, so it is at least that of as many
-    independent pairs.
-    """
-    values = pairs.differences
-    robust = robust_error(*sums_by_cluster(values, pairs.groups))
-    error = max(robust, _error_with_two_more(values, np.ones(len(values))))
-    interval = around(float(values.mean()), error, degrees, n=len(values), level=pairs.level, method=CLUSTERED_T)
-    return interval.clipped(-1.0, 1.0)
-
-
-def _test(
-    pairs: _Pairs,
-    wins: int,
-    losses: int,
-    interval: Interval,
-    degrees: float | None,
-    *,
-    seed: int,
-    resamples: int | None,
-) -> tuple[str, float]:
-    if pairs.binary and pairs.groups is None:
-        return MCNEMAR, mcnemar_exact(wins, losses)
-    if not pairs.few_clusters:
-        return permutation_test(pairs.differences, groups=pairs.groups, seed=seed, resamples=resamples)
-    if wins == losses == 0:
-        return CLUSTERED_T, 1.0
-    # however much clusters agree, their pairs say no more than as many independent ones
-    alone = mcnemar_exact(wins, losses) if pairs.binary else permutation_test(pairs.differences, seed=seed)[1]
-    if not interval.standard_error or degrees is None:
-        return CLUSTERED_T, alone
-    t = abs(float(pairs.differences.mean())) / interval.standard_error
-    return CLUSTERED_T, max(alone, min(1.0, 2.0 * student_t_tail(t, degrees)))
-
-
-def _least_p(pairs: _Pairs, test: str, degrees: float | None) -> float:
-    """The p-value if every pair had moved one way by as much as possible."""
-    alone = 2.0 ** (1 - (len(pairs.differences) if test == CLUSTERED_T else pairs.units))
-    if test != CLUSTERED_T or degrees is None or not pairs.scale:
-        return alone
-    everything = np.ones(len(pairs.differences))
-    error = _error_with_two_more(everything, everything)
-    return max(alone, 2.0 * student_t_tail(1.0 / error, degrees))
-
-
-def _least_p_drop(pairs: _Pairs, before: Floats, test: str) -> float | None:
-    """The one-sided p-value if the second run had lost all that the first had; without a scale a drop is unlimited."""
-    if not pairs.scale:
-        return 2.0 ** -(len(before) if test == CLUSTERED_T else pairs.units)
-    if not before.any():
-        return None
-    if test == CLUSTERED_T:
-        lost = pairs._replace(differences=-before)
-        interval, degrees = _interval(lost)
-        return _test(lost, 0, int((before > 0.0).sum()), interval, degrees, seed=0, resamples=None)[1] / 2.0
-    return 2.0 ** -int((sums_by_cluster(before, pairs.groups)[0] > 0.0).sum())
+def _tango_score(wins: int, losses: int, n: int, difference: float) -> float:
+    """Standard errors between the observed difference and this one, with the share of losses most likely under it."""
+    b = -wins - losses + (2.0 * n - wins + losses) * difference
+    c = -losses * difference * (1.0 - difference)
+    lost = (math.sqrt(max(0.0, b * b - 8.0 * n * c)) - b) / (4.0 * n)
+    variance = n * (2.0 * lost + difference * (1.0 - difference))
+    away = wins - losses - n * difference
+    return away / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, away) if away else 0.0
 
 
 def _differences(before: Floats, after: Floats) -> Floats:

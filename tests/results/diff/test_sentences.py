@@ -84,7 +84,9 @@ def test_what_could_have_been_found_is_said_at_the_corrected_level(tmp_path: Pat
     assert lost.comparison.minimum_detectable_effect is None
     assert "no difference, however large, is significant with 6 pairs like these" in lost.verdict
     # the interval agrees with the verdict
-    assert (lost.comparison.interval.low, lost.comparison.interval.high) == (-1.0, 0.0)
+    assert lost.comparison.interval.low == -1.0
+    assert lost.comparison.interval.high > 0.0
+    assert lost.comparison.interval.level == pytest.approx(1 - 0.05 / 7)
     # 0.05 / 7 takes nine losses and no gain of twenty
     assert found.tasks[1].comparison is not None
     least = found.tasks[1].comparison.minimum_detectable_effect

@@ -19,7 +19,7 @@ from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import NOT_SHARES, in_overall
 from assay.results.board.stretches import canary_agreement, last_canary, same_model, served_changes
 from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
-from assay.results.diff.overall_difference import Units, corrected_overall, overall_diff, units_of
+from assay.results.diff.overall_difference import corrected_overall, overall_diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
 from assay.results.per_example import PerExample
@@ -27,7 +27,7 @@ from assay.results.report_settings import View, missing_group, view_of_results
 from assay.results.side_labels import side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
 from assay.stats.drops import DropTest, drop_tests
-from assay.stats.paired import PairedComparison, compare, corrected, holm
+from assay.stats.paired import PairedComparison, compare, corrected, holm, holm_levels
 from assay.text.wording import setting_in_words
 
 SAMPLES = 5
@@ -66,10 +66,9 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> Boar
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
-    units: dict[str, Units] = {}
-    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples, units) for name in names]
+    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples) for name in names]
     unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
-    return _corrected(_board(sides, tasks, units, unequal, view))
+    return _corrected(_board(sides, tasks, unequal, view))
 
 
 def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
@@ -100,9 +99,8 @@ def _task(
     rows: tuple[TaskRow | None, TaskRow | None],
     view: View,
     samples: int,
-    units: dict[str, Units],
 ) -> TaskDiff:
-    """One task of both sides; adds what its pairs contribute to the overall test to `units`."""
+    """One task of both sides."""
     first, second = rows
     task = TaskDiff(
         task=name,
@@ -129,7 +127,7 @@ def _task(
     if first is None or second is None or columns[0] is None or columns[1] is None:
         scored = [row.scored if row else 0 for row in rows]
         return replace(task, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
-    return _paired(task, sides, (columns[0], columns[1]), view, samples, units)
+    return _paired(task, sides, (columns[0], columns[1]), view, samples)
 
 
 def _paired(
@@ -138,17 +136,15 @@ def _paired(
     columns: tuple[Columns, Columns],
     view: View,
     samples: int,
-    units: dict[str, Units],
 ) -> TaskDiff:
-    a, b = columns
-    _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
+    a, b = (each.by_sample() for each in columns)
+    rows_a, rows_b = _common_rows(a, b)
     both = a.scored[rows_a] & b.scored[rows_b]
     in_both = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
     before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
     groups = _groups(b, pairs_b)
-    units[task.task] = units_of(before, after, groups)
     flipped = np.flatnonzero(before != after)
     # the largest losses first
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
@@ -160,18 +156,31 @@ def _paired(
         other_targets=int((in_both & ~same_key).sum()),
         key_unknown=task.content == "changed" and key_unknown(a, b),
         comparison=compare(before, after, groups=groups, level=view.level),
-        changes=_changes(a, b, rows_a, rows_b),
+        changes=_changes(*columns, *_common_rows(*columns)),
         flips=len(flipped),
         shown=[
             _flip(
-                sides[0].example(task.task, int(a.places[pairs_a[row]])),
-                sides[1].example(task.task, int(b.places[pairs_b[row]])),
+                *(
+                    side.example(task.task, each.place_of(int(a.samples[pairs_a[row]]), best=best))
+                    for side, each, best in zip(sides, columns, _ends(after[row] > before[row]), strict=True)
+                ),
                 better=bool(after[row] > before[row]),
             )
             for row in shown
         ],
         slices=_slices(b, pairs_b, before, after, view),
     )
+
+
+def _common_rows(a: Columns, b: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of what both have."""
+    _, rows_a, rows_b = np.intersect1d(a.identities, b.identities, assume_unique=True, return_indices=True)
+    return rows_a, rows_b
+
+
+def _ends(better: np.bool_) -> tuple[bool, bool]:
+    """Whether A's best and B's best attempt show a flip, or their worst: the ones that are furthest apart."""
+    return not better, bool(better)
 
 
 def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -247,9 +256,7 @@ def _slices(
     ]
 
 
-def _board(
-    sides: tuple[Side, Side], tasks: list[TaskDiff], units: dict[str, Units], unequal: list[str], view: View
-) -> BoardDiff:
+def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], view: View) -> BoardDiff:
     first, second = sides[0].board, sides[1].board
     compared = {
         task.task: task.comparison
@@ -279,9 +286,7 @@ def _board(
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
         notices=missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
-        overall=overall_diff([*compared.values()], [units[name] for name in compared], view.level)
-        if len(compared) > 1
-        else None,
+        overall=overall_diff([*compared.values()], view.level) if len(compared) > 1 else None,
     )
 
 
@@ -318,9 +323,10 @@ def _corrected(board: BoardDiff) -> BoardDiff:
     comparisons = len(results) + len(overall_p)
     overall = board.overall
     if overall is not None:
-        p_values = [1.0 if each.p_value is None else each.p_value for each in tested.values()]
-        [*_, adjusted] = holm([*p_values, *overall_p])
-        overall = replace(corrected_overall(overall, adjusted, board.level, comparisons=comparisons), drop=drops[-1])
+        p_values = [*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *overall_p]
+        adjusted, own_level = holm(p_values)[-1], holm_levels(p_values, board.level)[-1]
+        overall = corrected_overall(overall, adjusted, board.level, own_level, comparisons=comparisons)
+        overall = replace(overall, drop=drops[-1])
     tasks = _corrected_slices(tasks, board.level)
     board = replace(board, overall=overall, comparisons=comparisons)
     board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from assay.overriding import override
+from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.paired import PairedComparison, one_sided
+from assay.stats.paired import Graded, OpenEnded, PairedComparison
 
 
 class OverallDiff(Struct, frozen=True, kw_only=True):
@@ -15,28 +16,26 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
 
     difference: float
     interval: Interval
+    """Excludes 0 if and only if the corrected test finds a difference."""
+    no_drop_interval: Interval
+    """At the level of the report, with the lower end that a claim of no drop may rest on."""
     p_value: float
+    p_drop: float
+    """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
     test: str
-    """`t`, or `permutation-exact` where few pairs differ; clusters count as one."""
+    """`combined-t` of right/wrong answers, else `guarded-t` or `skewed-t`."""
+    evidence: AnswersOfTasks | Graded | OpenEnded
+    """What the test and the interval are made from."""
     adjusted_p: float | None = None
     significant: bool = False
     minimum_detectable_effect: float | None = None
     """At the corrected level; None when no difference, however large, would be found."""
-    least_p: float = 0.0
-    """The smallest p-value possible with these pairs."""
     least_p_drop: float | None = None
     """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone."""
-    degrees: float | None = None
-    """Degrees of freedom of the standard error; None where it is normal."""
     scale: bool = False
     """Whether all scores lie in [0, 1]."""
-
-    @property
-    def p_drop(self) -> float:
-        """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
-        return one_sided(self.p_value, self.difference)
 
 
 class Flip(Struct, frozen=True, kw_only=True):

@@ -97,7 +97,27 @@ class Columns:
         """The attempts of a task without a mean, such as one with labels that have no weight."""
         return replace(self, scores=np.full(len(self), np.nan))
 
-    def only(self, rows: NDArray[np.bool_]) -> Columns:
+    def by_sample(self) -> Columns:
+        """One row for each sample, with the mean over its scored attempts: their numbering means nothing, since each
+        attempt is a draw of its own. The columns themselves where no sample was tried twice.
+        """
+        distinct, first, codes = np.unique(self.samples, return_index=True, return_inverse=True)
+        if len(distinct) == len(self):
+            return self
+        scored = self.scored
+        counts = np.bincount(codes[scored], minlength=len(distinct))
+        sums = np.bincount(codes[scored], weights=self.scores[scored], minlength=len(distinct))
+        means = np.divide(sums, counts, out=np.full(len(distinct), np.nan), where=counts > 0)
+        left = np.bincount(codes, weights=~self.failed, minlength=len(distinct))
+        return replace(self.only(first), identities=distinct, scores=means, failed=left == 0)
+
+    def place_of(self, sample: int, *, best: bool) -> int:
+        """Where the best, or the worst, attempt at a sample is recorded."""
+        rows = np.flatnonzero((self.samples == sample) & self.scored)
+        scores = self.scores[rows]
+        return int(self.places[rows[scores.argmax() if best else scores.argmin()]])
+
+    def only(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Columns:
         kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
         return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})
 

@@ -10,14 +10,14 @@ from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
 from assay.stats.mcnemar_power import pairs_to_find
-from assay.stats.paired import PairedComparison
+from assay.stats.paired import Graded, PairedComparison
+from assay.stats.quantiles import student_t_quantile
 from assay.text.numbers import equals_p, level_text, number, signed
 
 TESTS = {
     "mcnemar-exact": "McNemar's exact test",
-    "permutation-exact": "an exact permutation test",
-    "permutation": "a permutation test",
-    "clustered-t": "a cluster-robust t test",
+    "guarded-t": "a t test that reckons with an unseen loss",
+    "skewed-t": "a t test corrected for skewness",
 }
 
 
@@ -187,7 +187,7 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
     comparison = task.comparison
     if comparison is None or comparison.p_value is None:
         return ""
-    name = TESTS.get(comparison.test.split("|", maxsplit=1)[0], comparison.test)
+    name = TESTS.get(comparison.test, comparison.test)
     adjusted = (
         f" ({equals_p(task.adjusted_p)} after Holm over {board.comparisons})"
         if board.comparisons > 1 and task.adjusted_p is not None
@@ -200,14 +200,30 @@ def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
     """What this many pairs can and cannot detect."""
     least = comparison.minimum_detectable_effect
     difference = abs(comparison.difference or 0.0)
+    chance = _no_chance(comparison)
     if least is None:
-        return f"no difference, however large, is significant with {comparison.n:,} pairs like these"
+        return f"{chance}no difference, however large, is significant with {comparison.n:,} pairs like these"
     power = f"{level_text(comparison.power)} power"
     sentence = f"{comparison.n:,} pairs detect a true difference of {number(least)} with {power}"
     if 0.0 < difference < least:
         needed = _needed(comparison, difference, least, board)
         sentence += f"; detecting one of {number(difference)} takes about {needed:,}"
-    return sentence
+    return f"{chance}{sentence}"
+
+
+def _no_chance(comparison: PairedComparison) -> str:
+    """What is left to say where the answers changed beyond chance and another mean is not shown."""
+    difference, evidence = abs(comparison.difference or 0.0), comparison.evidence
+    if comparison.p_of_changes is None or not isinstance(evidence, Graded) or not difference:
+        return ""
+    kind = "cluster" if comparison.clusters is not None else "sample"
+    q = student_t_quantile(0.5 + comparison.interval.level / 2.0, evidence.spread.degrees)
+    excluded = 1.0 / (evidence.spread.pad * (q + (1.0 + 2.0 * q * q) / 6.0))
+    return (
+        f"the changes are not chance (sign flips: {equals_p(comparison.p_of_changes)}), but another mean is not shown: "
+        f"one total change to the contrary in {(1.0 + difference) / difference:,.0f} {kind}s would undo it, and "
+        f"{evidence.spread.units:,} {kind}s cannot exclude one in {excluded:,.0f}; "
+    )
 
 
 def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:

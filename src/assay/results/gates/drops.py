@@ -6,19 +6,15 @@ test could have found, is reported as such.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from assay.results.diff.differences import BoardDiff, DiffEnds, OverallDiff, TaskDiff
+from assay.results.diff.differences import BoardDiff, DiffEnds, TaskDiff
 from assay.results.diff.sentences import ONE_SIDED, blind_sentences, drop_sentences, hidden_sentence
 from assay.results.gates.expression import DropGate
 from assay.results.gates.result import GateResult
-from assay.stats.drops import GateOutcome, non_inferiority, worst_difference
+from assay.stats.drops import GateOutcome, non_inferiority
 from assay.stats.intervals import Interval
-from assay.stats.paired import MCNEMAR, PairedComparison
 from assay.text.numbers import level_text, signed
 
 RETRY = "rerun the same `assay run` command to retry them"
@@ -112,31 +108,9 @@ def _differences(gate: DropGate, diff: BoardDiff) -> Iterable[_Difference]:
     for name, comparison in compared.items():
         # the overall difference of one task is that task's
         if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
-            yield _Difference(name, comparison.difference or 0.0, worst_difference(comparison))
+            yield _Difference(name, comparison.difference or 0.0, comparison.no_drop_interval)
     if diff.overall is not None and (gate.name is None or gate.overall_only):
-        interval = _worst_overall(diff.overall, list(compared.values()))
-        yield _Difference("overall", diff.overall.difference, interval)
-
-
-def _worst_overall(overall: OverallDiff, tasks: Sequence[PairedComparison]) -> Interval:
-    """The overall interval; where graded or clustered scores of a task did not change at all, and so add no spread, it
-    is as wide as the tasks' own intervals combined (MOVER).
-    """
-    interval = overall.interval
-    if not any(each.test != MCNEMAR and each.wins == each.losses == 0 for each in tasks):
-        return interval
-    below = above = 0.0
-    for each in tasks:
-        worst, difference = worst_difference(each), each.difference or 0.0
-        if worst.low is None or worst.high is None:
-            return replace(interval, low=None, high=None, reason=worst.reason)
-        below += (difference - worst.low) ** 2
-        above += (worst.high - difference) ** 2
-    low = overall.difference - math.sqrt(below) / len(tasks)
-    high = overall.difference + math.sqrt(above) / len(tasks)
-    if interval.low is not None and interval.high is not None:
-        low, high = min(low, interval.low), max(high, interval.high)
-    return replace(interval, low=low, high=high)
+        yield _Difference("overall", diff.overall.difference, diff.overall.no_drop_interval)
 
 
 def _with_interval(difference: _Difference) -> str:
