@@ -235,10 +235,11 @@ def _nameable(path: Path) -> Path:
 
 
 def _near(path: Path) -> Path | None:
-    """The task file or folder whose name is spelt most like that of a missing one."""
+    """The task file, or the folder where the name has no ending, that is spelt most like a missing one."""
     if not path.parent.is_dir():
         return None
-    siblings = [each for each in path.parent.iterdir() if each.is_dir() or each.suffix in (".jsonl", *YAML)]
+    endings = (".jsonl", *YAML)
+    siblings = [each for each in path.parent.iterdir() if each.suffix in endings or (each.is_dir() and not path.suffix)]
     # by the stem: an ending alone makes no two names alike
     by_stem = {each.stem: each for each in siblings}
     near = nearest(path.stem, by_stem)
