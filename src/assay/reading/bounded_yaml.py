@@ -21,7 +21,7 @@ def load_yaml(text: str, name: str, loader: type[yaml.SafeLoader | yaml.CSafeLoa
     node = composed(text, name, loader)
     if node is None:
         return None
-    _check_expansion(node, name)
+    check_expansion(node, name)
     try:
         return loader("").construct_document(node)
     except yaml.YAMLError as error:
@@ -65,20 +65,50 @@ def not_yaml(error: yaml.YAMLError, name: str) -> UsageError:
     return UsageError(f"{place}: not valid YAML: {problem}")
 
 
-def _check_expansion(node: yaml.Node, name: str) -> None:
-    """Follow the aliases as far as they lead; a cycle is too deep."""
-    nodes, left = 0, [(node, 1)]
+def check_expansion(node: yaml.Node, name: str) -> None:
+    """Refuse what aliases would expand to something large or deep, which each node is counted once for; a cycle is too
+    deep."""
+    sizes: dict[int, tuple[int, int]] = {}
+    """How many nodes and levels each node is, by identity."""
+    begun: set[int] = set()
+    left = [node]
     while left:
-        at, depth = left.pop()
-        nodes += weight(at)
-        if nodes > MAX_NODES:
-            raise UsageError(f"{name}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused")
-        if depth > MAX_DEPTH:
-            raise UsageError(f"{name}: nested more than {MAX_DEPTH} levels deep with its aliases expanded")
-        if isinstance(at, yaml.MappingNode):
-            left += [(each, depth + 1) for pair in at.value for each in pair]
-        elif isinstance(at, yaml.SequenceNode):
-            left += [(each, depth + 1) for each in at.value]
+        at = left[-1]
+        parts = _parts(at)
+        if id(at) in sizes:
+            left.pop()
+        elif id(at) not in begun:
+            begun.add(id(at))
+            waiting = [part for part in parts if id(part) not in sizes]
+            if any(id(part) in begun for part in waiting):
+                raise _too_deep(at, name)
+            left += waiting
+        else:
+            nodes = weight(at) + sum(sizes[id(part)][0] for part in parts)
+            depth = 1 + max((sizes[id(part)][1] for part in parts), default=0)
+            if nodes > MAX_NODES:
+                raise UsageError(
+                    f"{_place(at, name)}: more than {MAX_NODES:,} values with its aliases expanded; the file is refused"
+                )
+            if depth > MAX_DEPTH:
+                raise _too_deep(at, name)
+            sizes[id(at)] = nodes, depth
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    """The nodes inside a node; the keys of a mapping only where they hold more."""
+    if isinstance(node, yaml.MappingNode):
+        return [part for key, value in node.value for part in (key, value)[isinstance(key, yaml.ScalarNode) :]]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+def _too_deep(node: yaml.Node, name: str) -> UsageError:
+    return UsageError(f"{_place(node, name)}: nested more than {MAX_DEPTH} levels deep with its aliases expanded")
+
+
+def _place(node: yaml.Node, name: str) -> str:
+    mark = node.start_mark
+    return name if mark is None else f"{name}:{mark.line + 1}:{mark.column + 1}"
 
 
 def _line(event: yaml.Event) -> int:

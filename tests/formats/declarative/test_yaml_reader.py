@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,18 @@ def test_a_billion_laughs_are_refused(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
     with pytest.raises(UsageError, match="aliases expanded"):
         read(tmp_path, "\n".join(lines))
+
+
+def test_a_billion_laughs_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    tracemalloc.start()
+    try:
+        with pytest.raises(UsageError, match="aliases expanded"):
+            read(tmp_path, "\n".join(lines))
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_symbolic_link_out_of_the_project_is_refused(tmp_path: Path) -> None:

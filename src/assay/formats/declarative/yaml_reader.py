@@ -19,7 +19,15 @@ import yaml
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.overriding import override
-from assay.reading.bounded_yaml import CORE_SCHEMA, MAX_DEPTH, MAX_NODES, Yaml12Loader, composed, weight
+from assay.reading.bounded_yaml import (
+    CORE_SCHEMA,
+    MAX_DEPTH,
+    MAX_NODES,
+    Yaml12Loader,
+    check_expansion,
+    composed,
+    weight,
+)
 from assay.text.wording import hint
 from assay.trust.project import out_of_bounds, root_of
 
@@ -225,6 +233,7 @@ class _Reading:
         node = composed(self.text(path), str(path), Yaml12Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
+        check_expansion(node, str(path))
         return _File(self, path, (*above, path.resolve())).value(node, where, marks)
 
     def text(self, path: Path) -> str:
