@@ -11,7 +11,7 @@ from tests.metrics.test_instructions import CASES as INSTRUCTIONS
 from assay.catalog import make
 from assay.core.seams import BuildContext, Scorer
 from assay.core.types import Completion, Request, Sample, Trace
-from assay.scorers.assertions.assertion_list import ASSERTIONS
+from assay.scorers.assertions.assertion_kinds import ASSERTIONS
 
 TARGETS = ("The answer is (A): [1] 42 cats sat on the mat, 3.5 times.", "Q: B", "")
 EXTRAS = {"allowed": ["a", "b"], "patterns": ["(?i)as an ai"], "choices": ["red", "blue"]}

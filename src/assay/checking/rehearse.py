@@ -21,7 +21,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Scorer
 from assay.core.task import Task
 from assay.core.types import Completion, Failure, Message, PartSpec, Request, Sample, Score, Trace
-from assay.formats.declarative.schema.metrics import FIELDS_READ
+from assay.formats.declarative.schema.metrics import fields_read
 from assay.prompts.template import expression_reads, template_reads
 from assay.scorers.judging.judge import constant_reply
 from assay.scorers.judging.rehearsed import Judged, KnowsGold, is_full, marks_of
@@ -321,7 +321,7 @@ class _Rehearsing:
                 continue
             given = dict.fromkeys(name for score in scores for name in score.values)
             field = f"scorers.{scorer}.metrics.{part.key.removeprefix(f'{scorer}.')}"
-            for option in FIELDS_READ:
+            for option in fields_read(part.use):
                 name = part.options.get(option)
                 if isinstance(name, str) and name not in given:
                     message = f"no sample has a value `{name}`. {hint(name, sorted(given), 'Given')}"

@@ -98,3 +98,14 @@ def _from_helper(operation: str, pattern: str, flags: int, text: str, *options: 
 def _short(pattern: object) -> str:
     text = repr(pattern)
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def pattern_problem(value: object) -> str | None:
+    """Why a text is no regular expression, as far as that shows before templates in it are rendered."""
+    if not isinstance(value, str) or "{{" in value or "{%" in value:
+        return None
+    try:
+        checked_pattern(value)
+    except (BadPatternError, ValueError) as error:
+        return str(error)
+    return None

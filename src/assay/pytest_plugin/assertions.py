@@ -10,7 +10,8 @@ import pytest
 from assay.catalog import unknown_name
 from assay.overriding import override
 from assay.pytest_plugin.measured import CannotMeasureError
-from assay.scorers.assertions.assertion_list import ASSERTIONS, holds
+from assay.scorers.assertions.assertion_kinds import ASSERTIONS
+from assay.scorers.assertions.assertion_list import holds
 from assay.text.wording import shortened, show
 
 LONGEST_NAME = 60

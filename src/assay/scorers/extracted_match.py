@@ -97,8 +97,13 @@ def treated(text: str, how: Mapping[str, Any]) -> str:
     return text.translate(_DIGITS) if how.get("ignore_numbers") else text
 
 
+@part(
+    "What a pattern finds: its first group, or the whole match.",
+    name="an extraction step",
+    example='{regex: "#### ([0-9]+)", select: -1, fallback: "[none]"}\n',
+)
 class ExtractionStep(TypedDict):
-    """an extraction step: What a pattern finds: its first group, or the whole match."""
+    """Reads a part of the text out."""
 
     regex: Annotated[str, Meta(min_length=1), Pattern(), Doc("The pattern.")]
     select: NotRequired[Annotated[int, Doc("Which match: 0 is the first, -1 the last."), InFiles(0)]]

@@ -7,21 +7,26 @@ denominator is empty, the value is None with a reason, never 0 or NaN.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from assay.core.types import Summary
+from assay.part_options import Doc, part
+from assay.stats.aggregate_options import OutputName, ReadValue
 from assay.stats.cells import cell, empty_cell, groups_of, interval_of_mean, share_of
 from assay.stats.extremes import largest_interval, smallest_interval
 from assay.stats.score_table import ScoreTable, as_text
 from assay.stats.spread import spread_interval
 
 
+@part("The mean of a score value.", example="field: score")
 def mean(
     table: ScoreTable,
     *,
-    field: str = "score",
-    name: str | None = None,
+    field: ReadValue = "score",
+    name: OutputName = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
@@ -39,11 +44,12 @@ def mean(
     return [cell(output, "mean", float(numbers.values.mean()), interval, rows=numbers, table=table)]
 
 
+@part("The maximum of a score value.", example="field: score")
 def maximum(
     table: ScoreTable,
     *,
-    field: str = "score",
-    name: str | None = None,
+    field: ReadValue = "score",
+    name: OutputName = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
@@ -55,11 +61,12 @@ def maximum(
     return [_extreme(table, "max", field, name, bounds, level)]
 
 
+@part("The minimum of a score value.", example="field: score")
 def minimum(
     table: ScoreTable,
     *,
-    field: str = "score",
-    name: str | None = None,
+    field: ReadValue = "score",
+    name: OutputName = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> list[Summary]:
@@ -67,11 +74,12 @@ def minimum(
     return [_extreme(table, "min", field, name, bounds, level)]
 
 
+@part("The deviation of a score value.", example="field: score")
 def std_dev(
     table: ScoreTable,
     *,
-    field: str = "score",
-    name: str | None = None,
+    field: ReadValue = "score",
+    name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The population standard deviation (divided by n) of a value, with Bonett's interval."""
@@ -83,12 +91,15 @@ def std_dev(
     return [cell(output, "std_dev", float(numbers.values.std()), interval, rows=numbers, table=table)]
 
 
+@part("The share of each distinct value, or of one.", example="field: label, label: refusal, name: refusals")
 def frequency(
     table: ScoreTable,
     *,
-    field: str,
-    label: str | bool | float | None = None,
-    name: str | None = None,
+    field: ReadValue,
+    label: Annotated[
+        str | bool | float | None, Doc("The value whose share is the number; without it there is no score.")
+    ] = None,
+    name: OutputName = None,
     level: float = 0.95,
     most: int = 1000,
 ) -> list[Summary]:
@@ -117,12 +128,13 @@ def frequency(
     ]
 
 
+@part("The mean weight of the labels.", example="field: label, weights: {good: 1, fair: 0.5, poor: 0}")
 def weighted_average(
     table: ScoreTable,
     *,
-    field: str,
-    weights: Mapping[str, float],
-    name: str | None = None,
+    field: ReadValue,
+    weights: Annotated[Mapping[str, float], Meta(min_length=1), Doc("The weight of each label.")],
+    name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The mean weight of the samples' labels; no number unless every label has a weight."""

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from assay.core.types import Summary
+from assay.part_options import Doc, part
+from assay.stats.aggregate_options import OutputName, ReadValue
 from assay.stats.cells import Mask, empty_cell, share_among, share_of_counts
 from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
 
 
+@part(
+    "Accuracy, precision, recall and F1 of two answers.",
+    example="field_gt: wanted, field_pred: label, positive_answer: spam, negative_answer: ham",
+)
 def binary_classification(
     table: ScoreTable,
     *,
-    field_gt: str,
-    field_pred: str,
-    positive_answer: str | bool | float,
-    negative_answer: str | bool | float,
+    field_gt: ReadValue,
+    field_pred: ReadValue,
+    positive_answer: Annotated[str | bool | float, Doc("The value that counts as positive.")],
+    negative_answer: Annotated[str | bool | float, Doc("The other one.")],
     level: float = 0.95,
 ) -> list[Summary]:
     """accuracy, precision, recall and f1_score of a yes/no answer; the confusion matrix is in accuracy's details.
@@ -66,8 +72,9 @@ def binary_classification(
     ]
 
 
+@part("Accuracy, and precision and recall per class.", example="field_gt: wanted, field_pred: label")
 def multiclass_classification(
-    table: ScoreTable, *, field_gt: str, field_pred: str, level: float = 0.95
+    table: ScoreTable, *, field_gt: ReadValue, field_pred: ReadValue, level: float = 0.95
 ) -> list[Summary]:
     """accuracy, and `{class}_precision` and `{class}_recall` for every class seen in either field."""
     labels = table.labels(field_gt, field_pred)
@@ -90,12 +97,16 @@ def multiclass_classification(
     return summaries
 
 
+@part(
+    "TP / (TP + FN), summed over samples.",
+    example="num_true_positives_field: found, num_false_negatives_field: missed",
+)
 def recall(
     table: ScoreTable,
     *,
-    num_true_positives_field: str,
-    num_false_negatives_field: str,
-    name: str | None = None,
+    num_true_positives_field: ReadValue,
+    num_false_negatives_field: ReadValue,
+    name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """TP / (TP + FN), counts summed over the samples before dividing."""
@@ -104,12 +115,16 @@ def recall(
     return _from_counts(table, "recall", fields, empty, name, level)
 
 
+@part(
+    "TP / (TP + FP), summed over samples.",
+    example="num_true_positives_field: found, num_false_positives_field: invented",
+)
 def precision(
     table: ScoreTable,
     *,
-    num_true_positives_field: str,
-    num_false_positives_field: str,
-    name: str | None = None,
+    num_true_positives_field: ReadValue,
+    num_false_positives_field: ReadValue,
+    name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """TP / (TP + FP), counts summed over the samples before dividing."""
@@ -118,13 +133,17 @@ def precision(
     return _from_counts(table, "precision", fields, empty, name, level)
 
 
+@part(
+    "2TP / (2TP + FP + FN), summed over samples.",
+    example=("num_true_positives_field: found, num_false_positives_field: invented, num_false_negatives_field: missed"),
+)
 def f1_score(
     table: ScoreTable,
     *,
-    num_true_positives_field: str,
-    num_false_positives_field: str,
-    num_false_negatives_field: str,
-    name: str | None = None,
+    num_true_positives_field: ReadValue,
+    num_false_positives_field: ReadValue,
+    num_false_negatives_field: ReadValue,
+    name: OutputName = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """2 TP / (2 TP + FP + FN), counts summed over the samples before dividing."""

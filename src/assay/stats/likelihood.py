@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from assay.core.types import Summary
+from assay.part_options import Doc, part
+from assay.stats.aggregate_options import OutputName
 from assay.stats.bootstrap import SumStatistic, divide
 from assay.stats.cells import ratio_of_sums
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
 
-Unit = Literal["token", "word", "byte"]
+Unit = Literal["word", "token", "byte"]
 
 
+@part("Bits that the texts cost over their bytes.", example="name: bits")
 def bits_per_byte(
-    table: ScoreTable, *, name: str | None = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
+    table: ScoreTable, *, name: OutputName = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
 ) -> list[Summary]:
     """Bits that the texts cost per byte: comparable between models with different tokens.
 
@@ -26,11 +29,12 @@ def bits_per_byte(
     return _ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)
 
 
+@part("exp of the nats that the texts cost over their words, tokens or bytes.", example="unit: word")
 def perplexity(
     table: ScoreTable,
     *,
-    unit: Unit = "word",
-    name: str | None = None,
+    unit: Annotated[Unit, Doc("`token` is for models with the same tokens.")] = "word",
+    name: OutputName = None,
     level: float = 0.95,
     seed: int = 0,
     resamples: int = 1000,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
 from assay.core.types import Summary
+from assay.part_options import InFiles, PythonOption, part
 from assay.stats.bootstrap import interval_of_draws
 from assay.stats.score_table import ScoreTable
 
@@ -18,10 +19,21 @@ MetricOutput = Mapping[str, Any]
 the `summaries` of a custom aggregate, with the `level` of their intervals."""
 
 
+@part(
+    "The author's `compute_metrics(scores)`.",
+    example="""\
+type: python
+compute_metrics_snippet: |
+  def compute_metrics(scores):
+      return {"longest": max(score.values["words"] for score in scores)}
+""",
+)
 def python_metric(
     table: ScoreTable,
     *,
-    compute_metrics_snippet: str = "",
+    compute_metrics_snippet: Annotated[
+        str, PythonOption("Returns a mapping of names to numbers.", "compute_metrics"), InFiles()
+    ] = "",
     output: MetricOutput | None = None,
     level: float = 0.95,
 ) -> list[Summary]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from assay.bridges.promptfoo.assertion_types import THRESHOLDED, TYPES
-from assay.scorers.assertions.assertion_list import comma_separated
+from assay.scorers.assertions.assertion_kinds import comma_separated
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _PREFIXES = {

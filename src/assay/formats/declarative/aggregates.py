@@ -8,9 +8,9 @@ from assay.catalog import CATALOG
 from assay.core.types import PartSpec
 from assay.formats.declarative.part_keys import scorer_keys, short_name
 from assay.formats.declarative.records import MetricEntry, ScorerEntry, without_nulls
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
 from assay.formats.declarative.schema.scorers import METRIC_TYPES
 from assay.formats.declarative.yaml_reader import Plain
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.judging.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.stats.score_table import as_text

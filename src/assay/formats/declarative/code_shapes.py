@@ -14,7 +14,7 @@ from assay.core.errors import UsageError
 from assay.formats.declarative.shape import Report, Shape, Text
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here, inside
 from assay.overriding import override
-from assay.patterns.matching import BadPatternError, checked_pattern
+from assay.patterns.matching import pattern_problem
 from assay.prompts.template import Reads, expression_reads, no_filter, template_reads
 
 
@@ -83,17 +83,6 @@ class PatternText(Shape):
         if is_code(value, where, report, self.min_length) and (problem := pattern_problem(value)):
             report.wrong_content(where, problem)
         return value
-
-
-def pattern_problem(value: Plain) -> str | None:
-    """Why a text is no regular expression, as far as that shows before templates in it are rendered."""
-    if not isinstance(value, str) or "{{" in value or "{%" in value:
-        return None
-    try:
-        checked_pattern(value)
-    except (BadPatternError, ValueError) as error:
-        return str(error)
-    return None
 
 
 @dataclass(frozen=True, slots=True)

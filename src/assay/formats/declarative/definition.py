@@ -40,13 +40,13 @@ from assay.formats.declarative.records import (
     record,
     without_nulls,
 )
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
 from assay.formats.declarative.schema.checked import check_definition, checked_definition, checked_task
 from assay.formats.declarative.schema.scorers import METRIC_TYPES
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.formats.declarative.shape import PLACEHOLDER, mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
 from assay.models.model_names import known_offers
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.embedding import lack_of_embeddings
 from assay.task_records import Provenance, ScorerTitle, TaskLabels, TaskPlan
 

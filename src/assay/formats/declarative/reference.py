@@ -164,14 +164,14 @@ def _reference(kind: str, name: str, tag: str | None, shape: ObjectOf) -> TypeRe
         tag=tag,
         fields=tuple(_field(key, entry, chooses=key == tag) for key, entry in shape.fields.items()),
         gives=tuple(gives or ()),
-        example=_example(kind, name, shape),
+        example=_example(kind, name, tag, shape),
     )
 
 
-def _example(kind: str, name: str, shape: ObjectOf) -> str:
+def _example(kind: str, name: str, tag: str | None, shape: ObjectOf) -> str:
     if not shape.example:
         return example_of(kind, name)
-    return shape.example if "\n" in shape.example else f"{{type: {name}, {shape.example}}}\n"
+    return shape.example if "\n" in shape.example else f"{{{tag}: {name}, {shape.example}}}\n"
 
 
 def _field(name: str, entry: Field, *, chooses: bool) -> FieldReference:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
-from assay.scorers.assertions.weighted_assertions import NEGATION
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES, NEGATION
 
 _ASSERTED = {
     "equals": 'value: "{{ sample.answer }}"',

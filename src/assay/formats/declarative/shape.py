@@ -129,6 +129,10 @@ class Text(Shape):
         return value
 
 
+class ValueText(Text):
+    """The name of a value that the scores of a scorer hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number(Shape):
     """A number; `whole` for integers."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from assay.core.types import Sample, Trace
-from assay.scorers.assertions.assertion_list import ASSERTIONS
+from assay.scorers.assertions.assertion_kinds import ASSERTIONS
 from assay.scorers.assertions.graded_assertions import Graded
 from assay.scorers.assertions.markup_assertions import contains_html, contains_xml, is_html, is_refusal, is_xml
 from assay.scorers.assertions.overlap_assertions import bleu, edit_distance, gleu, rouge_1

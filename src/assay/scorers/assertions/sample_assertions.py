@@ -26,7 +26,7 @@ from assay.scorers.assertions.answer_checks import (
     metadata_of,
     yes,
 )
-from assay.scorers.assertions.assertion_list import ASSERTIONS
+from assay.scorers.assertions.assertion_kinds import ASSERTIONS
 from assay.scorers.assertions.graded_assertions import Graded, Graders
 from assay.scorers.assertions.package_assertions import PACKAGES, check_by_package
 from assay.scorers.assertions.span_assertions import SPAN_ASSERTIONS

@@ -7,7 +7,7 @@ or by its meaning, and about what the answer cost, how long it took and how it e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,35 +15,18 @@ import msgspec
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext, Model, offers_of
 from assay.core.types import Completion, Failure, Sample, Score, Trace
-from assay.metrics.overlap import edit_similarity
 from assay.patterns.matching import PatternTimeoutError
 from assay.prompts.field_template import TemplatedData
 from assay.prompts.row_sample import parse_printed
 from assay.scorers.assertions.assertion_gold import Wanted, gold_text
-from assay.scorers.assertions.assertion_list import ASSERTIONS
+from assay.scorers.assertions.assertion_kinds import ALIKE_ENOUGH, KINDS, NEGATION, AssertionKind, Held
 from assay.scorers.assertions.json_schema import unsupported
 from assay.scorers.embedding import lack_of_embeddings, similarity_of
 from assay.scorers.judging.judge import judge_model
 from assay.scorers.judging.variables import scorer_field, scorer_variables
 from assay.text.wording import shortened
 
-SIMILAR_ENOUGH = 0.8
-ALIKE_ENOUGH = 0.75
-"""The default threshold of `similar` for embeddings, as elsewhere."""
-TEXT_ASSERTIONS = tuple(kind.replace("-", "_") for kind in ASSERTIONS)
-OTHER_ASSERTIONS = ("json_schema", "similar", "word_count", "cost", "latency", "finish_reason")
-OF_SCHEMAS = ("is_json", "contains_json", "json_schema")
-OF_LISTS = ("contains_all", "contains_any", "icontains_all", "icontains_any")
-_ALSO: dict[str, tuple[type, ...]] = {**dict.fromkeys(OF_LISTS, (list,)), "equals": (list, dict)}
 _LONE = re.compile(r"\s*\{\{(?:(?!\}\}).)*\}\}\s*", re.DOTALL)
-NEGATION = "not_"
-
-
-class Held(NamedTuple):
-    """Whether an assertion holds, and what was found."""
-
-    holds: bool
-    reason: str = ""
 
 
 class _Assertion(NamedTuple):
@@ -54,6 +37,10 @@ class _Assertion(NamedTuple):
     embeds: Model | None
     lone: tuple[type, ...] = ()
     """What a value that is one `{{ … }}` may be apart from a text."""
+
+    @property
+    def about(self) -> AssertionKind:
+        return KINDS[self.kind]
 
 
 _ABOUT_IT = ("type", "weight", "embedding_model", "model")
@@ -85,15 +72,15 @@ class WeightedAssertions:
         kind = str(given["type"])
         negated = kind.startswith(NEGATION)
         kind = kind.removeprefix(NEGATION)
-        if kind not in (*TEXT_ASSERTIONS, *OTHER_ASSERTIONS):
+        if kind not in KINDS:
             raise UsageError(f"scorer `{self.name}`: unknown assertion `{given['type']}`")
         data = {name: value for name, value in given.items() if name not in _ABOUT_IT and value is not None}
         schema = data.get("value")
         rendered = isinstance(schema, str)  # into a schema, of every row its own
-        if kind in OF_SCHEMAS and not rendered and (problem := schema and unsupported(schema)):
+        if KINDS[kind].is_schema and not rendered and (problem := schema and unsupported(schema)):
             raise UsageError(f"scorer `{self.name}`: {field}.value: {problem} is not supported in a schema here")
         made = TemplatedData(data, field=field, stage="scorer", part=self.name, context=context)
-        lone = _ALSO.get(kind, ()) if isinstance(schema, str) and _LONE.fullmatch(schema) else ()
+        lone = KINDS[kind].printed if isinstance(schema, str) and _LONE.fullmatch(schema) else ()
         embeds = self._embedding_model(given, context)
         return _Assertion(kind, negated, made, float(given.get("weight", 1)), embeds, lone)
 
@@ -131,13 +118,13 @@ class WeightedAssertions:
         """Its data rendered; a list, an object or a schema that a lone `{{ … }}` prints is read as such."""
         given: dict[str, Any] = assertion.data.render(variables, sample)
         value = given.get("value")
-        if not isinstance(value, str) or not (assertion.lone or assertion.kind in OF_SCHEMAS):
+        if not isinstance(value, str) or not (assertion.lone or assertion.about.is_schema):
             return given
         try:
             read = parse_printed(value)
         except ValueError:
             read = None
-        if assertion.kind in OF_SCHEMAS and (problem := unsupported(read)):
+        if assertion.about.is_schema and (problem := unsupported(read)):
             message = f"`{assertion.kind}` cannot be checked: the schema {shortened(value)!r}: {problem}"
             raise self._failure("bad_input", message)
         return {**given, "value": read} if isinstance(read, assertion.lone or object) else given
@@ -170,7 +157,7 @@ class WeightedAssertions:
 
     def _holds_of_text(self, assertion: _Assertion, wanted: Wanted, text: str) -> bool:
         """Assertions that are not about the text are taken to hold; so is semantic similarity of equal texts."""
-        if wanted.kind == "cost" or wanted.kind in _ABOUT_TRACES:
+        if not assertion.about.is_about_text:
             return True
         if assertion.embeds is not None:
             return (text.strip() == str(wanted.data["value"]).strip()) is not wanted.negated
@@ -188,14 +175,15 @@ class WeightedAssertions:
         return sum(weight for weight, holds in zip(weights, held, strict=True) if holds) / sum(weights)
 
     def _looked_up(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:
+        about = KINDS[kind]
         try:
-            if kind == "cost":
-                return self._cost(trace, float(given["max_cost"]))
-            if kind in _ABOUT_TRACES:
-                return _ABOUT_TRACES[kind](trace, given)
-            if kind in _ABOUT_TEXTS:
-                return _ABOUT_TEXTS[kind](text, given)
-            return Held(ASSERTIONS[kind.replace("_", "-")](text, given.get("value")))
+            if about.of_value is not None:
+                return Held(about.of_value(text, given.get("value")))
+            if about.of_text is not None:
+                return about.of_text(text, given)
+            if about.of_trace is not None:
+                return about.of_trace(trace, given)
+            return self._cost(trace, float(given["max_cost"]))
         except PatternTimeoutError as error:
             raise self._failure("timeout", str(error)) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -231,35 +219,3 @@ def _evidence(assertion: _Assertion, given: Mapping[str, Any], holds: bool, reas
     shown = {name: shortened(value, 200) if isinstance(value, str) else value for name, value in given.items()}
     evidence = {"found": reason} if reason else {}
     return {"type": kind, **shown, "passed": holds, "weight": assertion.weight, **evidence}
-
-
-def _similar(text: str, given: Mapping[str, Any]) -> Held:
-    likeness = edit_similarity(text.strip(), str(given["value"]).strip())
-    return Held(likeness >= float(given.get("threshold", SIMILAR_ENOUGH)), f"{likeness:.3f}")
-
-
-def _words(text: str, given: Mapping[str, Any]) -> Held:
-    words = len(text.split())
-    return Held(given.get("min", 0) <= words <= given.get("max", words), f"{words} words")
-
-
-def _schema(text: str, given: Mapping[str, Any]) -> Held:
-    return Held(ASSERTIONS["is-json"](text, given["value"]))
-
-
-def _seconds(trace: Trace, given: Mapping[str, Any]) -> Held:
-    seconds = sum(completion.seconds for completion in trace.completions)
-    return Held(seconds <= float(given["max_seconds"]), f"{seconds:.3f} s")
-
-
-def _finish(trace: Trace, given: Mapping[str, Any]) -> Held:
-    reason = trace.completions[-1].finish_reason if trace.completions else None
-    return Held(reason == str(given["value"]), str(reason))
-
-
-_ABOUT_TEXTS: dict[str, Callable[[str, Mapping[str, Any]], Held]] = {
-    "similar": _similar,
-    "word_count": _words,
-    "json_schema": _schema,
-}
-_ABOUT_TRACES: dict[str, Callable[[Trace, Mapping[str, Any]], Held]] = {"latency": _seconds, "finish_reason": _finish}

@@ -14,8 +14,8 @@ from assay.core.errors import UsageError
 from assay.core.seams import close_part
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
 from assay.formats.declarative.schema.scorers import METRIC_TYPES
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.tasks.built_tasks import build_task
 
 ROW = {"q": "q", "a": "Paris", "all": ["Paris", "Lutetia"], "n": 42}

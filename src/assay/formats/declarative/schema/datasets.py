@@ -6,11 +6,11 @@ from assay.datasets.cell_types import DTYPES
 from assay.datasets.tables import FORMATS as URL_FORMATS
 from assay.datasets.traces import FORMATS as TRACE_FORMATS
 from assay.formats.declarative.code_shapes import TemplateText
+from assay.formats.declarative.from_annotations import REFERENCED_KEY
 from assay.formats.declarative.schema.fields import (
     DESCRIPTION,
     LONG_DESCRIPTION,
     NAME,
-    REFERENCED_KEY,
     TAGS,
     Kind,
     kind,

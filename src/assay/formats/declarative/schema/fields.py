@@ -8,11 +8,10 @@ from typing import NamedTuple
 from msgspec import UNSET, UnsetType
 
 from assay.formats.declarative.code_shapes import PythonText, TemplateText
+from assay.formats.declarative.from_annotations import an
 from assay.formats.declarative.shape import Field, Fields, ListOf, Number, ObjectOf, Rule, Text
 from assay.part_options import SAMPLE
 
-USER_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")
-REFERENCED_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-$]+")
 RESULT_KEY = Text(min_length=1, max_length=250, pattern=r"[^./\\][^/\\]*")
 """A dataset's key, or the name of a run folder: letters of all scripts and dots, but no path."""
 
@@ -64,11 +63,6 @@ def kinds(called: str, table: Mapping[str, Kind], **common: Field) -> dict[str, 
         name: mapping(an(called.format(name)), doc, rule, *together, type=word(name), **common, **own)
         for name, (doc, rule, together, own, _) in table.items()
     }
-
-
-def an(noun: str) -> str:
-    """With its article."""
-    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
 
 
 NAME = text("Display name.", min_length=1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay.formats.declarative.code_shapes import ExpressionText
-from assay.formats.declarative.schema.fields import USER_KEY, mapping
+from assay.formats.declarative.from_annotations import USER_KEY
+from assay.formats.declarative.schema.fields import mapping
 from assay.formats.declarative.shape import Field, ListOf, Scalar, Tagged, Text
 
 _READ_BY_RULES = ("sample", "solver_output", "scores")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from assay.formats.declarative.code_shapes import TemplateText
+from assay.formats.declarative.from_annotations import REFERENCED_KEY
 from assay.formats.declarative.schema.fields import (
     DESCRIPTION,
     GENERATION,
     LONG_DESCRIPTION,
     NAME,
-    REFERENCED_KEY,
     mapping,
     snippet,
     text,

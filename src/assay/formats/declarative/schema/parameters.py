@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay.formats.declarative.config_spec import value_problem
+from assay.formats.declarative.from_annotations import USER_KEY, an
 from assay.formats.declarative.records import Parameter, record
-from assay.formats.declarative.schema.fields import DESCRIPTION, NAME, USER_KEY, Kind, an, kind, mapping, text, word
+from assay.formats.declarative.schema.fields import DESCRIPTION, NAME, Kind, kind, mapping, text, word
 from assay.formats.declarative.schema.together import default_of
 from assay.formats.declarative.shape import (
     Anything,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from assay.formats.declarative.from_annotations import REFERENCED_KEY, USER_KEY
 from assay.formats.declarative.schema.datasets import DATASET
 from assay.formats.declarative.schema.fields import (
     DESCRIPTION,
     LONG_DESCRIPTION,
     NAME,
-    REFERENCED_KEY,
     TAGS,
-    USER_KEY,
     kind,
     kinds,
     mapping,

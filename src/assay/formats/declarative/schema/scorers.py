@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from assay.catalog import CATALOG, resolve
-from assay.formats.declarative.from_signature import kind_of_part, one_of
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES, ASSERTIONS
-from assay.formats.declarative.schema.fields import (
-    USER_KEY,
-    Kind,
-    an,
-    mapping,
-    text,
-    word,
-)
-from assay.formats.declarative.schema.metrics import FIELDS_READ, METRIC
-from assay.formats.declarative.schema.together import reads_one_of
+from assay.formats.declarative.from_annotations import USER_KEY, an, object_of, word
+from assay.formats.declarative.schema.assertions import ASSERTION, asserting
+from assay.formats.declarative.schema.fields import mapping, text
+from assay.formats.declarative.schema.metrics import METRIC, fields_read
+from assay.formats.declarative.schema.together import Schema, reads_one_of
 from assay.formats.declarative.shape import (
     Field,
     Fields,
@@ -32,6 +27,8 @@ from assay.formats.declarative.shape import (
 )
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.metrics.choice_likelihood import NORMALIZATIONS
+from assay.part_options import PartInfo
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.judging.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.scorers.over_row import ONE_TARGET
@@ -64,13 +61,36 @@ def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | Non
 
 
 def _scorer(name: str) -> ObjectOf:
-    kind = _kind(name)
-    reads = (reads_one_of(FIELDS_READ, _GIVES[name]),) if name in _GIVES else ()
-    fields = {**_COMMON, "type": word(name), **kind.fields}
-    rule = _metrics_rule(name, kind.rule)
-    return ObjectOf(an(f"{name} scorer"), kind.doc, fields, rule, (*kind.together, *reads), kind.example)
+    """What can be written of a scorer: the options of its factory."""
+    called, reads = an(f"{name} scorer"), []
+    if name in _GIVES:
+        reads = [partial(_reads_given, name)]
+    if name in ASSERTION_TYPES:
+        made = asserting(name, called, **_COMMON)
+        text = object_of(resolve("scorer", "assertions")).fields["text"]
+        made = replace(made, fields={**made.fields, "text": text})
+    elif name in CATALOG["scorer"]:
+        shapes = {"assertions": ListOf(ASSERTION, least=1)} if name == "assertions" else {}
+        made = object_of(resolve("scorer", name), called, word=word(name), common=_COMMON, shapes=shapes)
+    else:
+        made = _of_metric(name, called)
+    return replace(made, rule=_metrics_rule(name, made.rule), together=(*made.together, *reads))
 
 
+def _of_metric(name: str, called: str) -> ObjectOf:
+    """The scorer `metric` with this metric, which needs no options of its own."""
+    any_metric = resolve("scorer", "metric")
+    info = PartInfo(f"The metric `{name}` of the answer and the expected text.", _TARGET, one_of=ONE_TARGET)
+    made = object_of(any_metric, called, info=info, word=word(name), common=_COMMON)
+    return replace(made, fields={field: made.fields[field] for field in made.fields if field not in _METRICS_OWN})
+
+
+def _reads_given(name: str) -> Schema:
+    fields = dict.fromkeys(field for metric in METRIC.choices for field in fields_read(metric))
+    return reads_one_of(fields, _GIVES[name])
+
+
+_METRICS_OWN = ("metric", "options")
 _COMMON = {
     "key": Field(USER_KEY, None, "The scorer's name inside the task."),
     "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
@@ -88,7 +108,7 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
         refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
         known = values_given(kind, result)
         for at, metric in enumerate(mappings(result["metrics"])):
-            for name in FIELDS_READ:
+            for name in fields_read(str(metric["type"])):
                 field = metric.get(name)
                 if isinstance(field, str) and known is not None and field not in known:
                     at_field = (*where, "metrics", at, name)
@@ -124,19 +144,6 @@ def check_label(label: Plain, labels: list[str], where: FieldPath, report: Repor
         report.wrong(where, f"`{label}` is not among `valid_labels`. {hint_here(str(label), labels)}")
 
 
-def _kind(name: str) -> Kind:
-    """What can be written of a scorer: the options of its factory."""
-    if name in ASSERTIONS:
-        return ASSERTIONS[name]
-    called = an(f"{name} scorer")
-    if name in CATALOG["scorer"]:
-        return kind_of_part(resolve("scorer", name), called)
-    any_metric = kind_of_part(resolve("scorer", "metric"), called)
-    own = {field: entry for field, entry in any_metric.fields.items() if field not in ("metric", "options")}
-    doc = f"The metric `{name}` of the answer and the expected text."
-    return any_metric._replace(doc=doc, rule=one_of(ONE_TARGET, called), fields=own, example=_TARGET)
-
-
 _TARGET = 'ground_truth: "{{ sample.answer }}"'
 ASSERTED_ELSEWHERE = ("contains", "starts_with")
 """Metrics whose names are those of assertions, which count the case of letters; `type: metric` has them too."""
@@ -146,7 +153,11 @@ _OF_OTHER_FORMATS = (
     *("recorded", "lm_eval", "inspect"),
 )
 """Scorers that no YAML file names."""
-_TYPES = (*(name for name in CATALOG["scorer"] if name not in _OF_OTHER_FORMATS), *METRIC_TYPES, *ASSERTIONS)
+_TYPES = (
+    *(name for name in CATALOG["scorer"] if name not in _OF_OTHER_FORMATS),
+    *METRIC_TYPES,
+    *ASSERTION_TYPES,
+)
 SCORER = Tagged(
     "scorer",
     PartTypes(_TYPES, _scorer),

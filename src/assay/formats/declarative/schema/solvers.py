@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from assay.formats.declarative.schema.fields import (
-    GENERATION,
-    REFERENCED_KEY,
-    kind,
-    kinds,
-    mapping,
-    snippet,
-    template,
-    text,
-    word,
-)
+from assay.formats.declarative.from_annotations import REFERENCED_KEY
+from assay.formats.declarative.schema.fields import GENERATION, kind, kinds, mapping, snippet, template, text, word
 from assay.formats.declarative.schema.together import ASKS_MODEL, FEW_SHOT, FEW_SHOT_INPUT
 from assay.formats.declarative.shape import (
     Anything,

@@ -7,19 +7,9 @@ from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.formats.declarative.code_shapes import TemplateText, parameters_demanded
+from assay.formats.declarative.from_annotations import REFERENCED_KEY, USER_KEY
 from assay.formats.declarative.part_keys import scorer_keys
-from assay.formats.declarative.schema.assertions import ASSERTION_TYPES
-from assay.formats.declarative.schema.fields import (
-    LONG_DESCRIPTION,
-    REFERENCED_KEY,
-    RESULT_KEY,
-    TAGS,
-    USER_KEY,
-    mapping,
-    snippet,
-    text,
-    word,
-)
+from assay.formats.declarative.schema.fields import LONG_DESCRIPTION, RESULT_KEY, TAGS, mapping, snippet, text, word
 from assay.formats.declarative.schema.filters import ACTION
 from assay.formats.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.formats.declarative.schema.scorers import SCORER, check_label, labels_given, values_given
@@ -40,6 +30,7 @@ from assay.formats.declarative.shape import (
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.part_options import ANSWER, SAMPLE
 from assay.prompts.template import expression_reads, template_reads
+from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 
 _NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage", "evaluator")
 _SNIPPET = "compute_scores_snippet"

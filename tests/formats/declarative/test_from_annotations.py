@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta
 
 from assay.core.errors import UsageError
 from assay.formats.declarative.code_shapes import PatternText, PythonText, TemplatedValue, TemplateText
-from assay.formats.declarative.from_signature import kind_of_part, shape_of
-from assay.formats.declarative.schema.fields import REFERENCED_KEY
+from assay.formats.declarative.from_annotations import REFERENCED_KEY, object_of, shape_of
 from assay.formats.declarative.shape import (
     Anything,
     Boolean,
@@ -45,8 +44,9 @@ from assay.part_options import (
 )
 
 
+@part("What is done.", name="a step")
 class Step(TypedDict):
-    """a step: What is done."""
+    """A step."""
 
     regex: Annotated[str, Doc("The pattern.")]
     select: NotRequired[Annotated[int, Doc("Which match."), InFiles(0)]]
@@ -106,10 +106,10 @@ def counted(
 def faults_of(options: str, folder: Path) -> tuple[list[str], Any, list[str]]:
     path = folder / "part.yaml"
     path.write_text(options)
-    kind = kind_of_part(counted, "a counter")
+    shape = object_of(counted, "a counter")
     document = read_yaml(path)
     report = Report(document)
-    read = check(document.value, ObjectOf("a counter", kind.doc, dict(kind.fields), kind.rule), (), report)
+    read = check(document.value, shape, (), report)
     try:
         report.raise_errors()
     except UsageError as error:
