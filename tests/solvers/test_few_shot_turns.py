@@ -96,7 +96,7 @@ def test_the_examples_are_part_of_what_the_task_is() -> None:
 
 
 FAULTS: list[tuple[dict[str, Any], str]] = [
-    ({}, "few_shot needs one of `dataset` and `examples`; got neither"),
+    ({}, "few-shot examples need one of `dataset` and `examples`; got neither"),
     ({"dataset": {"key": "train"}}, "few_shot from a dataset needs `count`"),
     ({"examples": LISTED, "user": "{{ smaple.q }}"}, "reads `smaple`"),
     ({"examples": LISTED, "style": "turn"}, "Did you mean `turns`"),

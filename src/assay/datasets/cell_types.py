@@ -9,9 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, get_args
+
+from assay.part_options import Doc
 
 Cell = str | int | float | bool | None
-DTYPES = ("string", "integer", "float", "boolean")
+Dtype = Literal["string", "integer", "float", "boolean"]
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+Dtypes = Annotated[
+    Literal["string"] | Mapping[str, Dtype] | None,
+    Doc("What columns of a table hold, where they do not hold what they look like; `string` keeps every cell as text."),
+]
+"""The option of datasets that are tables."""
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?\Z")
 _MOST_DIGITS = 17

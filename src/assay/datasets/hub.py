@@ -5,25 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.datasets.content import Pin
 from assay.datasets.rows import Row, RowDataset
 from assay.overriding import override
+from assay.part_options import Doc, InFiles, Named, part
 
 
+@part(
+    "A dataset of the hub; without a revision the score cannot be reproduced.",
+    example="path: owner/quiz, split: test, revision: v1.0",
+)
 class Hub(RowDataset):
     """Rows of one split of a hub dataset."""
 
     def __init__(
         self,
         *,
-        repository: str,
-        split: str,
-        revision: str | None = None,
-        load_dataset_kwargs: dict[str, Any] | None = None,
+        repository: Annotated[
+            str, Meta(min_length=1), Named("path"), Doc("The dataset's name on the hub, `owner/name`.")
+        ],
+        split: Annotated[str, Meta(min_length=1), Doc("Which part of it, such as `test`.")],
+        revision: Annotated[str | None, Doc("Commit or tag; also accepted in `load_dataset_kwargs`.")] = None,
+        load_dataset_kwargs: Annotated[
+            dict[str, Any] | None, Doc("Passed on to `datasets.load_dataset`."), InFiles({})
+        ] = None,
         name: str | None = None,
         **options: Any,
     ) -> None:

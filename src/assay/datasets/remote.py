@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Meta
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import irregular
+from assay.datasets.cell_types import Dtypes
 from assay.datasets.content import Pin
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.tables import FORMATS, READERS, table
 from assay.overriding import override
+from assay.part_options import Doc, Named, Words, part
 from assay.text.redaction import credential_in
 from assay.transport.download import download
 from assay.transport.route import place_of
@@ -28,6 +32,14 @@ DOWNLOADS = Path(".assay") / "downloads"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+@part(
+    "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
+    example="""\
+type: url
+url: https://example.org/quiz.csv
+sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+""",
+)
 class Remote(RowDataset):
     """Rows of a `.jsonl`, `.csv`, `.tsv` or `.parquet` file at an address.
 
@@ -37,11 +49,17 @@ class Remote(RowDataset):
     def __init__(
         self,
         *,
-        url: str,
-        sha256: str | None = None,
-        file_format: str | None = None,
+        url: Annotated[str, Meta(min_length=1), Doc("http:// or https://; a name or password in it is refused.")],
+        sha256: Annotated[
+            str | None,
+            Meta(pattern="[0-9a-fA-F]{64}"),
+            Doc("Of the file; a mismatch is an error. Without it the score cannot be reproduced."),
+        ] = None,
+        file_format: Annotated[
+            str | None, Words(FORMATS), Named("format"), Doc("What the file is, where its address does not say it.")
+        ] = None,
         name: str | None = None,
-        dtypes: Mapping[str, str] | str | None = None,
+        dtypes: Dtypes = None,
         **options: Any,
     ) -> None:
         super().__init__(name=name or _path(url).stem or "url", **options)

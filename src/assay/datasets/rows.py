@@ -10,12 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.types import Sample
+from assay.part_options import Doc
 from assay.prompts.filters import Filter, FilterError
 from assay.storage.key_set import KeySet
 
@@ -35,8 +38,10 @@ class RowDataset(ABC):
         self,
         *,
         name: str,
-        filters: Sequence[Mapping[str, Any]] = (),
-        columns: Sequence[str] | None = None,
+        filters: Annotated[Sequence[Mapping[str, Any]], Doc("Rows kept: those that match all.")] = (),
+        columns: Annotated[
+            Sequence[Annotated[str, Meta(min_length=1)]] | None, Doc("Columns kept; all when absent.")
+        ] = None,
         num_samples: int | None = None,
         subsampling: str = "head",
         seed: int = 0,

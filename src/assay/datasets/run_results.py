@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
@@ -16,9 +18,14 @@ from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.traces import conversation_columns, numbered_id
 from assay.overriding import override
+from assay.part_options import Doc, PathOption, part
 from assay.snippets.payload import payload_of
 
 
+@part(
+    "What a finished run asked, answered and scored: its journal, a row for each attempt.",
+    example="run_path: ../runs/first",
+)
 class RunResults(RowDataset):
     """A row for each attempt of one task, with the columns of recorded conversations (`traces.py`).
 
@@ -26,7 +33,18 @@ class RunResults(RowDataset):
     its rows would still change.
     """
 
-    def __init__(self, *, path: str, task: str | None = None, name: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        path: Annotated[
+            str,
+            Meta(min_length=1),
+            PathOption("The run's folder, relative to the file that defines the dataset.", "run_path", is_folder=True),
+        ],
+        task: Annotated[str | None, Doc("Which of the run's tasks; may be left out when it has one.")] = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(name=name or Path(path).name, **options)
         self.path = Path(path)
         self._run = read_run_file(self.path)

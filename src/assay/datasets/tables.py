@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
-from assay.datasets.cell_types import Cell, chosen_types, guess_types, typed_cell
+from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonLines
 from assay.datasets.rows import Row, RowDataset
 from assay.overriding import override
+from assay.part_options import PathOption, part
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -141,11 +144,19 @@ READERS: dict[str, Callable[..., RowDataset]] = {".jsonl": JsonLines, ".csv": Cs
 FORMATS = tuple(ending.removeprefix(".") for ending in READERS)
 
 
-def table(*, path: str, **options: Any) -> RowDataset:
+@part("A file: .jsonl, .csv, .tsv or .parquet.", example="file_path: quiz.csv, dtypes: {code: string}")
+def table(
+    *,
+    path: Annotated[str, Meta(min_length=1), PathOption("Relative to the file that defines the dataset.", "file_path")],
+    dtypes: Dtypes = None,
+    **options: Any,
+) -> RowDataset:
     """The reader for a file, by its ending."""
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
         raise UsageError(f"{path}: a dataset file ends in {', '.join(READERS)}")
-    if options.get("dtypes") is not None and reader is not Csv:
+    if dtypes is None:
+        return reader(path=path, **options)
+    if reader is not Csv:
         raise UsageError(f"{path}: `dtypes` is for .csv and .tsv; the values of this file have types already")
-    return reader(path=path, **options)
+    return Csv(path=path, dtypes=dtypes, **options)

@@ -7,12 +7,15 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.datasets.rows import Row, RowDataset
 from assay.overriding import override
+from assay.part_options import Doc, PathOption, part
 from assay.reading.bounded_yaml import Yaml12Loader, load_yaml
 
 MAX_TEXT_BYTES = 16 << 20
@@ -20,13 +23,28 @@ MAX_FILES = 100_000
 _FENCE = "---"
 
 
+@part(
+    "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
+    example="directory_path: articles, extension: .md",
+)
 class TextFiles(RowDataset):
     """The files of a folder and of those in it, in the order of their paths; links and hidden files are skipped.
 
     Columns: `sample_id` (the path without its ending), `file_name`, `content`, and the fields of the front matter.
     """
 
-    def __init__(self, *, path: str, extension: str = "", name: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        path: Annotated[
+            str,
+            Meta(min_length=1),
+            PathOption("Relative to the file that defines the dataset.", "directory_path", is_folder=True),
+        ],
+        extension: Annotated[str, Doc("Which files: `.md`; all when absent.")] = "",
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(name=name or Path(path).name, **options)
         self.path = Path(path)
         self._extension = f".{extension.lstrip('.')}" if extension else ""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from assay.catalog import resolve
 from assay.core.errors import UsageError
@@ -20,6 +21,7 @@ from assay.core.regular_file import open_regular, read_regular
 from assay.datasets.json_lines import FileDataset
 from assay.datasets.rows import Row
 from assay.overriding import override
+from assay.part_options import Doc, Named, PathOption, Words, part
 from assay.reading.strict_json import read_lines
 from assay.snippets.views import SolverTrace, trace_items
 
@@ -31,15 +33,29 @@ FORMATS = ("inspect", "opentelemetry", "chat")
 _ENOUGH_TO_TELL = 1 << 16
 
 
+@part(
+    "Recorded conversations: an Inspect log, spans of OpenTelemetry, or chats in JSON lines.",
+    example="file_path: log.eval",
+)
 class TraceFile(FileDataset):
     """Conversations of a file; without a `file_format` it is detected from the name and the first bytes."""
 
     def __init__(
         self,
         *,
-        path: str,
-        file_format: str | None = None,
-        operations: list[str] | None = None,
+        path: Annotated[
+            str,
+            Meta(min_length=1),
+            PathOption(".eval, .json or .jsonl, relative to the file that defines the dataset.", "file_path"),
+        ],
+        file_format: Annotated[
+            str | None, Words(FORMATS), Named("format"), Doc("What wrote the file, where it does not show.")
+        ] = None,
+        operations: Annotated[
+            list[Annotated[str, Meta(min_length=1)]] | None,
+            Meta(min_length=1),
+            Doc("Spans that are samples: `chat`, `text_completion` and `generate_content` when absent."),
+        ] = None,
         name: str | None = None,
         **options: Any,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from assay.part_options import SAMPLE, Choice, Doc, InFiles, ModelKey, Problem, TemplateOption, part
-from assay.schema_rules import all_of, exactly_one, given, implies
+from assay.schema_rules import given, implies
 
 Role = Annotated[Literal["system", "user", "assistant", "developer"], Doc("Who says it.")]
 
@@ -147,6 +147,9 @@ class Terminating(TypedDict):
     terminate_if: NotRequired[Annotated[Termination, Doc("When to end the loop, or the conversation.")]]
 
 
+_BUILDER = Choice("message builder", "{} builder")
+
+
 @part("Appends a rendered message.", example='role: user, content: "{{ sample.question }}"')
 class ChatMessage(Terminating):
     """A message of the script."""
@@ -184,7 +187,7 @@ class GenerateMessage(Terminating):
     type: Literal["generate_message"]
     model_key: Annotated[str, ModelKey("The key of the other model.")]
     extra_input_messages: Annotated[
-        Sequence[ChatMessage], Meta(min_length=1), Doc("Its prompt after the conversation.")
+        Sequence[Annotated[ChatMessage, _BUILDER]], Meta(min_length=1), Doc("Its prompt after the conversation.")
     ]
     output_role: NotRequired[
         Annotated[
@@ -192,9 +195,7 @@ class GenerateMessage(Terminating):
             Doc("The role of its answer; `assistant` when absent."),
         ]
     ]
-    include_conversation: NotRequired[
-        Annotated[bool, Doc("Whether it sees the conversation so far."), InFiles(True)]
-    ]
+    include_conversation: NotRequired[Annotated[bool, Doc("Whether it sees the conversation so far."), InFiles(True)]]
     model: NotRequired[Mapping[str, Any]]
     """What is behind the key."""
 
@@ -232,6 +233,4 @@ class LoadTrace(TypedDict):
     trace_column: Annotated[str, Meta(min_length=1), Doc("The column that contains it.")]
 
 
-MessageBuilder = Annotated[
-    ChatMessage | Generate | GenerateMessage | Loop | LoadTrace, Choice("message builder", "{} builder")
-]
+MessageBuilder = Annotated[ChatMessage | Generate | GenerateMessage | Loop | LoadTrace, _BUILDER]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from assay.core.seams import BuildContext
 from assay.core.types import Message, Sample
 from assay.prompts.few_shot import render
 from assay.prompts.field_template import FieldTemplate
+from assay.solvers.conversation_options import FewShotOptions
 
 Row = dict[str, Any]
 
@@ -18,9 +19,9 @@ Row = dict[str, Any]
 class FewShot:
     """The examples of a task, each rendered once; a sample is never an example of itself."""
 
-    def __init__(self, given: Mapping[str, Any], question: str, context: BuildContext) -> None:
+    def __init__(self, given: FewShotOptions, question: str, context: BuildContext) -> None:
         """`given` is the solver's `few_shot`; examples without a `user` template use `question`."""
-        self._rows: list[Row] = list(given["examples"])
+        self._rows: list[Row] = [dict(row) for row in given["examples"]]
         self._count = given.get("count") or len(self._rows)
         self._as_text = given.get("style") == "text"
         where = "definition.solver.few_shot"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from string import ascii_uppercase
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError, UsageError
@@ -16,6 +18,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.metrics.choice_likelihood import NORMALIZATIONS, pick
 from assay.overriding import override
+from assay.part_options import Doc, InFiles, TemplateOption, part
 from assay.prompts.row_sample import RowSample
 from assay.solvers.single_turn import SingleRequest
 
@@ -23,6 +26,14 @@ DEFAULT_SEPARATOR = " "
 
 
 @describes(SolverNeeds(likelihoods=True, plain_variant="lettered_choice"))
+@part(
+    "Asks how likely each choice is after the prompt; the model writes nothing.",
+    example="""\
+type: choice_likelihood_solver
+prompt: "Question: {{ sample.question }}\\nAnswer:"
+choices: "{{ sample.choices | tojson }}"
+""",
+)
 class ChoiceLikelihood:
     """Multiple choice by log-likelihood: each of `extras.choices` is scored as a continuation of the prompt.
 
@@ -38,11 +49,17 @@ class ChoiceLikelihood:
         *,
         normalize: str = "raw",
         unconditional: bool = False,
-        unconditional_prompt: str = "",
-        separator: str = DEFAULT_SEPARATOR,
-        prompt: str | None = None,
-        choices: str | None = None,
-        system_prompt: str | None = None,
+        unconditional_prompt: Annotated[str, Doc("The text before a choice when the question is left out.")] = "",
+        separator: Annotated[str, Doc("Between prompt and choice.")] = DEFAULT_SEPARATOR,
+        prompt: Annotated[
+            str | None, Meta(min_length=1), TemplateOption("Template of the text before a choice."), InFiles()
+        ] = None,
+        choices: Annotated[
+            str | None, Meta(min_length=1), TemplateOption("Template of the list of choices."), InFiles()
+        ] = None,
+        system_prompt: Annotated[
+            str | None, TemplateOption("Template; makes it a chat, in which a choice is the answer.")
+        ] = None,
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         if normalize not in NORMALIZATIONS:
@@ -98,6 +115,10 @@ class ChoiceLikelihood:
 
 
 @describes(SolverNeeds(likelihoods=True))
+@part(
+    "Asks how likely a text is; the model writes nothing.",
+    example='text: "{{ sample.text }}", window: 512, stride: 256',
+)
 class TextLikelihood:
     """How likely the model finds a given text: for perplexity and bits per byte.
 
@@ -111,10 +132,12 @@ class TextLikelihood:
     def __init__(
         self,
         *,
-        window: int = 0,
-        stride: int = 0,
-        prompt: str | None = None,
-        text: str | None = None,
+        window: Annotated[int, Meta(ge=0), Doc("Tokens per window; 0 is the model's context.")] = 0,
+        stride: Annotated[int, Meta(ge=0), Doc("Tokens a window moves on; 0 is all but one.")] = 0,
+        prompt: Annotated[str | None, TemplateOption("Template of what is only read before it."), InFiles("")] = None,
+        text: Annotated[
+            str | None, Meta(min_length=1), TemplateOption("Template of the text that is scored."), InFiles()
+        ] = None,
         context: BuildContext = NO_CONTEXT,
     ) -> None:
         if wrong := _wrong_window(window, stride):

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
+from assay.schema_rules import Schema, all_of, is_one, of_type
 from assay.snippets.payload import plain_message
 from assay.snippets.views import Node, chat_messages
+from assay.solvers.conversation_options import (
+    ChatMessage,
+    GenerateMessage,
+    Generation,
+    LoadTrace,
+    Loop,
+    MessageBuilder,
+    Terminating,
+)
 from assay.solvers.pass_through import recorded_items
 from assay.solvers.single_turn import reply
 from assay.solvers.templated import settings_of
@@ -76,11 +89,50 @@ class MultiTurn:
         )
 
 
+NEVER_CALLED = (
+    "no builder is `generate`, so the evaluated model would never be called; "
+    "a recorded conversation is read by `pass_through_solver`"
+)
+
+
+def asks(specs: Sequence[Any]) -> bool:
+    """Whether a conversation of these builders asks the evaluated model."""
+    builders = [spec for spec in specs if isinstance(spec, dict)]
+    return any(spec["type"] == "generate" or asks(spec.get("message_builders") or ()) for spec in builders)
+
+
+def _asks_model(options: Mapping[str, Any]) -> list[Problem]:
+    builders = options["message_builders"]
+    return [] if not isinstance(builders, list) or asks(builders) else [(("message_builders",), NEVER_CALLED)]
+
+
+def _contains_generate(loops: int) -> Schema:
+    """Builders of which one asks the evaluated model, in so many loops within each other at most."""
+    asking: list[Schema] = [of_type("generate")]
+    if loops:
+        inner: Schema = {"properties": {"message_builders": _contains_generate(loops - 1)}}
+        asking.append(all_of(is_one("type", ["loop"]), inner))
+    return {"anyOf": [{"type": "string"}, {"contains": {"anyOf": asking}}]}
+
+
 @describes(SolverNeeds(turns="many"))
+@part(
+    "A conversation made by builders.",
+    example="""\
+type: multi_turn_solver
+message_builders:
+  - {type: chat_message, role: user, content: "{{ sample.wish }}"}
+  - {type: generate}
+  - {type: chat_message, role: user, content: Are you sure?}
+  - {type: generate}
+""",
+    check=_asks_model,
+    editor=({"properties": {"message_builders": _contains_generate(3)}},),
+)
 def multi_turn_solver(
     *,
-    message_builders: Sequence[Mapping[str, Any]],
-    generation: Mapping[str, Any] | None = None,
+    message_builders: Annotated[Sequence[MessageBuilder], Meta(min_length=1), Doc("What happens, in this order.")],
+    generation: Generation = None,
     context: BuildContext = NO_CONTEXT,
 ) -> MultiTurn:
     """A conversation made by `chat_message`, `generate`, `generate_message`, `loop` and `load_trace` builders."""
@@ -90,26 +142,15 @@ def multi_turn_solver(
     return MultiTurn(builders, settings_of(generation))
 
 
-NEVER_CALLED = (
-    "no builder is `generate`, so the evaluated model would never be called; "
-    "a recorded conversation is read by `pass_through_solver`"
-)
-
-
-def asks(specs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a conversation of these builders asks the evaluated model."""
-    return any(spec["type"] == "generate" or asks(spec.get("message_builders") or ()) for spec in specs)
-
-
-def _builders(specs: Sequence[Mapping[str, Any]], where: str, context: BuildContext) -> list[Any]:
+def _builders(specs: Sequence[MessageBuilder], where: str, context: BuildContext) -> list[Any]:
     return [_BUILDERS[str(spec["type"])](spec, f"{where}[{at}]", context) for at, spec in enumerate(specs)]
 
 
 class _Terminating:
     """A builder that may end what it is part of, when the message it added includes a text."""
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
-        self.condition: Mapping[str, Any] | None = spec.get("terminate_if")
+    def __init__(self, spec: Terminating, where: str, context: BuildContext) -> None:
+        self.condition = spec.get("terminate_if")
 
     def stop_after(self, message: Message) -> _Stop | None:
         if self.condition is None or str(self.condition["includes"]) not in str(message.content):
@@ -118,7 +159,7 @@ class _Terminating:
 
 
 class _ChatMessage(_Terminating):
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
+    def __init__(self, spec: ChatMessage, where: str, context: BuildContext) -> None:
         super().__init__(spec, where, context)
         self._role = str(spec["role"])
         self._content = FieldTemplate(
@@ -151,7 +192,7 @@ class _Generate(_Terminating):
 class _GenerateMessage(_Terminating):
     """Another model speaks; instructions it gets beyond the conversation are not kept."""
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
+    def __init__(self, spec: GenerateMessage, where: str, context: BuildContext) -> None:
         super().__init__(spec, where, context)
         self._model = context.model_behind(str(spec["model_key"]), spec.get("model"))
         self._extra = [
@@ -177,7 +218,7 @@ class _Loop:
 
     condition = None
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
+    def __init__(self, spec: Loop, where: str, context: BuildContext) -> None:
         self._where = where
         self._builders = _builders(spec["message_builders"], f"{where}.message_builders", context)
         self._max = int(spec.get("max_iterations", 10))
@@ -218,7 +259,7 @@ class _LoadTrace:
 
     condition = None
 
-    def __init__(self, spec: Mapping[str, Any], where: str, context: BuildContext) -> None:
+    def __init__(self, spec: LoadTrace, where: str, context: BuildContext) -> None:
         self._column = str(spec["trace_column"])
 
     async def run(self, conversation: _Conversation) -> _Stop | None:

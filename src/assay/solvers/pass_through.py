@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
 from assay.core.seams import Model
 from assay.core.types import Failure, Message, Sample, Trace
+from assay.part_options import Doc, part
 from assay.snippets import views
 from assay.snippets.views import chat_messages, plain, trace_items
 
 
 @describes(SolverNeeds(asks_model=False))
+@part("Uses the recorded trace in a column as the answer.", example="trace_column: trace")
 class PassThrough:
     """The recorded trace in a column, as the answer."""
 
-    def __init__(self, *, trace_column: str) -> None:
+    def __init__(self, *, trace_column: Annotated[str, Meta(min_length=1), Doc("The column.")]) -> None:
         self._column = trace_column
 
     async def __call__(self, sample: Sample, model: Model) -> Trace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -10,6 +10,7 @@ from assay.core.describe import SolverNeeds, describes
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
+from assay.part_options import PythonOption, part
 from assay.snippets.payload import output_of, plain_message
 from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.snippets.views import SolverTrace, chat_messages, trace_items
@@ -18,6 +19,17 @@ from assay.solvers.templated import request_fields
 
 
 @describes(SolverNeeds(runs="snippet"))
+@part(
+    "The author's `async def run_solver(sample, model, trace)`.",
+    example="""\
+type: python
+run_solver_snippet: |
+  async def run_solver(sample, model, trace):
+      trace.append_user_message(sample["question"])
+      trace.add_model_response(await model.predict(trace.items))
+      return trace
+""",
+)
 class PythonSolver:
     """The author's `run_solver(sample, model, trace)`, in a worker process with a time limit.
 
@@ -27,7 +39,7 @@ class PythonSolver:
     def __init__(
         self,
         *,
-        run_solver_snippet: str,
+        run_solver_snippet: Annotated[str, PythonOption("Asks `model`, returns `trace`.", "run_solver")],
         time_limit_seconds: float = TIME_LIMIT_SECONDS,
         context: BuildContext = NO_CONTEXT,
     ) -> None:

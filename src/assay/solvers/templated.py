@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,19 +12,43 @@ from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Message, Request, Sample
 from assay.overriding import override
+from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
+from assay.schema_rules import given, implies, of_type
+from assay.solvers.conversation_options import FewShotOptions, Generation, InputBuilder
 from assay.solvers.few_shot_turns import FewShot
 from assay.solvers.single_turn import SingleRequest
 
 _REQUEST_FIELDS = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "response_format", "tools")
 
 
+def _takes_few_shot(options: Mapping[str, Any]) -> list[Problem]:
+    builder = options["input_builder"]
+    if options["few_shot"] is not None and isinstance(builder, dict) and builder.get("type") != "chat_completion":
+        return [(("few_shot",), "few-shot examples need an input builder of type `chat_completion`")]
+    return []
+
+
 @describes(SolverNeeds())
+@part(
+    "One rendered input, one answer.",
+    example="""\
+type: single_turn_solver
+generation: {temperature: 0}
+input_builder:
+  type: chat_completion
+  input_messages:
+    - {role: system, content: Answer in one sentence.}
+    - {role: user, content: "{{ sample.question }}"}
+""",
+    check=_takes_few_shot,
+    editor=(implies(given("few_shot"), {"properties": {"input_builder": of_type("chat_completion")}}),),
+)
 def single_turn_solver(
     *,
-    input_builder: Mapping[str, Any],
-    generation: Mapping[str, Any] | None = None,
-    few_shot: Mapping[str, Any] | None = None,
+    input_builder: InputBuilder,
+    few_shot: Annotated[FewShotOptions | None, Doc("Few-shot examples before the last message.")] = None,
+    generation: Generation = None,
     context: BuildContext = NO_CONTEXT,
 ) -> ChatInput | GenericInput:
     """One rendered input, one answer: `generic` renders JSON, `chat_completion` renders messages.
@@ -32,14 +56,13 @@ def single_turn_solver(
     `generation` are the settings of the request; those in a rendered JSON come first. `few_shot` puts examples
     before the last message.
     """
-    kind = input_builder.get("type")
-    if kind == "chat_completion":
+    if input_builder["type"] == "chat_completion":
         messages = input_builder["input_messages"]
         examples = FewShot(few_shot, str(messages[-1]["content"]), context) if few_shot is not None else None
         return ChatInput(messages, context, settings_of(generation), examples)
-    if kind == "generic":
+    if input_builder["type"] == "generic":
         return GenericInput(input_builder["template"], context, settings_of(generation))
-    raise UsageError(f"unknown input builder `{kind}`; known: chat_completion, generic")
+    raise UsageError(f"unknown input builder `{input_builder['type']}`; known: chat_completion, generic")
 
 
 def settings_of(generation: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from msgspec import Meta
 
 from assay.core.types import Summary
 from assay.part_options import Doc, part
-from assay.stats.aggregate_options import OutputName, ReadValue
-from assay.stats.cells import cell, empty_cell, groups_of, interval_of_mean, share_of
+from assay.stats.cells import OutputName, ReadValue, cell, empty_cell, groups_of, interval_of_mean, share_of
 from assay.stats.extremes import largest_interval, smallest_interval
 from assay.stats.score_table import ScoreTable, as_text
 from assay.stats.spread import spread_interval

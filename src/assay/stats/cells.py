@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
 from assay.core.types import Summary
+from assay.part_options import Doc, InFiles, ValueName
 from assay.stats.bootstrap import SumStatistic, bootstrap_sums
 from assay.stats.intervals import (
     Codes,
@@ -28,6 +30,9 @@ from assay.stats.intervals import (
 from assay.stats.score_table import Labels, Numbers, ScoreTable
 
 Mask = NDArray[np.bool_]
+ReadValue = Annotated[str, Meta(min_length=1), ValueName("The score value it reads."), InFiles()]
+"""The option of an aggregate that names what it reads."""
+OutputName = Annotated[str | None, Doc("What the number is called.")]
 UNIT = (0.0, 1.0)
 """The scale of a share and of most scores."""
 

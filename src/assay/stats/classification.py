@@ -8,8 +8,7 @@ import numpy as np
 
 from assay.core.types import Summary
 from assay.part_options import Doc, part
-from assay.stats.aggregate_options import OutputName, ReadValue
-from assay.stats.cells import Mask, empty_cell, share_among, share_of_counts
+from assay.stats.cells import Mask, OutputName, ReadValue, empty_cell, share_among, share_of_counts
 from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
 
 

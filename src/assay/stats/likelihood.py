@@ -9,9 +9,8 @@ import numpy as np
 
 from assay.core.types import Summary
 from assay.part_options import Doc, part
-from assay.stats.aggregate_options import OutputName
 from assay.stats.bootstrap import SumStatistic, divide
-from assay.stats.cells import ratio_of_sums
+from assay.stats.cells import OutputName, ratio_of_sums
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
 

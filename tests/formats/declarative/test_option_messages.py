@@ -289,6 +289,13 @@ def read_as(path: Path) -> object:
     return _told(msgspec.to_builtins(checks[kind_of(document.value)](document, document.value)))
 
 
+UNREAD = (
+    *("display_name", "description", "long_description", "tags", "task", "tasks", "secrets", "tls_context", "language"),
+    *("custom_headers", "score_aggregators", "fast_subset_size", "dataset_generators", "type", "evaluated_entity_type"),
+)
+"""Fields of records that decide nothing."""
+
+
 def _told(value: Any) -> Any:
     """What a record says: a field of it that says nothing is as good as none, but for the options of parts."""
     if isinstance(value, list):
@@ -296,7 +303,11 @@ def _told(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     inner = {name: each if name == "options" else _told(each) for name, each in value.items()}
-    return {name: each for name, each in inner.items() if name == "options" or each not in (None, [], {})}
+    return {
+        name: each
+        for name, each in inner.items()
+        if name == "options" or (each not in (None, [], {}) and (name not in UNREAD or "options" in value))
+    }
 
 
 def reported(path: Path, text: str) -> str:

@@ -205,6 +205,8 @@ def shape_of(kind: Any, markers: Sequence[Any] = ()) -> Shape:  # noqa: PLR0911,
                 return Text(words=marker.words)
             case Choice() if get_origin(kind) in (Union, UnionType):
                 return _choice_of(get_args(kind), marker)
+            case Choice():  # only one of them may stand here
+                return next(iter(_choice_of((kind,), marker).choices.values()))
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
         return Text(words=inner)

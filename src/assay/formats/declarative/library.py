@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -15,6 +15,7 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, Usage
 from assay.datasets.content import Pinnable, content_hash, is_elsewhere
+from assay.formats.declarative.from_annotations import options_of
 from assay.formats.declarative.model_specs import ModelSpec, model_spec, of_provider
 from assay.formats.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.formats.declarative.reading_options import ReadingOptions
@@ -31,12 +32,11 @@ from assay.formats.declarative.records import (
     without_nulls,
 )
 from assay.formats.declarative.schema.checked import checked_adapter, checked_dataset, checked_model
-from assay.formats.declarative.schema.datasets import SOURCE
+from assay.formats.declarative.schema.datasets import CALLED_OTHERWISE, SOURCE, declared
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
+from assay.part_options import PathOption
 from assay.trust.consent import keys_sent_elsewhere
 
-_PATHS: dict[str, Literal["file", "folder"]] = {"file_path": "file", "directory_path": "folder", "run_path": "folder"}
-"""The options of sources that name a file or a folder."""
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
 _STEP = re.compile(r"dataset `([^`]+)`: steps\[(\d+)\]: (.*)", re.DOTALL)
 _DTYPES = re.compile(r"dataset `([^`]+)` in .*?: dtypes: (?=[^`]*`([^`]+)`)(.*)", re.DOTALL)
@@ -249,16 +249,15 @@ class Library:
         rows: Options = {"name": dataset.key, "filters": own.pop("filters"), "columns": own.pop("columns")}
         if kind == "generated":
             return kind, {**rows, "recipe": msgspec.to_builtins(self._recipe(record(own, GeneratedSource)))}
-        if kind == "huggingface":
-            # `path` is where a file lies and no part of a task's identity; a repository's name is
-            return "hub", {**rows, "repository": own.pop("path"), **own}
-        for name, file_or_folder in _PATHS.items():
-            if name in own:
-                at, named = (*where, "source", name), str(own.pop(name))
-                own["path"] = str(self.nearby.path(file_or_folder, document, at, named))
-        if "format" in own:
-            own["file_format"] = own.pop("format")
-        return "table" if kind == "local" else kind, {**rows, **without_nulls(own)}
+        given = own if kind == "huggingface" else without_nulls(own)
+        for option in options_of(declared(kind)):
+            if (value := given.pop(option.written, None)) is not None:
+                path: PathOption | None = option.marker(PathOption)
+                if path is not None:
+                    at = (*where, "source", option.written)
+                    value = str(self.nearby.path("folder" if path.is_folder else "file", document, at, str(value)))
+                rows[option.name] = value
+        return CALLED_OTHERWISE.get(kind, kind), {**rows, **given}
 
     def model(self, key: str) -> ModelSpec:
         """How to make the model with this key."""

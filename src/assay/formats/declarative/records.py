@@ -6,15 +6,21 @@ its own: the tables of `schema/` say what they may be, the part itself what they
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypedDict, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Plain
+from assay.part_options import Choice, Doc, InFiles, ModelKey, Placeholders, PythonOption, TemplateOption, part
 
 Options = dict[str, Plain]
+Name = Annotated[str, Meta(min_length=1), Doc("Display name.")]
+OtherName = Annotated[str | None, Doc("Display name.")]
+Description = Annotated[str | None, Doc("One or two sentences.")]
+LongDescription = Annotated[str | None, Doc("Markdown.")]
+Tags = Annotated[tuple[str, ...], Doc("Words to search by.")]
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -53,6 +59,29 @@ class TaskDataset(Struct, frozen=True, kw_only=True):
     source: Literal["dataset", "task_result"]
     """What the key names."""
     fast_subset_size: Plain = None
+
+
+@part(
+    "The author's Python that splits an answer into parts before it is scored.",
+    name="a postprocessor",
+    example="""\
+type: python
+postprocess_snippet: |
+  def postprocess(sample, solver_output):
+      answers = str(solver_output.output).splitlines()
+      return [({"target": target}, answer) for target, answer in zip(sample["targets"], answers, strict=True)]
+""",
+)
+class PostprocessorEntry(TypedDict):
+    """What stands between a solver and the scorers."""
+
+    type: Annotated[Literal["python"], Doc("`python`"), Placeholders(whole=False)]
+    postprocess_snippet: Annotated[
+        str,
+        PythonOption(
+            "`postprocess(sample, solver_output)` returns a list of pairs (sample, solver output).", "postprocess"
+        ),
+    ]
 
 
 class SolverEntry(Struct, frozen=True, kw_only=True):
@@ -115,35 +144,80 @@ class OtherModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     generation: Options = {}
 
 
+_ROW = ("sample", "index")
+
+
+@part(
+    "Columns by templates over the row so far.",
+    example="""\
+type: template
+columns: {question: "What is {{ sample.a }} + {{ sample.b }}?"}
+""",
+)
 class TemplateStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="template"):
-    columns: dict[str, str]
+    columns: Annotated[
+        dict[str, Annotated[str, TemplateOption("", _ROW)]], Meta(min_length=1), Doc("Each column with its template.")
+    ]
 
 
+@part(
+    "Columns that `generate(sample, index, seed)` returns.",
+    example="""\
+type: python
+generate_snippet: |
+  def generate(sample, index, seed):
+      return {"answer": sample["a"] + sample["b"]}
+""",
+)
 class PythonStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="python"):
-    generate_snippet: str
+    generate_snippet: Annotated[str, PythonOption("Returns a mapping of columns.", "generate")]
 
 
+@part(
+    "What a model writes.",
+    example="""\
+type: model
+model_key: writer
+user_prompt: "Write a question about {{ sample.topic }}."
+column: question
+""",
+)
 class ModelStep(Struct, frozen=True, kw_only=True, tag_field="type", tag="model"):
-    model_key: str
-    system_prompt: str | None
-    user_prompt: str
-    column: str
-    json: bool
+    model_key: Annotated[str, ModelKey("The key of the model that writes.")]
+    system_prompt: Annotated[str | None, TemplateOption("Over the row so far.", _ROW)] = None
+    user_prompt: Annotated[str, Meta(min_length=1), TemplateOption("Over the row so far.", _ROW)]
+    column: Annotated[str, Meta(min_length=1), Doc("The column that holds the answer.")] = "output"
+    json: Annotated[bool, Doc("The answer is a JSON object, whose fields are the columns.")] = False
     model: OtherModel | None = None
     """What is behind the key, in a recipe."""
 
 
-GeneratorStep = TemplateStep | PythonStep | ModelStep
+GeneratorStep = Annotated[TemplateStep | PythonStep | ModelStep, Choice("generator step", "{} step")]
+MAX_GENERATED_ROWS = 1_000_000
 
 
+@part(
+    "Rows made by templates, Python or a model, written to a file before anything is scored.",
+    example="""\
+type: generated
+num_samples: 4
+seed: 7
+draw: {a: [1, 2, 3], b: [10, 20]}
+steps:
+  - {type: template, columns: {question: "What is {{ sample.a }} + {{ sample.b }}?"}}
+""",
+)
 class GeneratedSource(Struct, frozen=True, kw_only=True):
     """The options of a `generated` source."""
 
-    num_samples: int
-    seed: int
-    dataset_key: str | None
-    draw: dict[str, list[Plain]]
-    steps: list[GeneratorStep]
+    num_samples: Annotated[int, Meta(ge=1, le=MAX_GENERATED_ROWS), Doc("How many rows.")]
+    seed: Annotated[int, Doc("Another seed is another dataset.")] = 0
+    dataset_key: Annotated[str | None, ModelKey("Rows to begin with, in an order that the seed decides.")] = None
+    draw: Annotated[
+        dict[str, Annotated[list[Plain], Meta(min_length=1)]],
+        Doc("Columns, each one of these values, chosen by the seed."),
+    ] = {}
+    steps: Annotated[list[GeneratorStep], Meta(min_length=1), Doc("What is done to each row, one after the other.")]
 
 
 class SourceRows(Struct, frozen=True, kw_only=True):
@@ -170,9 +244,28 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
     options: Options
 
 
+@part(
+    "Where samples come from.",
+    name="a dataset",
+    example="""\
+key: countries
+display_name: Countries
+source:
+  type: inline
+  samples:
+    - {country: France, capital: Paris}
+    - {country: Peru, capital: Lima}
+""",
+)
 class DatasetEntry(Struct, frozen=True, kw_only=True):
-    key: str
-    source: SourceEntry
+    key: Annotated[str, ModelKey("The key that tasks use.")]
+    display_name: Name
+    description: Description = None
+    long_description: LongDescription = None
+    tags: Tags = ()
+    source: Annotated[SourceEntry, Doc("Where the rows are."), InFiles(None)]
+    file_path: Annotated[str | None, Doc("Old; use `source`.")] = None
+    generator_specification: Annotated[None, Doc("Refused: write `source: {type: generated, …}`.")] = None
 
 
 def dataset_record(checked: Options) -> DatasetEntry:

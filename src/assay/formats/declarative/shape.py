@@ -341,7 +341,7 @@ class ObjectOf(Shape):
         for name, entry in self.fields.items():
             if name not in value:
                 if entry.default is UNSET:
-                    report.wrong(where, f"{self.name} needs the field `{name}`", lacks=name)
+                    report.wrong(where, f"{self.name} {need(self.name)} the field `{name}`", lacks=name)
                 else:
                     result[name] = entry.default
             elif value[name] is None and entry.default is None:
@@ -443,13 +443,18 @@ def mappings(value: Plain) -> list[Fields]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def need(name: str) -> str:
+    """The verb after a name: several things need, one needs."""
+    return "needs" if name.startswith(("a ", "an ")) else "need"
+
+
 def require_one(result: Fields, names: Sequence[str], where: FieldPath, report: Report, of: str) -> None:
     """Exactly one of these fields is given."""
     given = [name for name in names if result[name] is not None]
     if len(given) != 1:
         *most, last = (f"`{name}`" for name in names)
         got = " and ".join(given) or ("neither" if len(names) == 2 else "none of them")
-        report.wrong(where, f"{of} needs one of {', '.join(most)} and {last}; got {got}")
+        report.wrong(where, f"{of} {need(of)} one of {', '.join(most)} and {last}; got {got}")
 
 
 def refuse_repeated_keys(items: Plain, where: FieldPath, report: Report) -> None:
