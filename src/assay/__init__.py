@@ -8,7 +8,10 @@ _NAMES = {
     "assay.core.describe": "DatasetInfo ModelOffers SolverNeeds describes",
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
-    "assay.core.types": "Completion Failure Record Request Sample Score Summary TaskDefinition Trace",
+    "assay.core.types": (
+        "Completion DatasetSpec Failure PartSpec Record Request Sample Score Summary TaskDefinition Trace"
+    ),
+    "assay.core.fingerprint": "fingerprint",
     "assay.harness": "METRIC_FNS run_leaderboard run_task write_leaderboard",
     "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
     "assay.models.adapters.toy": "ToyAdapter",
@@ -38,12 +41,15 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.describe import describes as describes
     from assay.core.errors import FailureError as FailureError
     from assay.core.errors import UsageError as UsageError
+    from assay.core.fingerprint import fingerprint as fingerprint
     from assay.core.seams import BuildContext as BuildContext
     from assay.core.seams import Model as Model
     from assay.core.seams import ModelAdapter as ModelAdapter
     from assay.core.seams import Served as Served
     from assay.core.types import Completion as Completion
+    from assay.core.types import DatasetSpec as DatasetSpec
     from assay.core.types import Failure as Failure
+    from assay.core.types import PartSpec as PartSpec
     from assay.core.types import Record as Record
     from assay.core.types import Request as Request
     from assay.core.types import Sample as Sample

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.core.describe import About, SolverNeeds, Value, about
+from assay.core.describe import About, DatasetInfo, SolverNeeds, Value, about
 from assay.core.errors import AssayError, UsageError
 from assay.core.types import PartSpec
 from assay.own_functions import HERE, find_here
@@ -145,7 +145,6 @@ CATALOG: dict[str, dict[str, str]] = {
     "dataset": {
         "spec_file": "assay.formats.frozen_spec.reader:SpecFileDataset",
         "task_folder": "assay.formats.folder.reader:TaskFolderDataset",
-        "examples": "assay.harness:InlineExamples",
         "table": "assay.datasets.tables:table",
         "inline": "assay.datasets.inline:Inline",
         "hub": "assay.datasets.hub:Hub",
@@ -298,6 +297,12 @@ def solver_needs(solver: PartSpec, *, own_code: bool = False) -> SolverNeeds:
     return needs if isinstance(needs, SolverNeeds) else SolverNeeds()
 
 
+def dataset_info(use: str, options: Mapping[str, Any]) -> DatasetInfo | None:
+    """What a dataset is read from; None where that is not known without running code that is not ours."""
+    info = describe("dataset", use, options)
+    return info if isinstance(info, DatasetInfo) else None
+
+
 def is_ours(kind: str, name: str) -> bool:
     """Whether the part comes with assay."""
     return name in CATALOG[kind]
@@ -407,8 +412,13 @@ def publishers(kind: str, name: str) -> list[str]:
         return []
     from importlib.metadata import entry_points
 
-    points = entry_points(group=f"assay.{kind}s", name=name)
+    points = entry_points(group=group_of(kind), name=name)
     return sorted({point.dist.name if point.dist is not None else point.value for point in points})
+
+
+def group_of(kind: str) -> str:
+    """The entry points under which packages publish parts of a kind: `assay.metrics`, `assay.post_processes`, …"""
+    return f"assay.{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 def is_name(kind: str, name: str) -> bool:
@@ -495,4 +505,4 @@ def _published_on(kind: str, path: tuple[str, ...]) -> dict[str, Any]:
     """Cached for each path: every installed package is searched, and each line of a task file may need the result."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=f"assay.{kind}s")}
+    return {point.name: point for point in entry_points(group=group_of(kind))}

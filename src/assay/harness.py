@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from assay.catalog import resolve
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Metric, ModelAdapter, TakesBatches, close_part
-from assay.core.types import DatasetSpec, Sample, TaskDefinition, Trace
+from assay.core.types import DatasetSpec, TaskDefinition, Trace
 from assay.event_loop import run_anywhere
 from assay.formats.folder.reader import ContentHash, define_task, sample_of, scorer_of
 from assay.formats.folder.rules import CATALOG_NAMES, Example
@@ -96,19 +96,6 @@ METRIC_FNS: dict[str, Metric] = {
 """A task folder's word -> `(prediction, targets, extras) -> float in [0, 1]`."""
 
 
-class InlineExamples:
-    """A dataset that travels inside its task definition."""
-
-    def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
-        self._examples = [msgspec.convert(example, Example) for example in examples]
-
-    def __len__(self) -> int:
-        return len(self._examples)
-
-    def __iter__(self) -> Iterator[Sample]:
-        return map(sample_of, self._examples)
-
-
 def inline_task(name: str, examples: Sequence[Example]) -> TaskDefinition:
     """A task that needs no file: its examples travel inside the definition."""
     if not examples:
@@ -124,5 +111,5 @@ def inline_task(name: str, examples: Sequence[Example]) -> TaskDefinition:
         raise UsageError(
             f"task `{name}`: an example holds what no file can ({error}); a metric is a name or `module:function`"
         ) from error
-    dataset = DatasetSpec(use="examples", options={"examples": plain}, sha256=content.hexdigest(), size=content.size)
+    dataset = DatasetSpec(use="task_folder", options={"examples": plain}, sha256=content.hexdigest(), size=content.size)
     return define_task(name, named[0], dataset)

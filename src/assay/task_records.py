@@ -78,6 +78,8 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     files: tuple[str, ...] = ()
     """Files that were read in addition to its source."""
+    lists_code: bool = False
+    """Whether the options of its parts list the code of an installed package that they run, and where it lies."""
     variables: tuple[str, ...] = ()
     """Variables of the environment that the files name."""
     versions: dict[str, str] = {}
@@ -85,8 +87,12 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     not_carried_over: tuple[str, ...] = ()
     """What an import of another program's task lacks."""
-    config: dict[str, Any] = {}
-    """The values of its parameters."""
+    config: dict[str, Any] | None = None
+    """The values of its parameters; None: it can have none."""
+    over_rows: bool = False
+    """Whether its file is written over the rows of a dataset, and may be given others: a YAML task."""
+    sample_field: str | None = None
+    """Where its file has a sample on each line: the field that names it."""
     functions: dict[str, str | None] = {}
     """The source of functions that were passed from Python, by name; None where Python has none."""
     from_log: bool = False

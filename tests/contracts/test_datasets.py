@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from assay.catalog import CATALOG, make
+from assay.catalog import CATALOG, dataset_info, make
 from assay.core.config import RunConfig
+from assay.core.describe import DatasetInfo
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.remote import DOWNLOADS
 from assay.runs.evaluate import run_evaluation
@@ -85,8 +86,7 @@ DATASETS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
             "category": "arithmetic",
         }
     ],
-    "task_folder": lambda folder: [{"path": lines(folder / "task.jsonl", EXAMPLES)}],
-    "examples": lambda folder: [{"examples": EXAMPLES}],
+    "task_folder": lambda folder: [{"path": lines(folder / "task.jsonl", EXAMPLES)}, {"examples": EXAMPLES}],
     "table": table_of,
     "inline": lambda folder: [{"samples": ROWS}, {"samples": ROWS, "num_samples": 3, "subsampling": "random"}],
     "url": lambda folder: [{"url": "http://127.0.0.1:9/rows.jsonl", "sha256": kept_download(folder)}],
@@ -155,6 +155,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_dataset_reader_of_the_catalog_is_checked_against_the_contract() -> None:
     assert {*DATASETS} == {*CATALOG["dataset"]}
+
+
+@pytest.mark.parametrize("name", CATALOG["dataset"])
+def test_every_dataset_reader_of_the_catalog_says_what_it_reads(name: str) -> None:
+    assert isinstance(dataset_info(name, {}), DatasetInfo)
 
 
 @pytest.mark.usefixtures("hub")

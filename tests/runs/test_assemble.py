@@ -21,6 +21,7 @@ from assay.runs.assemble import assemble, refuse_other_prompts, refuse_unscorabl
 from assay.runs.evaluate import evaluate_tasks
 from assay.runs.preview import preview
 from assay.runs.progress import Progress
+from assay.task_records import TaskPlan
 from assay.tasks.load import load_tasks
 
 
@@ -193,7 +194,8 @@ def test_an_option_that_contradicts_how_a_task_of_lm_eval_is_sent_is_refused(
     solver = PartSpec(
         key="requests", use="lm_eval", options={"likelihoods": False, **({"turns": True} if turns else {})}
     )
-    asks: Any = SimpleNamespace(name="t", definition=SimpleNamespace(solver=solver, format="lm_eval"))
+    plan = TaskPlan(system_in_requests=True)
+    asks: Any = SimpleNamespace(name="t", definition=SimpleNamespace(solver=solver, plan=plan))
     with pytest.raises(UsageError, match=says) if says else nullcontext():
         refuse_other_prompts([asks], Renders(**options))
 

@@ -22,9 +22,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from assay.core.errors import UsageError
-from assay.core.fingerprint import fingerprint
-from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay import DatasetSpec, PartSpec, TaskDefinition, UsageError, fingerprint
 
 
 class Options(Struct, frozen=True):
@@ -46,7 +44,7 @@ class Quiz:
             asked = question.upper() if options.shout else question
             samples.append({"id": str(number), "prompt": asked, "targets": [answer], "metric": "exact_match"})
         dataset = DatasetSpec(
-            use="examples", options={"examples": samples}, sha256=fingerprint(samples), size=len(samples)
+            use="task_folder", options={"examples": samples}, sha256=fingerprint(samples), size=len(samples)
         )
         scorer = PartSpec(key="exact_match", use="metric", options={"metric": "exact_match"})
         solver = PartSpec(key="single_turn", use="single_turn")

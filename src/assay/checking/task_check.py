@@ -226,7 +226,7 @@ async def check_task(
     unscorable = {bad.sample for bad in bad_tests if bad.found.refused and bad.alone}
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
-    rehearsed = task.definition.format == "declarative" and not isinstance(task.solver, Rehearsable)
+    rehearsed = task.definition.provenance.over_rows and not isinstance(task.solver, Rehearsable)
     for sample in task.dataset:
         await asyncio.sleep(0)  # a request to stop takes effect here: scoring itself seldom waits for anything
         samples += 1

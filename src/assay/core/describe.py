@@ -52,6 +52,8 @@ class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sco
     """Whether it is called once, with all samples."""
     reads_verdicts_itself: bool = False
     """It calls a judge, and whether a verdict is usable is known only to the other program that it belongs to."""
+    task_of_library: str | None = None
+    """The task of an installed package whose code it runs, as the user names it; consent lists it."""
     runs: Runs = "here"
 
 
@@ -82,6 +84,8 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     """The number of an attempt whose mean the aggregate rises with, as bits per byte of a perplexity."""
     scorer: str | None = None
     runs: Runs = "here"
+    task_of_library: str | None = None
+    """The task of an installed package whose code it runs, as the user names it; consent lists it."""
 
 
 class Shares(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="shares"):
@@ -137,11 +141,17 @@ class DatasetInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="da
     recorded_models: bool = False
     """Whether its samples have answers, and say which model gave them."""
     elsewhere: bool = False
-    """Whether reading it calls another machine or a model."""
-    in_files: bool = False
-    """Whether its options name files of the task."""
-    reader: str | None = None
-    """The dataset that it counts as where identity is compared; None: itself."""
+    """Whether reading it calls another machine, a model, or code that is not assay's."""
+    parts: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """The datasets whose rows it puts side by side: the name and the options of each."""
+    made_from: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """The datasets that its rows were generated from."""
+    made_by: Any = None
+    """What generated them, as options of parts: models and code."""
+    addresses: dict[str, str] = {}
+    """Where it connects to, each with the option that says so. Consent lists them, like the files."""
+    files: dict[str, str] = {}
+    """Files that it reads in addition to its `path`."""
 
 
 About = ScorerInfo | Mean | Whole | Shares | SolverNeeds | DatasetInfo

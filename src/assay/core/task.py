@@ -49,18 +49,15 @@ class Task:
 
 _SAMPLE_LOCATIONS = ("path", "examples")
 """Options that locate the samples, in a file or in memory; the dataset's sha256 identifies them."""
-_READER_OF = {"examples": "task_folder"}
-"""Samples passed from Python count as the file they could have been read from."""
 
 
 def task_fingerprint(definition: TaskDefinition) -> str:
     """The identity of a task: its definition and the content of its dataset, wherever the files are."""
     dataset = definition.dataset
-    options = _without_locations(dataset.use, dataset.options)
     return fingerprint(
         {
             "name": definition.name,
-            "dataset": [_READER_OF.get(dataset.use, dataset.use), options, dataset.sha256, dataset.size],
+            "dataset": [dataset.use, _without_locations(dataset.options), dataset.sha256, dataset.size],
             "solver": _identity(definition.solver),
             "scorers": [_identity(part) for part in definition.scorers],
             "aggregates": [_identity(part) for part in definition.aggregates],
@@ -69,13 +66,20 @@ def task_fingerprint(definition: TaskDefinition) -> str:
     )
 
 
-def _without_locations(use: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a dataset, and of the datasets it joins, without those that locate the samples."""
+def _without_locations(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a dataset, and of the datasets it is made of, without those that locate the samples."""
     kept = {name: value for name, value in options.items() if name not in _SAMPLE_LOCATIONS}
-    if use == "joined":
-        parts = kept["parts"].items()
-        kept["parts"] = {name: [part["use"], _without_locations(part["use"], part["options"])] for name, part in parts}
-    return kept
+    return {name: _parts_without_locations(value) if _are_parts(value) else value for name, value in kept.items()}
+
+
+def _are_parts(value: Any) -> bool:
+    """Whether an option has datasets under names, each with `use` and `options` and nothing else."""
+    named = value.values() if isinstance(value, Mapping) else ()
+    return bool(named) and all(isinstance(part, Mapping) and {*part} == {"use", "options"} for part in named)
+
+
+def _parts_without_locations(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: [part["use"], _without_locations(part["options"])] for name, part in parts.items()}
 
 
 def _identity(part: PartSpec) -> list[Any]:

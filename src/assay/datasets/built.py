@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import Sample
 from assay.datasets.json_lines import file_sha256
@@ -15,6 +16,7 @@ from assay.datasets.json_lines import file_sha256
 _decode = msgspec.json.Decoder(Sample).decode
 
 
+@describes(DatasetInfo())
 class BuiltSamples:
     """One sample per line."""
 

@@ -8,13 +8,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from assay import catalog
 from assay.core.seams import Dataset
 from assay.core.types import DatasetSpec
-
-IN_FILES = (
-    "spec_file", "task_folder", "examples", "table", "inline", "folder", "task_result", "traces", "lm_eval", "built",
-    "promptfoo", "openai_evals", "inspect_log",
-)  # fmt: skip
 
 
 @runtime_checkable
@@ -44,31 +40,34 @@ class Pinnable(Protocol):
         """Ask the server what it holds now."""
 
 
+@runtime_checkable
+class Downloads(Protocol):
+    """A dataset class that knows, by its options, whether what it reads was fetched before and is pinned."""
+
+    @staticmethod
+    def is_downloaded(**options: Any) -> bool: ...
+
+
 def is_elsewhere(dataset: DatasetSpec) -> bool:
     """Whether reading its samples means calling a server, or running code that is not ours."""
-    return not all(_is_here(use, options) for use, options in sources_of(dataset.use, dataset.options))
+    return any(_is_elsewhere(use, options) for use, options in sources_of(dataset.use, dataset.options))
 
 
-def _is_here(use: str, options: Mapping[str, Any]) -> bool:
-    if use == "url":
-        from assay.datasets.remote import is_downloaded  # which imports this module
-
-        return is_downloaded(**options)
-    return use in IN_FILES or (use == "generated" and bool(options.get("path")))
+def _is_elsewhere(use: str, options: Mapping[str, Any]) -> bool:
+    info = catalog.dataset_info(use, options)
+    if info is None:
+        return True
+    if not info.elsewhere:
+        return False
+    factory = catalog.resolve("dataset", use)
+    return not (isinstance(factory, Downloads) and factory.is_downloaded(**options))
 
 
 def sources_of(use: str, options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The readers that a dataset is made of, with their options: itself, or those whose rows it puts side by side."""
-    parts = options.get("parts") if use == "joined" else None
-    if not isinstance(parts, Mapping):
-        return [(use, options)]
-    sources: list[tuple[str, Mapping[str, Any]]] = []
-    for part in parts.values():
-        if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping):
-            sources.extend(sources_of(str(part.get("use")), part["options"]))
-        else:
-            sources.append((use, options))  # malformed, which its reader reports
-    return sources
+    """The readers that a dataset is made of, with their options: itself, and those whose rows it puts side by side."""
+    info = catalog.dataset_info(use, options)
+    parts = info.parts if info is not None else ()
+    return [(use, options), *(source for part in parts for source in sources_of(*part))]
 
 
 def content_hash(dataset: Dataset) -> str:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.datasets.json_lines import JsonLines
 
 
+def _about(options: Mapping[str, Any], _: object) -> DatasetInfo:
+    given = options.get("recipe")
+    recipe = given if isinstance(given, Mapping) else {}
+    rows = recipe.get("rows")
+    begins = (
+        ((str(rows.get("use")), dict(rows["options"])),)
+        if isinstance(rows, Mapping) and isinstance(rows.get("options"), Mapping)
+        else ()
+    )
+    return DatasetInfo(
+        elsewhere=not options.get("path"),
+        made_from=begins,
+        made_by=recipe.get("steps"),
+    )
+
+
+@describes(_about)
 class Generated(JsonLines):
     """Rows of a generated file. The `recipe` is what the file was made by; reading it runs nothing."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.datasets.content import Pin
@@ -17,6 +18,17 @@ from assay.overriding import override
 from assay.part_options import Doc, InFiles, Named, part
 
 
+def _about(options: Mapping[str, Any], _: object) -> DatasetInfo:
+    named = options.get("load_dataset_kwargs")
+    given = named if isinstance(named, Mapping) else {}
+    return DatasetInfo(
+        elsewhere=True,
+        addresses={f"the Hugging Face hub: {options.get('repository')}": ""},
+        files={f"{name}={given[name]}": "load_dataset_kwargs" for name in sorted({*given} - {"name", "revision"})},
+    )
+
+
+@describes(_about)
 @part(
     "A dataset of the hub; without a revision the score cannot be reproduced.",
     example="path: owner/quiz, split: test, revision: v1.0",

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.fingerprint import fingerprint
 from assay.datasets.rows import Row, RowDataset, check_rows
 from assay.overriding import override
 from assay.part_options import Doc, part
 
 
+@describes(DatasetInfo())
 @part("Rows written in the YAML file.", example="samples: [{country: France, capital: Paris}]")
 class Inline(RowDataset):
     """Rows given as they are."""

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from assay import catalog
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Dataset
@@ -17,6 +18,17 @@ from assay.datasets.rows import Row, RowDataset
 from assay.overriding import override
 
 
+def _about(options: Mapping[str, Any], _: object) -> DatasetInfo:
+    given = options.get("parts")
+    parts = given.values() if isinstance(given, Mapping) else ()
+    known = [part for part in parts if isinstance(part, Mapping) and isinstance(part.get("options"), Mapping)]
+    return DatasetInfo(
+        elsewhere=not parts or len(known) < len(parts),  # malformed, which the reader reports
+        parts=tuple((str(part.get("use")), dict(part["options"])) for part in known),
+    )
+
+
+@describes(_about)
 class Joined(RowDataset):
     """Rows of datasets that have equally many, aligned by position: `sample.NAME.COLUMN`.
 

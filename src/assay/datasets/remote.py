@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Meta
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.regular_file import irregular
@@ -32,6 +33,13 @@ DOWNLOADS = Path(".assay") / "downloads"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+def _about(options: Mapping[str, Any], _: object) -> DatasetInfo:
+    given = options.get("url")
+    urls = given if isinstance(given, list | tuple) else [given]
+    return DatasetInfo(elsewhere=True, addresses={str(url): "url" for url in urls if url})
+
+
+@describes(_about)
 @part(
     "A file at an address: .jsonl, .csv, .tsv or .parquet, fetched once and kept.",
     example="""\
@@ -74,6 +82,11 @@ class Remote(RowDataset):
     @override
     def where(self) -> str:
         return f"dataset `{self.name}` of {place_of(self.url)}"
+
+    @staticmethod
+    def is_downloaded(*, url: str, sha256: str | None = None, file_format: str | None = None, **_: Any) -> bool:
+        """Whether the file is pinned, and an earlier download of it can be read."""
+        return sha256 is not None and _kept(sha256.lower(), _ending(url, file_format)) is not None
 
     @property
     def is_pinned(self) -> bool:
@@ -120,11 +133,6 @@ class Remote(RowDataset):
         finally:
             arrived.unlink(missing_ok=True)
         return path, sha256
-
-
-def is_downloaded(*, url: str, sha256: str | None = None, file_format: str | None = None, **_: Any) -> bool:
-    """Whether the file is pinned, and an earlier download of it can be read."""
-    return sha256 is not None and _kept(sha256.lower(), _ending(url, file_format)) is not None
 
 
 def _kept(sha256: str, ending: str) -> Path | None:

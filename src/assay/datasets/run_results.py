@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from assay.catalog import unknown_name
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
 from assay.core.run_file import RunFile, read_run_file
@@ -22,6 +23,7 @@ from assay.part_options import Doc, PathOption, part
 from assay.snippets.payload import payload_of
 
 
+@describes(DatasetInfo(recorded_models=True))
 @part(
     "What a finished run asked, answered and scored: its journal, a row for each attempt.",
     example="run_path: ../runs/first",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from assay.catalog import unknown_name
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonLines
@@ -144,6 +145,7 @@ READERS: dict[str, Callable[..., RowDataset]] = {".jsonl": JsonLines, ".csv": Cs
 FORMATS = tuple(ending.removeprefix(".") for ending in READERS)
 
 
+@describes(DatasetInfo())
 @part("A file: .jsonl, .csv, .tsv or .parquet.", example="file_path: quiz.csv, dtypes: {code: string}")
 def table(
     *,

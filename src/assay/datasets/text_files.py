@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.datasets.rows import Row, RowDataset
@@ -23,6 +24,7 @@ MAX_FILES = 100_000
 _FENCE = "---"
 
 
+@describes(DatasetInfo())
 @part(
     "Text files: columns `sample_id`, `file_name`, `content`, and the fields of their YAML front matter.",
     example="directory_path: articles, extension: .md",

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from assay.catalog import resolve
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular, read_regular
 from assay.datasets.json_lines import FileDataset
@@ -33,6 +34,7 @@ FORMATS = ("inspect", "opentelemetry", "chat")
 _ENOUGH_TO_TELL = 1 << 16
 
 
+@describes(DatasetInfo(recorded_models=True))
 @part(
     "Recorded conversations: an Inspect log, spans of OpenTelemetry, or chats in JSON lines.",
     example="file_path: log.eval",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.catalog import solver_needs
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 
 CHOICE_WORDS = {
@@ -62,44 +63,44 @@ def define_likelihood_task(name: str, metric: str, dataset: DatasetSpec, *, sour
 
 def generative_variant(definition: TaskDefinition) -> TaskDefinition:
     """The same choices, shown with letters and answered by writing one; other tasks are returned as they are."""
-    if definition.solver.use != "choice_likelihood":
+    variant = solver_needs(definition.solver).plain_variant
+    if variant is None:
         return definition
-    if definition.format == "declarative":
-        return _generative_declarative(definition)
+    if definition.provenance.over_rows:
+        return _generative_declarative(definition, variant)
     return msgspec.structs.replace(
         definition,
-        solver=PartSpec(key="lettered_choice", use="lettered_choice"),
-        scorers=(PartSpec(key="lettered_choice", use="lettered_choice"),),
+        solver=PartSpec(key=variant, use=variant),
+        scorers=(PartSpec(key=variant, use=variant),),
         aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
-        metric="lettered_choice",
+        metric=variant,
     )
 
 
-def _generative_declarative(definition: TaskDefinition) -> TaskDefinition:
+def _generative_declarative(definition: TaskDefinition, variant: str) -> TaskDefinition:
     """The templates stay; the scorers that looked at likelihoods become one that reads the letter."""
-    templates = {name: definition.solver.options.get(name) for name in ("prompt", "choices", "system_prompt")}
-    first = next(each for each in definition.scorers if each.use == "choice_likelihood")
-    key = "lettered_choice"
+    solver = definition.solver
+    templates = {name: solver.options.get(name) for name in ("prompt", "choices", "system_prompt")}
+    first = next(scorer for scorer in definition.scorers if scorer.use == solver.use)
     target = {"ground_truth_choice": first.options["ground_truth_choice"], "choices": templates["choices"]}
-    others = tuple(each for each in definition.scorers if each.use != "choice_likelihood")
-    kept = {each.key for each in others}
-    aggregates = tuple(each for each in definition.aggregates if each.options.get("scorer") in kept)
-    mean = PartSpec(key=f"{key}.mean", use="mean", options={"scorer": key, "field": "score", "name": key})
+    others = tuple(scorer for scorer in definition.scorers if scorer.use != solver.use)
+    kept = {scorer.key for scorer in others}
+    aggregates = tuple(part for part in definition.aggregates if part.options.get("scorer") in kept)
+    mean = PartSpec(key=f"{variant}.mean", use="mean", options={"scorer": variant, "field": "score", "name": variant})
     return msgspec.structs.replace(
         definition,
-        solver=PartSpec(key=definition.solver.key, use=key, options=templates),
-        scorers=(PartSpec(key=key, use=key, options=target), *others),
+        solver=PartSpec(key=solver.key, use=variant, options=templates),
+        scorers=(PartSpec(key=variant, use=variant, options=target), *others),
         aggregates=(mean, *aggregates),
-        metric=key,
+        metric=variant,
     )
 
 
 def offer(definition: TaskDefinition) -> str:
     """What to do instead with a model that cannot score a given text."""
-    if definition.solver.use == "choice_likelihood":
+    if solver_needs(definition.solver).plain_variant is not None:
         return (
             "Add --generative to have it generate the letter of its choice instead (a different measure), "
             f"or use a model that scores texts: {_CAN}."
         )
-    what = "A task of lm_eval" if definition.format == "lm_eval" else "Perplexity"
-    return f"{what} has no generative variant; use a model that scores texts: {_CAN}."
+    return f"It has no generative variant; use a model that scores texts: {_CAN}."

@@ -23,7 +23,8 @@ def template_notices(run: RunFile) -> list[str]:
     """Tasks of lm_eval that were not sent as its own program sends them, because the endpoint takes only messages."""
     if "base_url" not in run.model or not applies_template(run.model):
         return []
-    tasks = [each.name for each in run.definitions if each.format == "lm_eval" and not each.solver.options.get("turns")]
+    as_text = [task for task in run.definitions if not task.solver.options.get("turns")]
+    tasks = [task.name for task in as_text if task.plan.system_in_requests]
     if not tasks:
         return []
     return [

@@ -346,8 +346,9 @@ def refuse_unscorable(tasks: Sequence[Task], model: Model) -> None:
 def refuse_other_prompts(tasks: Sequence[Task], model: Model) -> None:
     """Options of the model that contradict how these tasks are sent."""
     settings, renders = identity_of(model), offers_of(model).renders_prompts
-    of_lm_eval = [task for task in tasks if task.definition.format == "lm_eval"] if renders else []
-    for task in of_lm_eval:
+    for task in tasks if renders else ():
+        if not task.definition.plan.system_in_requests:
+            continue
         is_chat = bool(task.definition.solver.options.get("turns"))
         if is_chat and settings.get("mode") == "text":
             raise UsageError(f"task `{task.name}` is sent as a conversation (--chat-template): leave out mode=text")

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from assay.catalog import solver_needs, unknown_name
+from assay.catalog import dataset_info, solver_needs, unknown_name
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
@@ -383,7 +383,8 @@ def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunCo
 def _recorded_models(definition: TaskDefinition) -> set[str]:
     """Whose answers a dataset holds, as far as it says it; two are enough to know that it is not one."""
     names: set[str] = set()
-    if definition.dataset.use in ("traces", "task_result"):
+    info = dataset_info(definition.dataset.use, definition.dataset.options)
+    if info is not None and info.recorded_models:
         for sample in build_dataset(definition):
             names.add(str((sample.row or {}).get("model", "")))
             if len(names) > 1:

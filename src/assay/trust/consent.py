@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay import catalog
+from assay.core.describe import ScorerInfo, Whole
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
@@ -37,8 +38,6 @@ from assay.trust.trusted_content import content_of_definition, content_of_files,
 
 LONGEST_SHOWN = 120
 _NEVER_OWN = ("key", "library")
-_PACKAGES = {"lm_eval": "lm-eval:", "inspect": "inspect:"}
-"""Parts whose code is that of an installed package, and the prefix of the names of its tasks."""
 _PACKAGE = Path(catalog.__file__).resolve().parent
 """With the tasks that come with assay."""
 _SILENT_MODELS = frozenset({"toy", "stub", "constant", "echo", "recorded"})
@@ -177,8 +176,10 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
         for part in parts:
             reached.extend(_use(kind, part.use, f"{kind} {part.key}"))
             reached.extend(_options(part.options, f"{kind} {part.key}", part.use, typed))
-            if part.use in _PACKAGES and kind in ("scorer", "aggregate"):
-                reached.extend(_library(kind, part, looked_for=definition.format == part.use and not out_of_a_run))
+            if task := task_of_library(kind, part):
+                is_listed = definition.provenance.lists_code and not out_of_a_run
+                listed = part.options.get("code") or () if is_listed else [task]
+                reached.extend(Reach("library", str(code), f"{kind} {part.key}") for code in listed)
     plan = definition.plan
     for model in (plan.model, *plan.asked_models.values()):
         if model is not None and model.key not in typed:
@@ -192,24 +193,15 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
 def _dataset(dataset: DatasetSpec, typed: Sequence[str]) -> Iterator[Reach]:
     for use, options in sources_of(dataset.use, dataset.options):
         yield from _use("dataset", use, "dataset")
-        if use == "generated":
-            yield from _generated(options.get("recipe"), typed)
-        if use == "url":
-            yield from _urls(options.get("url"), "dataset.url")
-        if use == "hub":
-            yield Reach("address", f"the Hugging Face hub: {options.get('repository')}", "dataset")
-            for name in sorted(set(options.get("load_dataset_kwargs") or ()) - {"name", "revision"}):
-                yield Reach("file", f"{name}={options['load_dataset_kwargs'][name]}", "dataset.load_dataset_kwargs")
-
-
-def _generated(recipe: object, typed: Sequence[str]) -> Iterator[Reach]:
-    """What the making of rows reaches for, and the rows to begin with."""
-    if not isinstance(recipe, Mapping):
-        return
-    yield from _options(recipe.get("steps"), "dataset.steps", "generated", typed)
-    rows = recipe.get("rows")
-    if isinstance(rows, Mapping) and isinstance(rows.get("options"), Mapping):
-        yield from _dataset(DatasetSpec(use=str(rows.get("use")), options=dict(rows["options"])), typed)
+        info = catalog.dataset_info(use, options)
+        if info is None:
+            continue
+        # what the making of rows reaches for, and the rows to begin with
+        yield from _options(info.made_by, "dataset.steps", use, typed)
+        for source, own in info.made_from:
+            yield from _dataset(DatasetSpec(use=source, options=own), typed)
+        for kind, named in (("address", info.addresses), ("file", info.files)):
+            yield from (Reach(kind, what, f"dataset.{option}".rstrip(".")) for what, option in named.items())
 
 
 def _data_elsewhere(dataset: DatasetSpec) -> Iterator[Reach]:
@@ -223,26 +215,19 @@ def _is_of_assay(path: Path) -> bool:
     return path.resolve().is_relative_to(_PACKAGE)
 
 
-def _library(kind: str, part: PartSpec, *, looked_for: bool) -> Iterator[Reach]:
-    """What a package's task runs. Its reader has listed that; the author of a run folder may have left it out."""
-    code = part.options.get("code") or ()
-    for each in code if looked_for else [_task_of(part)]:
-        yield Reach("library", str(each), f"{kind} {part.key}")
+def task_of_library(kind: str, part: PartSpec) -> str | None:
+    """The task of an installed package whose code a part runs, as the user names it.
+
+    Its reader has listed that code; the author of a run folder may have left it out.
+    """
+    about = catalog.describe(kind, part.use, part.options)
+    return about.task_of_library if isinstance(about, ScorerInfo | Whole) else None
 
 
 def _library_name(definition: TaskDefinition) -> str:
     """What the user types for a task of a package."""
-    return next((_task_of(part) for part in definition.scorers if part.use in _PACKAGES), definition.name)
-
-
-def _task_of(part: PartSpec) -> str:
-    library = part.options.get("library")
-    task = library if isinstance(library, Mapping) else {}
-    if part.use == "inspect":
-        file = f"{task['file']}@" if task.get("file") else ""
-        return f"{_PACKAGES[part.use]}{file}{task.get('name')}"
-    file = f"@{task['file']}" if task.get("file") else ""
-    return f"{_PACKAGES[part.use]}{part.options.get('task')}{file}"
+    tasks = (task_of_library("scorer", part) for part in definition.scorers)
+    return next(filter(None, tasks), definition.name)
 
 
 def _use(kind: str, name: object, where: str) -> Iterator[Reach]:

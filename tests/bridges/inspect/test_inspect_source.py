@@ -28,6 +28,7 @@ from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs, read_tasks
 from assay.runs.preview import preview_sample
 from assay.runs.progress import run_blocking
+from assay.task_records import Provenance
 from assay.tasks.load import load_tasks
 from assay.trust.consent import reaches
 
@@ -75,6 +76,7 @@ def test_a_run_folder_trusts_no_python_of_inspect() -> None:
         scorers=(part,),
         aggregates=(),
         metric="",
+        provenance=Provenance(lists_code=True),
     )
     assert reaches(definition) == []
     assert [each.what for each in reaches(definition, out_of_a_run=True)] == ["inspect:p/t"]

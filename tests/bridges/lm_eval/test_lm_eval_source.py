@@ -18,6 +18,7 @@ from assay.results.board.leaderboard import read_leaderboard
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.progress import run_blocking
+from assay.task_records import Provenance
 from assay.tasks.load import load_tasks
 from assay.trust.consent import reaches
 
@@ -60,6 +61,7 @@ def test_a_run_folder_trusts_no_python_of_lm_eval() -> None:
             scorers=(part if kind == "scorer" else plain,),
             aggregates=(part if kind == "aggregate" else PartSpec(key="x", use="mean"),),
             metric="",
+            provenance=Provenance(lists_code=True),
         )
         return [each.what for each in reaches(definition, **about)]
 

@@ -163,7 +163,7 @@ def declarative(name: str, spec: list[Parameter], given: dict[str, Any]) -> Task
         scorers=(),
         aggregates=(),
         metric="m",
-        provenance=Provenance(warnings=tuple(warnings)),
+        provenance=Provenance(warnings=tuple(warnings), config={}),
     )
 
 

@@ -100,7 +100,10 @@ def _looked_at(source: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -
         metric="",
         source=main,
         provenance=Provenance(
-            files=tuple(each for each in seen["files"] if each != main), versions={"inspect_ai": seen["version"]}
+            lists_code=True,
+            config=dict(order.get("arguments") or {}),
+            files=tuple(each for each in seen["files"] if each != main),
+            versions={"inspect_ai": seen["version"]},
         ),
     )
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from assay.bridges.inspect.log_files import LogSample, attached, input_text, log_header, log_samples
+from assay.core.describe import DatasetInfo, describes
 from assay.core.fingerprint import fingerprint
 from assay.core.types import Sample
 from assay.datasets.json_lines import existing_file
 
 
+@describes(DatasetInfo())
 class InspectSamples:
     """In the order of the dataset, where the log lists it."""
 

@@ -79,7 +79,18 @@ class InspectScorer:
         await self._queue.aclose()
 
 
-@describes(lambda options, _: ScorerInfo(reads_verdicts_itself=options.get("model_key") is not None, runs="library"))
+def _about(options: Mapping[str, Any], _: object) -> ScorerInfo:
+    library = options.get("library")
+    task = library if isinstance(library, Mapping) else {}
+    file = f"{task['file']}@" if task.get("file") else ""
+    return ScorerInfo(
+        reads_verdicts_itself=options.get("model_key") is not None,
+        runs="library",
+        task_of_library=f"{INSPECT}{file}{task.get('name')}",
+    )
+
+
+@describes(_about)
 def inspect_scorer(
     key: str,
     *,

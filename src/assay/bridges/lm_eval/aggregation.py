@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from assay.bridges.lm_eval.lm_eval_process import LIBRARY
+from assay.bridges.lm_eval.lm_eval_process import LIBRARY, named_task
 from assay.bridges.process.names import LM_EVAL
+from assay.core.describe import Whole, describes
 from assay.core.errors import FailureError
 from assay.core.types import PartSpec, Summary
 from assay.snippets.process import TIME_LIMIT_SECONDS
@@ -20,6 +21,7 @@ LONGEST_SECONDS = 10 * TIME_LIMIT_SECONDS
 _keys = count()
 
 
+@describes(lambda options, _: Whole(runs="library", task_of_library=named_task(options)))
 def lm_eval_aggregation(
     table: ScoreTable,
     *,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from assay.bridges.process.library_process import TaskLibrary
+from assay.bridges.process.names import LM_EVAL
 
 LIBRARY = TaskLibrary(
     "lm_eval",
@@ -10,3 +14,10 @@ LIBRARY = TaskLibrary(
     folder="lm-eval",
     missing="tasks of lm-evaluation-harness need its package: pip install 'assay-eval[lm-eval]'",
 )
+
+
+def named_task(options: Mapping[str, Any]) -> str:
+    """The task of a scorer's or an aggregate's options, as the user names it."""
+    library = options.get("library")
+    file = library.get("file") if isinstance(library, Mapping) else None
+    return f"{LM_EVAL}{options.get('task')}{f'@{file}' if file else ''}"

@@ -128,7 +128,9 @@ def _looked_at(source: str, name: str, seen: Mapping[str, Any], order: Mapping[s
         metric="",
         source=seen["main"] or source,
         provenance=Provenance(
-            files=tuple(str(each) for each in files if str(each) != seen["main"]), versions={"lm_eval": seen["version"]}
+            lists_code=True,
+            files=tuple(str(each) for each in files if str(each) != seen["main"]),
+            versions={"lm_eval": seen["version"]},
         ),
     )
 

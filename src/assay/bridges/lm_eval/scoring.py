@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.bridges.lm_eval.asking import ROLLING
-from assay.bridges.lm_eval.lm_eval_process import LIBRARY
+from assay.bridges.lm_eval.lm_eval_process import LIBRARY, named_task
 from assay.bridges.process.names import LM_EVAL
 from assay.bridges.process.scoring import ScoringQueue
+from assay.core.describe import ScorerInfo, describes
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.snippets.process import TIME_LIMIT_SECONDS
@@ -57,6 +58,7 @@ class LmEvalScorer:
         await self._queue.aclose()
 
 
+@describes(lambda options, _: ScorerInfo(runs="library", task_of_library=named_task(options)))
 def lm_eval_scorer(
     key: str,
     *,

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import Sample
 from assay.datasets.hub import Hub
@@ -40,6 +41,7 @@ class HubAddress(NamedTuple):
         return cls(parts.netloc, query["split"], query.get("name"))
 
 
+@describes(lambda options, _: DatasetInfo(elsewhere=options.get("path") is None))
 class MultipleChoiceSamples:
     """Each row as a question with lettered options; `path` is a local file with the rows of the hub."""
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import Sample
 from assay.datasets.json_lines import file_sha256
@@ -17,6 +18,7 @@ from assay.datasets.json_lines import file_sha256
 POINTER = b"version https://git-lfs"
 
 
+@describes(DatasetInfo())
 class EvalSamples:
     """The lines of a data file as samples, the way the eval's class reads them."""
 

@@ -13,10 +13,12 @@ from typing import Any
 from assay.bridges.promptfoo.config import Config, PlacedValue, read_config
 from assay.bridges.promptfoo.promptfoo_assertions import Asserted, program, read_assertions
 from assay.bridges.promptfoo.tests import MAX_ROWS, Test, combinations, read_tests
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import Sample
 
 
+@describes(DatasetInfo())
 class PromptfooTests:
     """All tests, or those for a prompt and a provider, selected by their names."""
 

@@ -61,11 +61,11 @@ def warnings_about_others(given: Iterable[str], definitions: Iterable[TaskDefini
 
 
 def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | None]:
-    """The message of each YAML task that lacks a parameter; None for one that has it.
+    """The message of each task with parameters that lacks this one; None for one that has it.
 
     An Inspect task has them all: its function takes the parameters, or fails.
     """
-    texts = [each.provenance.warnings for each in definitions if each.format in ("declarative", "inspect")]
+    texts = [each.provenance.warnings for each in definitions if each.provenance.config is not None]
     return [next((text for text in warnings if no_parameter(name) in text), None) for warnings in texts]
 
 

@@ -126,6 +126,7 @@ def task_definition(
             variables=tuple(sorted({*document.variables, *library.nearby.variables})),
             warnings=tuple(dict.fromkeys([*document.warnings, *library.warnings, *warnings])),
             config=dict(parameters),
+            over_rows=True,
         ),
         shown=_shown(task, definition),
         generation=generation,

@@ -113,7 +113,7 @@ class Library:
         parts: Options = {}
         for name, key in keys.items():
             use, options = self._pinned(*self.source(key))
-            if use not in catalog.CATALOG["dataset"]:
+            if not catalog.is_ours("dataset", use):
                 raise UsageError(f"the dataset `{key}` is custom code, which cannot be combined with other datasets")
             parts[name] = {"use": use, "options": options}
         return self._measured("joined", {"parts": parts}, **choice)
@@ -150,7 +150,7 @@ class Library:
         if use == "generated":
             with self._located_in_source():
                 return self._generated(options)
-        if use not in catalog.CATALOG["dataset"] or self.reading.only_reads:
+        if not catalog.is_ours("dataset", use) or self.reading.only_reads:
             return use, options
         made = catalog.make("dataset", use, options)
         if not isinstance(made, Pinnable) or made.is_pinned:
@@ -162,7 +162,7 @@ class Library:
     def rows(self, key: str) -> list[Options]:
         """The rows of a dataset in files, such as the examples of a task."""
         use, options = self.source(key)
-        if use not in ("table", "inline"):
+        if is_elsewhere(DatasetSpec(use=use, options=options)):
             raise UsageError(
                 f"dataset `{key}`: examples are read from a file or from the task itself, not from `{use}`"
             )
@@ -217,7 +217,7 @@ class Library:
         rows = None
         if source.dataset_key is not None:
             use, options = self._pinned(*self.source(source.dataset_key))
-            if use not in catalog.CATALOG["dataset"]:
+            if not catalog.is_ours("dataset", use):
                 raise UsageError(f"the dataset `{source.dataset_key}` is custom code; generated rows start from files")
             rows = SourceRows(use=use, options=options)
         return RowRecipe(num_samples=source.num_samples, seed=source.seed, draw=source.draw, steps=steps, rows=rows)

@@ -114,7 +114,7 @@ def with_model_files(loaded: LoadedTask, how: SourceContext) -> LoadedTask:
     definition = loaded.definition
     asked = definition.plan.asked_models
     missing = [name for name in how.evaluated if name not in asked]
-    given = {} if definition.format == "declarative" else dict(how.models)
+    given = {} if definition.provenance.over_rows else dict(how.models)
     if not missing and not given:
         return loaded
     source = Path(definition.source)

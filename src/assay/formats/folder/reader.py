@@ -8,7 +8,7 @@ rule where they have one. All errors, in however many lines and files, are repor
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.catalog import is_name, published
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.datasets.repeated_ids import first_lines
@@ -127,12 +128,16 @@ _NAMES_FILES = frozenset({"images", "audio", "messages"})
 SIGNPOST_SAMPLES = 1024
 
 
+@describes(DatasetInfo())
 class TaskFolderDataset:
-    """The samples of one task file, streamed from the file."""
+    """The samples of one task file, streamed from the file, or of `examples` that Python passed in its place."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str = "", examples: Sequence[Mapping[str, Any]] | None = None) -> None:
+        if not path and examples is None:
+            raise UsageError("the samples of a task folder need the option `path`, or `examples`")
         self._path = Path(path)
-        self._size: int | None = None
+        self._examples = None if examples is None else [msgspec.convert(example, Example) for example in examples]
+        self._size = None if self._examples is None else len(self._examples)
 
     def __len__(self) -> int:
         if self._size is None:
@@ -144,6 +149,9 @@ class TaskFolderDataset:
 
     def walk_from(self, position: int) -> Iterator[Sample]:
         """The samples from this position on, without decoding those before it."""
+        if self._examples is not None:
+            yield from map(sample_of, self._examples[position:])
+            return
         offset, number = self._signposts[position // SIGNPOST_SAMPLES] if position >= SIGNPOST_SAMPLES else (0, 0)
         lines = read_lines(self._path, offset=offset, number=number)
         samples = (line for line in lines if not line.content.lstrip().startswith(b"#"))
@@ -195,7 +203,9 @@ def _read(path: Path) -> TaskDefinition | list[Problem]:
         return problems
     dataset = DatasetSpec(use="task_folder", options={"path": str(path)}, sha256=content.hexdigest(), size=content.size)
     definition = define_task(path.stem, first, dataset, source=str(path))
-    provenance = Provenance(not_carried_over=tuple(_losses(path)), warnings=tuple(lost.warnings(str(path))))
+    provenance = Provenance(
+        not_carried_over=tuple(_losses(path)), warnings=tuple(lost.warnings(str(path))), sample_field="id"
+    )
     return msgspec.structs.replace(definition, provenance=provenance)
 
 

@@ -128,9 +128,9 @@ def _check_values(example: Example) -> None:
     if not example.prompt.strip():
         raise LineError("prompt", "is empty")
     _check_metric(example.metric)
-    if example.post_process is not None and example.post_process not in CATALOG["post_process"]:
+    if example.post_process is not None and not is_name("post_process", example.post_process):
         raise LineError(
-            "post_process", unknown_name("post-process rule", plain(example.post_process), CATALOG["post_process"])
+            "post_process", unknown_name("post-process rule", plain(example.post_process), names("post_process"))
         )
     if not example.targets and example.metric not in _NEEDS_NO_TARGETS and example.metric in _METRIC_WORDS:
         raise LineError("targets", f"is empty; {example.metric} compares with at least one")

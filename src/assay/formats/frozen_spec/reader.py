@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.catalog import resolve
+from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, Sample, TaskDefinition
 from assay.datasets.repeated_ids import first_lines
@@ -126,6 +127,7 @@ def read_spec_file(path: Path, *, allow_bad: bool, shots: Shots | None = None) -
     return [part.definition(path, category, shots or Shots()) for category, part in validated.suite.items()]
 
 
+@describes(DatasetInfo())
 class SpecFileDataset:
     """The samples of one category of a spec file, streamed from the file; bad lines are passed over."""
 
@@ -307,7 +309,7 @@ class _Category:
             category=category,
             source=str(path),
             skipped_records=self.skipped_records,
-            provenance=Provenance(warnings=tuple(warnings)),
+            provenance=Provenance(warnings=tuple(warnings), sample_field="task_id"),
         )
 
 

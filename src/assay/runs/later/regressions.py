@@ -22,8 +22,6 @@ from assay.results.frames.frame_source import RunSource
 from assay.tasks.load import load_tasks
 from assay.text.wording import few
 
-IDS = {"task_folder": "id", "spec_file": "task_id"}
-"""By format, the field that names a sample."""
 ORIGIN = "origin"
 """The metadata key under which a sample says where it comes from."""
 
@@ -77,11 +75,11 @@ def wanted_of(source: RunSource) -> dict[str, dict[str, Origin]]:
 
 
 def _lines_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterator[dict[str, Any]]:
-    name = IDS.get(definition.format)
+    name = definition.provenance.sample_field
     if name is None:
         raise UsageError(
-            f"task `{definition.name}` is not a plain file of samples (its format is {definition.format}), so its "
-            f"samples cannot be copied into one; run just these with {only_command(definition, wanted)}"
+            f"task `{definition.name}` is not read from a plain file of samples, so its samples cannot be copied "
+            f"into one; run just these with {only_command(definition, wanted)}"
         )
     path = _unchanged(definition)
     count = 0

@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import TaskDefinition
-from assay.datasets.content import content_hash, is_elsewhere
+from assay.datasets.content import content_hash, is_elsewhere, sources_of
 from assay.formats.declarative.schema.checked import kind_of
 from assay.formats.declarative.yaml_reader import VARIABLE, read_yaml
 from assay.overriding import override
@@ -28,7 +28,6 @@ from assay.tasks.built_tasks import build_dataset
 from assay.tasks.load import load_tasks
 from assay.text.wording import few
 
-FORMAT = "declarative"
 ORIGIN_COLUMN = "regression_origin"
 """The column in which a row says which attempt it comes from."""
 
@@ -52,7 +51,7 @@ def yaml_regressions(sources: Sequence[RunSource]) -> YamlRegressions | None:
         for definition in source.run.definitions
         if definition.name == task
     ]
-    if not any(definition.format == FORMAT for definition, _ in picked):
+    if not any(definition.provenance.over_rows for definition, _ in picked):
         return None
     tasks = {(definition.source, definition.name) for definition, _ in picked}
     if len(tasks) > 1:
@@ -68,15 +67,16 @@ def yaml_regressions(sources: Sequence[RunSource]) -> YamlRegressions | None:
 
 
 def _rows_of(definition: TaskDefinition, wanted: dict[str, Origin]) -> Iterable[dict[str, Any]]:
-    if is_elsewhere(definition.dataset) or definition.dataset.use == "joined":
+    dataset = definition.dataset
+    if is_elsewhere(dataset) or len(sources_of(dataset.use, dataset.options)) > 1:
         raise UsageError(
             f"task `{definition.name}`: its rows are not in one file here, so they cannot be copied; run just these "
             f"with {only_command(definition, wanted)}"
         )
-    dataset = build_dataset(definition)
-    if content_hash(dataset) != definition.dataset.sha256:
+    samples = build_dataset(definition)
+    if content_hash(samples) != dataset.sha256:
         raise UsageError(f"task `{definition.name}`: its dataset has changed since the run was made")
-    for sample in dataset:
+    for sample in samples:
         origin = wanted.get(sample.id)
         if origin is None:
             continue

@@ -1,0 +1,148 @@
+"""A really installed package publishes a part of every kind, in the groups that the page about packages lists."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.catalog import CATALOG, group_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "publish-a-package.md"
+FOR_BRIDGES = {"importer", "run_log", "trace_file", "final_aggregation"}
+"""Kinds that join assay with a program that it has a bridge to: no name of theirs is written by a user."""
+KINDS = sorted(CATALOG.keys() - FOR_BRIDGES)
+PARTS = """\
+import assay
+from assay.stats.score_table import ScoreTable
+
+
+def mine_metric(prediction, targets, extras):
+    return float(prediction == "MINE")
+
+
+def mine_post_process(prediction):
+    return "MINE"
+
+
+class MineScorer:
+    def __init__(self, key):
+        self.name = key
+
+    async def __call__(self, sample, trace):
+        return assay.Score(name=self.name, values={"score": float("said by mine" in trace.prediction)})
+
+
+@assay.describes(assay.SolverNeeds())
+class MineSolver:
+    async def __call__(self, sample, model):
+        completion = await model.generate(assay.Request(prompt=f"mine: {sample.row['q']}"))
+        return assay.Trace(prediction=completion.text, completions=(completion,))
+
+
+class MineModel:
+    name = "mine"
+
+    async def generate(self, request):
+        return assay.Completion(text=f"said by mine to {request.text()}")
+
+
+@assay.describes(assay.DatasetInfo())
+class MineDataset:
+    def __len__(self):
+        return 2
+
+    def __iter__(self):
+        return (assay.Sample(id=str(n), prompt=f"q {n}", targets=("x",), row={"q": f"q {n}"}) for n in range(2))
+
+
+def mine_aggregate(table, *, level):
+    return [assay.Summary(name="mine", value=float(len(table)), scored=len(table))]
+
+
+def mine_action(*, rule, filter, context):
+    return lambda sample, trace, scores: sample.id == "0"
+
+
+class MineSource:
+    Options = type("Options", (__import__("msgspec").Struct,), {})
+
+    def read(self, text, options, context):
+        raise assay.UsageError(f"mine reads {text}")
+
+
+class MineListener:
+    def __init__(self, *, run):
+        pass
+"""
+TASK = """\
+key: t
+display_name: T
+description: ""
+definition:
+  dataset: {key: d}
+  solver: {type: mine}
+  scorers: [{type: mine, metrics: [{type: mine}]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the package was installed by pip, from its sources and without a network."""
+    folder = tmp_path_factory.mktemp("points")
+    package = folder / "package"
+    package.mkdir()
+    (package / "mine_parts.py").write_text(PARTS)
+    objects = {kind: f"Mine{kind.title()}" for kind in KINDS} | {
+        kind: f"mine_{kind}" for kind in ("metric", "post_process", "aggregate", "action")
+    }
+    points = "".join(
+        f'[project.entry-points."{group_of(kind)}"]\nmine = "mine_parts:{objects[kind]}"\n' for kind in KINDS
+    )
+    (package / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+        '[project]\nname = "mine-parts"\nversion = "1.0"\n[tool.hatch.build]\ninclude = ["mine_parts.py"]\n' + points
+    )
+    options = ("--no-index", "--no-build-isolation", "--no-deps", "--quiet", "--disable-pip-version-check")
+    target = folder / "site"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(package)], check=True
+    )
+    return target
+
+
+def python(site: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = {"PYTHONPATH": ":".join([str(site), *sys.path]), "HOME": str(cwd), "PATH": "/usr/bin:/bin"}
+    return subprocess.run([sys.executable, *words], cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def test_the_page_lists_the_group_of_every_kind() -> None:
+    listed = re.findall(r"^\| `(assay\.\w+)`", PAGE.read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(map(group_of, KINDS))
+    assert "assay.post_processes" in listed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_of_every_kind_is_found_by_its_name(site: Path, kind: str, tmp_path: Path) -> None:
+    code = (
+        f"from assay import catalog; print(catalog.resolve({kind!r}, 'mine').__module__, catalog.published({kind!r}))"
+    )
+    assert python(site, "-c", code, cwd=tmp_path).stdout == "mine_parts ['mine']\n"
+
+
+def test_tasks_use_what_the_package_publishes(site: Path, tmp_path: Path) -> None:
+    sample = {"id": "1", "prompt": "p", "targets": ["t"], "metric": "mine", "post_process": "mine"}
+    (tmp_path / "lines.jsonl").write_text(json.dumps(sample) + "\n")
+    (tmp_path / "d.yaml").write_text("key: d\ndisplay_name: D\nsource: {type: mine}\n")
+    (tmp_path / "t.yaml").write_text(TASK)
+    words = ("-m", "assay", "run", "lines.jsonl", "t.yaml", "--model", "mine", "--run-dir", "run")
+    assert "would run the Python `mine`" in python(site, *words, cwd=tmp_path).stderr, "a file outside a project"
+    done = python(site, *words, "--trust", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines, task = json.loads((tmp_path / "run" / "leaderboard.json").read_text())["tasks"]
+    assert (lines["score"], task["score"]) == (1.0, 2.0)
+    assert "mine reads mine:x" in python(site, "-m", "assay", "run", "mine:x", cwd=tmp_path).stderr
