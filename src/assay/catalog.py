@@ -282,7 +282,7 @@ def describe(
     *,
     own_code: bool = False,
 ) -> About | None:
-    """What the part behind a name says of itself with these options; None where it says nothing, or may not be asked.
+    """What the part behind a name says about itself with these options; None where that is not known.
 
     The code of strangers is imported only with `own_code`.
     """
@@ -297,9 +297,9 @@ def solver_needs(solver: PartSpec, *, own_code: bool = False) -> SolverNeeds:
     return needs if isinstance(needs, SolverNeeds) else SolverNeeds()
 
 
-def dataset_info(use: str, options: Mapping[str, Any]) -> DatasetInfo | None:
+def dataset_info(use: str, options: Mapping[str, Any], *, own_code: bool = False) -> DatasetInfo | None:
     """What a dataset is read from; None where that is not known without running code that is not ours."""
-    info = describe("dataset", use, options)
+    info = describe("dataset", use, options, own_code=own_code)
     return info if isinstance(info, DatasetInfo) else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -15,7 +16,7 @@ from tests.results.yaml_runs import EQUALS, write_task
 import assay
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.types import Usage
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition, Usage
 from assay.models.pool import ModelPool
 from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.setting import PLANNING, settings_of
@@ -316,3 +317,48 @@ def test_a_model_that_is_written_in_two_ways_is_refused_before_it_is_asked(task:
 def test_an_empty_text_is_refused_by_name(setting: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"^{next(iter(setting))} must be a text that is not empty"):
         make_config(**setting)
+
+
+REPLAYS = """
+import assay
+
+
+@assay.describes(assay.DatasetInfo(recorded_models=True))
+class Answers:
+    def __len__(self):
+        return 1
+
+    def __iter__(self):
+        return iter([assay.Sample(id="1", targets=("yes",), row={"model": "theirs", "said": "yes"})])
+
+
+@assay.describes(assay.SolverNeeds(asks_model=False))
+class Replay:
+    async def __call__(self, sample, model):
+        return assay.Trace(prediction=sample.row["said"])
+
+
+class Silent(Replay):
+    pass
+"""
+
+
+@pytest.mark.parametrize(("solver", "model"), [("Replay", "recorded:theirs"), ("Silent", RunConfig().model)])
+def test_recorded_answers_of_ones_own_dataset_are_of_the_model_that_it_names(
+    solver: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_replays.py").write_text(REPLAYS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_replays", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    definition = TaskDefinition(
+        name="t",
+        format="own",
+        dataset=DatasetSpec(use="own_replays:Answers", size=1),
+        solver=PartSpec(key="s", use=f"own_replays:{solver}"),
+        scorers=(PartSpec(key="k", use="metric", options={"metric": "exact_match"}),),
+        aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+        metric="exact_match",
+    )
+    (run,) = plan_runs([definition], RunConfig())
+    assert run.config.model == model

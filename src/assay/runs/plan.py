@@ -27,6 +27,7 @@ from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
 from assay.setting import PLANNING, settings_of
 from assay.tasks.built_tasks import build_dataset
 from assay.tasks.load import load_tasks
+from assay.trust.consent import untrusted
 
 _BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
     (
@@ -374,18 +375,21 @@ def _without_generation(definition: TaskDefinition) -> TaskDefinition:
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
     """A run over recorded answers alone is attributed to the model that gave them, not to the default model."""
-    if config.model != RunConfig().model or not all(solver_needs(each.solver).replays for each in definitions):
+    if config.model != RunConfig().model:
         return config
-    names = {name for definition in definitions for name in _recorded_models(definition)}
+    own_code = config.trust or not any(map(untrusted, definitions))
+    if not all(solver_needs(definition.solver, own_code=own_code).replays for definition in definitions):
+        return config
+    names = {name for definition in definitions for name in _recorded_models(definition, own_code=own_code)}
     return msgspec.structs.replace(config, model=f"recorded:{names.pop()}" if len(names) == 1 else "recorded")
 
 
-def _recorded_models(definition: TaskDefinition) -> set[str]:
+def _recorded_models(definition: TaskDefinition, *, own_code: bool) -> set[str]:
     """Whose answers a dataset holds, as far as it says it; two are enough to know that it is not one."""
     names: set[str] = set()
-    info = dataset_info(definition.dataset.use, definition.dataset.options)
+    info = dataset_info(definition.dataset.use, definition.dataset.options, own_code=own_code)
     if info is not None and info.recorded_models:
-        for sample in build_dataset(definition):
+        for sample in build_dataset(definition, own_code=own_code):
             names.add(str((sample.row or {}).get("model", "")))
             if len(names) > 1:
                 break
