@@ -184,3 +184,11 @@ def test_two_names_are_not_alike_for_their_ending_alone(tmp_path: Path) -> None:
         load_tasks([str(tmp_path / "nothere.jsonl")])
     with pytest.raises(UsageError, match=r"Did you mean `.*target\.jsonl`\?"):
         load_tasks([str(tmp_path / "targets.jsonl")])
+
+
+def test_a_folder_is_not_suggested_for_a_file(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UsageError, match=r"nothere\.jsonl: no such file or folder$"):
+        load_tasks([str(tmp_path / "nothere.jsonl")])
+    with pytest.raises(UsageError, match=r"Did you mean `.*other`\?"):
+        load_tasks([str(tmp_path / "nother")])
