@@ -235,11 +235,11 @@ def test_a_killed_process_goes_on_to_the_same_end(tmp_path: Path, capsys: pytest
 
 
 def _continued_with_another_proposer_and_budget(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = ["--model", "stub:```\n{prompt}\n```", "--temperature", "0.5", "--budget", "50"]
+    other = ["--model", "stub:```\n{prompt}\n```", "--budget", "50"]
     assert main(["optimize", "seed.txt", *COMMAND, *other, "--split", "60/40", "--run-dir", str(folder), "--json"]) == 0
     said = capsys.readouterr()
     result = json.loads(said.out)
-    assert "continuing this search with what changed since: proposer, proposer settings, budget\n" in said.err
+    assert "continuing this search with what changed since: proposer, budget\n" in said.err
     assert result["proposer"].startswith("proposer:propose, stub")
     assert result["proposals"]["accepted"] > 0, "what was found before the kill is kept"
     assert result["calls"]["made_now"] < result["calls"]["used"]
@@ -541,7 +541,18 @@ def test_a_setting_of_the_task_that_nothing_applies_is_refused(
     typed = ["optimize", str(seed), "--task", str(task), "--task-model", "toy", "--model", "stub:x"]
     assert main([*typed, "--objective", "short", "--run-dir", str(tmp_path / "run"), *flags, *more]) == 2
     assert said in capsys.readouterr().err
-    assert not (tmp_path / "run" / "search.jsonl").exists()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["search", "estimate"])
+@pytest.mark.parametrize("flag", ["--temperature", "--max-tokens"])
+def test_a_setting_of_the_proposer_that_it_does_not_apply_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str, more: list[str]
+) -> None:
+    flags = ["--dataset", "records.jsonl", "--model", "stub:x", "--objective", "short", flag, "1"]
+    assert main(["optimize", "seed.txt", *COMMAND, *flags, "--run-dir", str(tmp_path / "run"), *more]) == 2
+    assert f"{flag} has no effect here: `stub:x` applies no such setting" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_models_of_a_search_may_be_keys_of_model_files(

@@ -28,8 +28,8 @@ __all__ = ["add_arguments", "run"]
 def run(options: argparse.Namespace) -> int:
     from assay.cli.optimize_settings import evaluator_and_settings
     from assay.optimize.folder import SearchFolder
-    from assay.optimize.run import NotBegunError, optimize
-    from assay.optimize.settings import check_settings, estimated, require_objective
+    from assay.optimize.run import NotBegunError, check_proposer, optimize
+    from assay.optimize.settings import check_settings, estimated
     from assay.optimize.task_fitness import TaskFitness
     from assay.runs.progress import run_blocking
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
             run_blocking(evaluator.check())
         check_settings(settings)
         if not options.proposer:
-            require_objective(settings)
+            check_proposer(settings, _proposer(options))
         planned = estimated(settings, settings.sets())
         print(planned.in_words())
         if warning := planned.warning():

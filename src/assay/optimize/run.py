@@ -39,6 +39,7 @@ from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
 from assay.optimize.task_fitness import PLACE_OF_SAMPLE, TaskFitness
 from assay.results.search_rows import EvaluationRow, ExampleOutcomes
+from assay.runs.effects import why_not_applied
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals
@@ -94,6 +95,7 @@ async def aoptimize(
     lenders = lenders_of(where)
     if not lenders:
         planned.refuse_too_small()
+    await _make_ready(evaluator, progress)  # before anything is written
     now = prepare_folder(path, settings, evaluator, model, sets, earlier, where, progress)
     stop = Stop()
     events = Events(hearing, progress.warn, folder=path, fingerprint=now.fingerprint, budget=settings.budget)
@@ -102,8 +104,6 @@ async def aoptimize(
             journal.on_entry = lambda entry: events.tell("entry", entry=entry)
         events.tell("began")
         try:
-            if isinstance(evaluator, TaskFitness):
-                await evaluator.make_ready(progress)
             with _watch_over_scorers(evaluator, stop, progress):
                 for lender, kinds in lenders:
                     progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")
@@ -125,6 +125,15 @@ async def aoptimize(
     return result
 
 
+async def _make_ready(evaluator: Evaluator, progress: SearchProgress) -> None:
+    if isinstance(evaluator, TaskFitness):
+        try:
+            await evaluator.make_ready(progress)
+        except BaseException:
+            await evaluator.close()
+            raise
+
+
 def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model | None, **options: Any) -> Result:
     """`aoptimize` for callers without `await`; the options are the same."""
     return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize", run_by_turns)
@@ -135,8 +144,17 @@ def _proposing(settings: SearchSettings, proposer: Model | None, propose: Propos
         return FunctionInPlaceOfModel(propose)
     if proposer is None:
         raise UsageError("a search needs a proposer: a model, or your own function")
-    require_objective(settings)
+    check_proposer(settings, proposer)
     return proposer
+
+
+def check_proposer(settings: SearchSettings, proposer: Model) -> None:
+    """Refuse a model that is not told what to write, and settings that it does not apply."""
+    require_objective(settings)
+    for name in ("temperature", "max_tokens"):
+        is_set = getattr(settings.proposer_request, name) is not None
+        if is_set and (why := why_not_applied(proposer, name)) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} has no effect here: {why}")
 
 
 def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) -> AbstractContextManager[None]:

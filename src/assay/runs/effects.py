@@ -104,11 +104,16 @@ def _reads_verdicts_itself(scorer: PartSpec) -> bool:
 def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:
     if not run.asking:
         return _why_no_evaluated_calls(run, name)
-    applies = offers_of(run.model).applies
+    return why_not_applied(run.model, name)
+
+
+def why_not_applied(model: Model, name: str) -> str | None:
+    """Why a model has no use for a setting of its requests; None where it applies it."""
+    applies = offers_of(model).applies
     if applies is None or name in applies:
         return None
     others = [other for other in applies if other in _marks()]
-    return f"`{run.model.name}` applies {few(others) if others else 'no such setting'}; leave it out for this model"
+    return f"`{model.name}` applies {few(others) if others else 'no such setting'}; leave it out for this model"
 
 
 def _why_not_answers(run: PlannedParts, name: str, requests: Mapping[str, list[Request] | None]) -> str | None:
