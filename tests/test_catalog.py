@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay import catalog
+from assay.core.describe import DatasetInfo, SolverNeeds
 from assay.core.errors import UsageError
+from assay.core.types import PartSpec
 from assay.tasks.load import load_tasks
 from tests.calls import calls_of
 from tests.end_to_end.commands import assay, write_task
@@ -69,3 +71,34 @@ def test_a_published_name_that_cannot_be_imported_is_reported_in_a_sentence(
     monkeypatch.syspath_prepend(str(site))
     with pytest.raises(UsageError, match=r"`published_gone.parts:Gone`: there is no module `published_gone`"):
         catalog.resolve("listener", "gone")
+
+
+def test_what_a_strangers_part_says_is_known_only_where_its_code_may_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts_of_a_stranger.py").write_text(
+        "import assay, pathlib\n"
+        "pathlib.Path('ran').touch()\n"
+        "@assay.describes(assay.SolverNeeds(likelihoods=True))\n"
+        "class Solver: pass\n"
+        "class Silent(Solver): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    solver = PartSpec(key="s", use="parts_of_a_stranger:Solver")
+    assert catalog.describe("solver", solver.use, {}) is None
+    assert catalog.solver_needs(solver) == SolverNeeds()
+    assert not Path("ran").exists()
+    assert catalog.solver_needs(solver, own_code=True) == SolverNeeds(likelihoods=True)
+    silent = PartSpec(key="s", use="parts_of_a_stranger:Silent")
+    assert catalog.solver_needs(silent, own_code=True) == SolverNeeds(), "a subclass is another part"
+    assert catalog.dataset_info("parts_of_a_stranger:Solver", {}, own_code=True) is None, "it describes no dataset"
+
+
+def test_what_a_part_says_follows_from_its_options() -> None:
+    assert catalog.solver_needs(PartSpec(key="s", use="lm_eval", options={"likelihoods": True})).likelihoods
+    assert not catalog.solver_needs(PartSpec(key="s", use="lm_eval", options={"likelihoods": False})).likelihoods
+    generated = catalog.dataset_info("generated", {"recipe": {}})
+    assert generated is not None
+    assert generated.elsewhere
+    assert catalog.dataset_info("generated", {"recipe": {}, "path": "rows.jsonl"}) == DatasetInfo()

@@ -140,6 +140,11 @@ class Pretends(Asks):
     """Says that it needs likelihoods, and asks for none."""
 
 
+@describes(SolverNeeds(asks_model=False))
+class PretendsToKnow(Asks):
+    """Says that it calls no model, and calls one."""
+
+
 class ShowsAnother(Asks):
     async def __call__(self, sample: Sample, model: Model) -> Trace:
         completion = await model.generate(Request(prompt=f"Question: {sample.prompt}"))
@@ -189,6 +194,7 @@ BROKEN = [
     (WillNotEnd, contract.can_be_cancelled_and_solves_afterwards),
     (Likelihoods, contract.declares_what_it_needs),
     (Pretends, contract.declares_what_it_needs),
+    (PretendsToKnow, contract.declares_what_it_needs),
     (ShowsAnother, contract.shows_the_request_that_it_makes),
     (RehearsesNothing, contract.rehearses_with_traces_that_are_plain_data),
     (LeavesATask, contract.closes_what_it_opened),

@@ -272,7 +272,7 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     name: str
     format: str
-    """`spec_file`, `task_folder` or `declarative`."""
+    """What its reader calls what it was read from: shown where there is no file, and never compared."""
     dataset: DatasetSpec
     solver: PartSpec
     scorers: tuple[PartSpec, ...]
