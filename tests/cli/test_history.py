@@ -28,7 +28,7 @@ def test_a_folder_of_runs_is_one_history(runs: Path, tmp_path: Path, capsys: pyt
     page = tmp_path / "history.html"
     assert main(["history", str(runs), "--html", str(page)]) == 0
     said = capsys.readouterr()
-    assert "First significantly worse: " in said.out
+    assert "Worse since b, seen in b: " in said.out
     assert "torn" in said.err
     assert "search" not in said.err
     assert page.read_text().startswith("<!doctype html>")
@@ -37,11 +37,12 @@ def test_a_folder_of_runs_is_one_history(runs: Path, tmp_path: Path, capsys: pyt
 def test_programs_read_it_as_json(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", str(runs), "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)
-    assert (found["baseline"], found["first_worse"]) == ("a", "b")
+    assert [point["verdict"] for point in found["runs"]] == ["first", "worse"]
+    assert found["runs"][1]["step"]["since"] == ["b"]
 
 
 def test_what_makes_no_history_is_said_in_a_sentence(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", str(runs), "--task", "none"]) == 2
-    assert "no two runs of the same tasks here" in capsys.readouterr().err
+    assert "no two runs of the same tasks by one model here" in capsys.readouterr().err
     assert main(["history", str(runs / "nowhere")]) == 2
     assert "no such folder" in capsys.readouterr().err

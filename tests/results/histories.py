@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.results.board.board_types import ScoreInterval
-from assay.results.history.history_types import History, HistoryRun
+from assay.results.history.history_types import History, HistoryRun, Step
 
 
 def point(place: int, score: float, *, worse: bool = False) -> HistoryRun:
@@ -16,20 +16,23 @@ def point(place: int, score: float, *, worse: bool = False) -> HistoryRun:
         interval=ScoreInterval(low=score - 0.05, high=score + 0.05, level=0.95),
         scored=100,
         failed=0,
+        remaining=0,
+        coverage=1.0,
         changes=["temperature 0 → 0.7"] if worse else [],
-        compared=100 if place else None,
+        compared=100 if place else 0,
         difference=score - 0.8 if place else None,
-        adjusted_p=(0.001 if worse else 1.0) if place else None,
-        worse=worse,
+        reference=[f"nightly-{earlier}" for earlier in range(place)],
+        verdict="worse" if worse else "nothing found" if place else "first",
+        step=STEP if worse else None,
     )
 
 
+STEP = Step(window=1, difference=-0.195, low=-0.28, high=-0.11, since=["nightly-2"], p_value=0.0004, alarm_level=0.0009)
 FOUND = History(
     tasks=["gsm8k", "<b>mmlu</b>"],
+    line="gpt-4o-mini",
     level=0.95,
     order="time",
-    baseline="nightly-0",
-    comparisons=2,
-    first_worse="nightly-2",
+    baseline=None,
     runs=[point(0, 0.8), point(1, 0.79), point(2, 0.6, worse=True)],
 )

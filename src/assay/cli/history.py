@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from assay.core.run_file import RunFile
 
 EPILOG = """\
-Runs of the same tasks form one history, ordered by time, or with --order commit by their git commit
-(recorded when the run starts in a git checkout). Every run is compared with the baseline, which is the first run unless
---baseline names another, by a one-sided version of the paired test of `assay diff`; p-values are corrected by Holm over
-all runs. Below, what changed from each run to the next: model, prompt, questions, scoring, settings, versions.
+Runs of the same tasks by one model form one history, ordered by time, or with --order commit by their git commit
+(recorded when the run starts in a git checkout). Each run, and the last 2, 4, 8 and 16 together, are compared with
+the runs of the level before, sample by sample; what is said of a run never changes when later runs arrive. A change of
+level is reported with the runs in which it may have begun, and later runs are compared with the new level.
+--baseline compares with one run instead. Runs with less than 90 % of the samples are not compared. Below, what changed
+from each run to the next: model, prompt, questions, scoring, settings, versions.
 
 examples:
   assay history runs/
@@ -35,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
     option(parser, "--task NAME", "one task alone, over every run that has it")
     option(parser, "--model NAME", "only runs of this model")
-    option(parser, "--baseline RUN", "the run that others are compared with (default: the first)")
+    option(parser, "--baseline RUN", "compare all later runs with this one (default: with the level before them)")
+    choice(
+        parser, "--line-per", ("model", "prompt", "all"), "one history per model (default), per prompt, or for all runs"
+    )
     choice(parser, "--order", ("time", "commit"), "by time (default) or by commit")
     add_form_arguments(parser, json="as JSON")
     option(parser, "--html FILE", "write a page with charts that opens from disk")
@@ -58,10 +63,12 @@ def run(options: argparse.Namespace) -> int:
         model=options.model,
         baseline=options.baseline,
         commits=commits,
+        line=options.line_per,
     )
     if not series:
         raise UsageError(
-            f"{', '.join(options.runs)}: no two runs of the same tasks here; {len(folders):,} runs in total"
+            f"{', '.join(options.runs)}: no two runs of the same tasks by one model here; "
+            f"{len(folders):,} runs in total (--line-per all joins models)"
         )
     if options.html:
         from assay.core.run_file import write_whole

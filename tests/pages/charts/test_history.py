@@ -14,7 +14,7 @@ COLOURS = {run.model: 3 for run in FOUND.runs}
 def test_the_chart_marks_what_changed_and_where_it_got_worse() -> None:
     chart = history_chart(FOUND, COLOURS, link=lambda run: f"#/run/{run}")
     dots = [mark for mark in chart.marks if isinstance(mark, Dot)]
-    assert [dot.text for dot in dots] == ["", "", "first worse"]
+    assert [dot.text for dot in dots] == ["", "", "worse"]
     assert {dot.tone for dot in dots} == {""}, "the colour of a point is that of its model"
     assert "temperature 0 → 0.7" in dots[2].tip
     assert dots[1].link == "#/run/nightly-1"

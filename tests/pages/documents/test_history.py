@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.results.histories import FOUND
+from tests.results.histories import FOUND, point
 
 from assay.pages.document import text_of
 from assay.pages.documents.history import history_document, sparkline, verdict
@@ -17,21 +17,27 @@ from assay.pages.text_width import width_of
 def test_it_fits_the_terminal_and_names_the_run(width: int) -> None:
     lines = ["".join(span.text for span in line) for line in terminal_lines(history_document(FOUND), width)]
     assert max(map(width_of, lines)) <= width
-    [row] = [line for line in lines if line.rstrip().endswith("first worse")]
+    [row] = [line for line in lines if line.rstrip().endswith("worse")]
     assert "nightly-2" in row
+    assert lines.index(row) > next(place for place, line in enumerate(lines) if line.startswith("Worse since"))
     assert any("temperature 0 → 0.7" in line for line in lines)
 
 
-def test_the_verdict_says_how_it_was_tested() -> None:
+def test_the_verdict_says_since_when_by_how_much_and_how_sure() -> None:
     said = text_of(verdict(FOUND))
-    assert said.startswith("First significantly worse: nightly-2, -0.200, p 0.0010 ")
-    assert said.endswith("(paired one-sided tests against nightly-0, Holm over 2).")
+    assert said.startswith("Worse since nightly-2, seen in nightly-2: -0.195 (-0.280 to -0.110 on these samples), p ")
+    assert said.endswith("(chance of a false alarm over all runs at most 5 %).")
     assert "| nightly-2 |" in markdown(history_document(FOUND))
 
 
-def test_where_nothing_was_tested_nothing_is_said_to_be_no_worse() -> None:
-    said = text_of(verdict(replace(FOUND, comparisons=0, first_worse=None)))
-    assert said == "No run can be tested against the baseline nightly-0: none has samples in common with it."
+def test_where_nothing_was_compared_nothing_is_said_to_be_no_worse() -> None:
+    alone = replace(FOUND, runs=[replace(point(1, 0.9), verdict="not compared", reason="only 20% of the samples")])
+    assert text_of(verdict(alone)) == "No run was compared: only 20% of the samples."
+
+
+def test_runs_of_which_nothing_can_be_told_are_counted() -> None:
+    blind = replace(FOUND, runs=[point(0, 0.8), replace(point(1, 0.79), verdict="cannot tell")])
+    assert "No change of level was found in 1 run; of 1 run it cannot be told" in text_of(verdict(blind))
 
 
 def test_a_line_of_bars_goes_from_the_lowest_to_the_highest() -> None:

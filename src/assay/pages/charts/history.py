@@ -20,10 +20,8 @@ def history_chart(
     seen = [score for _, _, score in scored] + [end for _, low, high in band for end in (low, high)]
     low, high = padded_scores(seen or [0.0, 1.0])
     marks: list[AnyMark] = [Area(points=band, tone="quiet")] if len(band) > 1 else []
-    base = next(point for point in history.runs if point.run == history.baseline)
     last = float(len(history.runs))
-    if base.score is not None:
-        marks.append(Curve(points=[(1.0, base.score), (last, base.score)], tone="quiet", dashed=True))
+    marks += [Curve(points=level, tone="quiet", dashed=True) for level in _levels(history)]
     if len(scored) > 1:
         marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
     marks += [_dot(history, place, point, score, link) for place, point, score in scored]
@@ -35,12 +33,27 @@ def history_chart(
         y=Scale(low=low, high=high, label="score"),
         marks=marks,
         behind=_behind(history),
-        note=f"Band: {level_text(history.level)} intervals. Dashed: the baseline, {history.baseline}. Hollow: more "
-        "than the answers changed since the run before. Worse: significantly worse than the baseline.",
+        note=f"Band: {level_text(history.level)} intervals. Dashed: the mean of each level of runs between which no "
+        "change was found. Hollow: more than the answers changed since the run before.",
         series=models,
         colours={model: colours[model] for model in models},
         full_width=True,
     )
+
+
+def _levels(history: History) -> list[list[tuple[float, float]]]:
+    """The mean score of the runs of each level, from its first run to its last."""
+    starts = [0]
+    for place, point in enumerate(history.runs):
+        if point.step is not None and place - point.step.window + 1 > starts[-1]:
+            starts.append(place - point.step.window + 1)
+    levels = []
+    for start, end in zip(starts, [*starts[1:], len(history.runs)], strict=True):
+        scores = [point.score for point in history.runs[start:end] if point.score is not None]
+        if scores:
+            mean = sum(scores) / len(scores)
+            levels.append([(start + 1.0, mean), (float(end), mean)])
+    return levels
 
 
 def _axis(history: History) -> str:
@@ -62,16 +75,15 @@ def _names(history: History) -> list[str]:
 def _dot(history: History, place: int, point: HistoryRun, score: float, link: Callable[[str], str] | None) -> Dot:
     lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {number(score)}"]
     if point.difference is not None:
-        lines.append(f"{signed(point.difference)} against {history.baseline}")
-    lines += point.changes
-    first = point.run == history.first_worse
+        lines.append(f"{signed(point.difference)} against {history.baseline or 'the level before'}")
+    lines += [each for each in (point.reason, *point.changes) if each]
     return Dot(
         x=place,
         y=score,
         series=point.model,
         hollow=bool(point.changes),
-        size=1.4 if first else 1.0,
-        text="first worse" if first else "worse" if point.worse else "",
+        size=1.0 if point.step is None else 1.4,
+        text="" if point.step is None else point.verdict,
         tip="\n".join(lines),
         link=link(point.run) if link else "",
     )
@@ -87,7 +99,8 @@ def _behind(history: History) -> Behind:
             number(point.score, 4),
             interval(point.interval, 4),
             signed(point.difference, 4),
-            p_value(point.adjusted_p),
+            point.verdict,
+            p_value(point.step.p_value if point.step else None),
         ]
         for point in history.runs
     ]
@@ -98,7 +111,8 @@ def _behind(history: History) -> Behind:
         "changed",
         "score",
         f"{level_text(history.level)} interval",
-        "vs baseline",
-        "p (Holm)",
+        "vs baseline" if history.baseline else "vs level before",
+        "verdict",
+        "p",
     ]
     return Behind(header=header, rows=rows, numeric_from=4)

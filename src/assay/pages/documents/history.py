@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from assay.pages.document import Block, Heading, Items, Line, Sentence, Span, Style, TextTable
 from assay.pages.documents.leaderboard import interval_header
 from assay.results.history.history_types import History, HistoryRun
-from assay.text.numbers import interval, number, p_value, signed
+from assay.text.numbers import interval, level_text, number, p_value, percent, signed
+from assay.text.wording import count_of
 
 BARS = "▁▂▃▄▅▆▇█"
 
 
 def history_document(history: History) -> list[Block]:
-    """The course of the scores, a table, the verdict, and what changed between runs."""
-    blocks: list[Block] = [Heading(2, ", ".join(history.tasks)), Sentence(_course(history)), _table(history)]
-    blocks.append(Sentence(verdict(history)))
+    """The verdict, the course of the scores, a table, and what changed between runs."""
+    heading = ", ".join(history.tasks) + (f" · {history.line}" if history.line else "")
+    blocks: list[Block] = [Heading(2, heading), Sentence(verdict(history)), Sentence(_course(history)), _table(history)]
     changed = [(Span(point.run, "strong"), f": {'; '.join(point.changes)}") for point in history.runs if point.changes]
     if changed:
         blocks += [Sentence("What changed from the run before:"), Items(changed)]
@@ -23,15 +24,29 @@ def history_document(history: History) -> list[Block]:
 
 
 def verdict(history: History) -> Line:
-    """Where the score first got significantly worse than the baseline."""
-    if not history.comparisons:
-        return f"No run can be tested against the baseline {history.baseline}: none has samples in common with it."
-    method = f"paired one-sided tests against {history.baseline}, Holm over {history.comparisons:,}"
-    if history.first_worse is None:
-        return f"No run is significantly worse than the baseline ({method})."
-    point = next(each for each in history.runs if each.run == history.first_worse)
-    size = f"{signed(point.difference)}, p {p_value(point.adjusted_p)}"
-    return ("First significantly worse: ", Span(point.run, "bad"), f", {size} ({method}).")
+    """The largest change of level, and where the runs stand now."""
+    compared = [point for point in history.runs if point.verdict not in ("first", "not compared")]
+    if not compared:
+        reasons = dict.fromkeys(point.reason for point in history.runs if point.reason)
+        return f"No run was compared: {'; '.join(reasons) or 'one run has nothing before it'}."
+    how = f"chance of a false alarm over all runs at most {level_text(1.0 - history.level)}"
+    if not history.steps:
+        blind = sum(point.verdict == "cannot tell" for point in compared)
+        unknown = f"; of {count_of(blind, 'run')} it cannot be told" if blind else ""
+        return f"No change of level was found in {count_of(len(compared), 'run')}{unknown} ({how})."
+    point = history.steps[0]
+    step = point.step
+    if step is None:
+        return ""
+    ends = f"{signed(step.low)} to {signed(step.high)} on these samples"
+    since = step.since[0] if len(step.since) == 1 else f"one of {step.since[0]} … {step.since[-1]}"
+    more = len(history.steps) - 1
+    others = f" {count_of(more, 'smaller change')} of level besides." if more else ""
+    return (
+        f"{point.verdict.capitalize()} since {since}, seen in ",
+        Span(point.run, "bad" if point.verdict == "worse" else "good"),
+        f": {signed(step.difference)} ({ends}), p {p_value(step.p_value)} ({how}).{others}",
+    )
 
 
 def sparkline(scores: Sequence[float | None]) -> str:
@@ -55,6 +70,7 @@ def _course(history: History) -> Line:
 
 
 def _table(history: History) -> TextTable:
+    against = "vs baseline" if history.baseline else "vs level before"
     return TextTable(
         header=[
             "when",
@@ -63,31 +79,29 @@ def _table(history: History) -> TextTable:
             "commit",
             "score",
             interval_header(history.level),
-            "vs baseline",
-            "p (Holm)",
+            "coverage",
+            against,
             "failed",
-            "note",
+            "verdict",
         ],
-        rows=[_cells(history, point) for point in history.runs],
+        rows=[_cells(point) for point in history.runs],
         numeric_from=4,
-        drops=["commit", "failed", "model", "p (Holm)", interval_header(history.level)],
+        drops=["commit", "failed", "model", "coverage", interval_header(history.level)],
     )
 
 
-def _cells(history: History, point: HistoryRun) -> list[str | Span]:
-    style: Style = "bad" if point.worse else "plain"
-    note = "worse" if point.worse else "changed" if point.changes else ""
-    if point.run in (history.baseline, history.first_worse):
-        note = "baseline" if point.run == history.baseline else "first worse"
+def _cells(point: HistoryRun) -> list[str | Span]:
+    style: Style = "bad" if point.verdict == "worse" else "good" if point.verdict == "better" else "plain"
+    words = point.verdict if not point.reason else f"{point.verdict}: {point.reason}"
     return [
         Span(point.created[:16].replace("T", " "), "quiet", shorter=(point.created[:10],)),
-        Span(point.run, "bad" if point.run == history.first_worse else "plain"),
+        Span(point.run, style),
         Span(point.model, "quiet"),
         Span(point.commit[:8], "quiet"),
         Span(number(point.score), "key"),
         Span(interval(point.interval), "quiet"),
+        percent(point.coverage),
         Span(signed(point.difference), style),
-        p_value(point.adjusted_p),
         f"{point.failed:,}",
-        Span(note, style),
+        Span(words, style, shorter=(point.verdict,)),
     ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from assay.results.board.board_types import ScoreInterval
-from assay.stats.intervals import Interval
+
+RunVerdict = Literal["first", "worse", "better", "nothing found", "cannot tell", "not compared"]
 
 
 class HistoryRun(Struct, frozen=True, kw_only=True):
-    """One run of the history."""
+    """One run of the history, and what is said of it. Later runs never change that."""
 
     run: str
     model: str
@@ -20,30 +23,56 @@ class HistoryRun(Struct, frozen=True, kw_only=True):
     interval: ScoreInterval | None
     scored: int
     failed: int
+    remaining: int
+    coverage: float
+    """The share of the tasks' samples that were scored, whatever the run was limited to."""
     changes: list[str]
     """What changed since the run before: model, prompt, questions, scoring, settings, versions."""
-    compared: int | None = None
-    """Pairs of attempts with the baseline; None for the baseline itself."""
+    verdict: RunVerdict = "first"
+    reason: str = ""
+    """Why nothing can be told, or was not compared."""
     difference: float | None = None
-    """From the baseline, over those pairs; negative is worse."""
-    difference_interval: Interval | None = None
-    adjusted_p: float | None = None
-    """One-sided, on the side of a drop, corrected by Holm over all runs."""
-    worse: bool = False
-    """Significantly worse than the baseline."""
+    """Of this run from the level before it, over the samples that both have; negative is worse."""
+    compared: int = 0
+    """How many samples those are."""
+    reference: list[str] = []
+    """The runs of that level."""
+    step: Step | None = None
+    """Where it is worse, or better."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A change of level that is no chance."""
+
+    window: int
+    """The last runs that lie on the new level, this one included."""
+    difference: float
+    """Of their mean from the level before, on these samples."""
+    low: float
+    high: float
+    since: list[str]
+    """The runs with which it may have begun."""
+    p_value: float
+    alarm_level: float
+    """Below which the p-value is an alarm in this run: the chance of a false one, over all runs, is 1 − level."""
 
 
 class History(Struct, frozen=True, kw_only=True):
     """Runs of one set of tasks, the earliest first."""
 
     tasks: list[str]
+    line: str
+    """The model, or the prompt, that these runs have in common; empty where they need not have one."""
     level: float
     order: str
     """`time` or `commit`."""
-    baseline: str
-    comparisons: int
-    """Comparisons with the baseline that the p-values are corrected for."""
-    first_worse: str | None
-    """The earliest run that is significantly worse than the baseline."""
+    baseline: str | None
+    """The run that all later ones are compared with; None: with the level before them."""
     runs: list[HistoryRun]
     notes: list[str] = []
+
+    @property
+    def steps(self) -> list[HistoryRun]:
+        """The runs in which the level changed, the largest change first."""
+        changed = [point for point in self.runs if point.step is not None]
+        return sorted(changed, key=lambda point: -abs(point.step.difference if point.step else 0.0))

@@ -1,22 +1,29 @@
-"""Histories from runs: grouped by their tasks, in order, each run tested against the baseline for a drop."""
+"""Histories from runs: one line per model, in order, each run tested for a change of level when it arrived."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.core.run_file import RunFile
-from assay.results.board.board_types import Leaderboard
-from assay.results.diff.comparison import paired_diff
-from assay.results.diff.differences import BoardDiff, OverallDiff
+from assay.results.board.board_types import Leaderboard, TaskRow
+from assay.results.board.overall import in_overall
 from assay.results.diff.paired_columns import Side
 from assay.results.history.changes import changes_between
-from assay.results.history.history_types import History, HistoryRun
+from assay.results.history.history_types import History, HistoryRun, RunVerdict, Step
+from assay.results.history.score_matrix import MOST_EARLIER, Column, ScoreMatrix, at_ends
 from assay.results.report_settings import View
-from assay.stats.paired import PairedComparison, holm
+from assay.stats.intervals import Floats
+from assay.stats.level_shifts import Shift, can_fall, fall, possible_starts, window_levels
+from assay.stats.quantiles import normal_quantile
+
+LINES = ("model", "prompt", "all")
+LEAST_COVERAGE = 0.9
+"""A run that has a smaller share of the samples is not compared."""
 
 
 class HistorySource(NamedTuple):
@@ -35,30 +42,38 @@ def histories(
     model: str | None = None,
     baseline: str | None = None,
     commits: Sequence[str] | None = None,
+    line: str = "model",
 ) -> list[History]:
-    """One history for every set of tasks that at least two runs have, the longest first.
+    """One history for every set of tasks and every model that at least two runs have, the longest first.
 
     With `task`, the history of that task alone, over every run that has it. Runs are in order of time, or of `commits`
-    where given: then runs without a known commit are left out.
+    where given: then runs without a known commit are left out. `line` is what the runs of a line have in common.
     """
     chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
-    groups: dict[tuple[str, ...], list[HistorySource]] = {}
-    for each in chosen:
-        names = tuple(sorted(each.run.tasks))
-        if task is None:
-            groups.setdefault(names, []).append(each)
-        elif task in names:
-            groups.setdefault((task,), []).append(each)
+    groups: dict[tuple[tuple[str, ...], str], list[HistorySource]] = {}
+    for source in chosen:
+        names = tuple(sorted(source.run.tasks))
+        if task is None or task in names:
+            groups.setdefault((names if task is None else (task,), _line_of(source.run, line)), []).append(source)
     if baseline is not None:
-        groups = {names: runs for names, runs in groups.items() if any(each.name == baseline for each in runs)}
+        groups = {key: runs for key, runs in groups.items() if any(each.name == baseline for each in runs)}
         if not groups:
             raise UsageError(f"--baseline {baseline}: no such run among these. Runs: {_few(chosen)}")
-    every = [_history(list(names), runs, view, baseline, commits, only=task) for names, runs in groups.items()]
+    every = [
+        _history(list(names), name, runs, view, baseline, commits, only=task) for (names, name), runs in groups.items()
+    ]
     return sorted((each for each in every if len(each.runs) > 1), key=lambda each: -len(each.runs))
+
+
+def _line_of(run: RunFile, line: str) -> str:
+    if line == "model":
+        return str(run.model["name"])
+    return run.config.prompt or "the task's own prompt" if line == "prompt" else ""
 
 
 def _history(
     tasks: list[str],
+    line: str,
     runs: Sequence[HistorySource],
     view: View,
     baseline: str | None,
@@ -67,28 +82,157 @@ def _history(
     only: str | None,
 ) -> History:
     ordered, notes = _in_order(runs, commits)
-    first = next((each for each in ordered if each.name == baseline), ordered[0] if ordered else None)
-    empty = History(tasks=tasks, level=view.level, order="time", baseline="", comparisons=0, first_worse=None, runs=[])
-    if first is None or len(ordered) < 2:
-        return empty
-    base = first.read()
-    points, p_values = [], []
+    order = "time" if commits is None else "commit"
+    points: list[HistoryRun] = []
+    epoch: _Epoch | None = None
     before: tuple[RunFile, Leaderboard] | None = None
-    for each in ordered:
-        # one run at a time is held in addition to the baseline
-        side = base if each is first else each.read()
-        point = _point(each, side, only)
+    for source in ordered:
+        side = source.read()  # one run at a time is held
+        point = _point(source, side, only)
         if before is not None:
-            point = replace(point, changes=changes_between(before[0], each.run, (before[1], side.board)))
-        if each is not first:
-            point, p = _against(paired_diff(base, side, view, samples=0), point, only)
-            p_values.append(p)
-        points.append(point)
-        before = (each.run, side.board)
-    return _judged(
-        replace(empty, baseline=first.name, order="time" if commits is None else "commit", runs=points, notes=notes),
-        p_values,
-    )
+            point = replace(point, changes=changes_between(before[0], source.run, (before[1], side.board)))
+        if epoch is None or epoch.content != _content(side, epoch.tasks):
+            tested = _tested(side, only)
+            new = _Epoch(side, tested, view.level, pinned=baseline) if tested else None
+            if point.coverage >= LEAST_COVERAGE and new is not None:
+                began = epoch is not None
+                epoch = new
+                if began:
+                    point = replace(point, reason="other questions or another scoring: compared from here on")
+        points.append(_unfinished(point) if epoch is None else epoch.judge(point, side))
+        before = (source.run, side.board)
+    return History(tasks=tasks, line=line, level=view.level, order=order, baseline=baseline, runs=points, notes=notes)
+
+
+def _unfinished(point: HistoryRun) -> HistoryRun:
+    if point.coverage >= LEAST_COVERAGE:
+        return replace(point, verdict="not compared", reason="its samples have no number of their own")
+    return replace(point, verdict="not compared", reason=_partial(point))
+
+
+def _partial(point: HistoryRun) -> str:
+    return f"only {point.coverage:.0%} of the samples were scored"
+
+
+class _Epoch:
+    """Runs with the same questions and scoring. Only with its first run the spending of false alarms begins anew."""
+
+    def __init__(self, first: Side, tasks: list[str], level: float, *, pinned: str | None) -> None:
+        self.tasks = tasks
+        self.content = _content(first, tasks)
+        self._matrix = ScoreMatrix(first, tasks)
+        self._names: list[str] = []
+        self._alpha = (1.0 - level) / 2.0
+        """For falls and for rises each."""
+        self._level = level
+        self._pinned = pinned
+        self._begin = 0
+        """The first column of the present level."""
+
+    def judge(self, point: HistoryRun, side: Side) -> HistoryRun:
+        """What is said of the run, from it and earlier ones alone."""
+        if point.coverage < LEAST_COVERAGE:
+            return replace(point, verdict="not compared", reason=_partial(point))
+        if self._pinned is not None and not self._names and point.run != self._pinned:
+            return replace(point, verdict="not compared", reason="before the baseline")
+        self._matrix.columns.append(self._matrix.column(side))
+        self._names.append(point.run)
+        return point if len(self._names) == 1 else self._verdict(point, side)
+
+    def _verdict(self, point: HistoryRun, side: Side) -> HistoryRun:
+        last = len(self._names) - 1
+        earlier = last - self._begin
+        levels = window_levels(last, earlier, self._alpha)
+        point = self._with_difference(point)
+        for sign, verdict in ((1.0, "worse"), (-1.0, "better")):
+            if (shift := self._shift(levels, sign, open_for=False)) is not None and shift.is_alarm:
+                return self._changed(point, shift, sign, "worse" if verdict == "worse" else "better")
+        for sign in (1.0, -1.0) if self._open() else ():
+            if (shift := self._shift(levels, sign, open_for=True)) is not None and shift.is_alarm:
+                open_attempts = f"{point.failed + point.remaining:,} failed or remaining attempts"
+                return replace(point, verdict="cannot tell", reason=f"{open_attempts} here or before decide it")
+        seen = np.column_stack([column.seen for column in self._columns(1)])
+        if not can_fall(seen, levels, self._matrix.lost(side)):
+            return replace(point, verdict="cannot tell", reason="not even the loss of everything would show yet")
+        return replace(point, verdict="nothing found")
+
+    def _open(self) -> bool:
+        """Whether failed or remaining attempts leave anything open."""
+        return any(not np.array_equal(column.low, column.high) for column in self._columns(1))
+
+    def _columns(self, window: int) -> list[Column]:
+        """The level's runs, or the pinned one, and the last `window` runs."""
+        columns = self._matrix.columns
+        earlier = columns[:1] if self._pinned is not None else columns[self._begin : -window][-MOST_EARLIER:]
+        return [*earlier, *columns[-window:]]
+
+    def _shift(self, levels: dict[int, float], sign: float, *, open_for: bool) -> Shift | None:
+        """The most significant window, with what failed or remains speaking for a change, or against it."""
+        found = []
+        for window, level in levels.items():
+            matrix = at_ends(self._columns(window), window, for_a_fall=open_for == (sign > 0.0))
+            shift = fall(matrix * sign, {window: level})
+            found += [shift] if shift is not None else []
+        return min(found, key=lambda shift: shift.p_value / shift.level, default=None)
+
+    def _with_difference(self, point: HistoryRun) -> HistoryRun:
+        matrix = np.column_stack([column.seen for column in self._columns(1)])
+        difference, _, compared = _difference(matrix, 1)
+        names = [self._names[0]] if self._pinned is not None else self._names[self._begin : -1]
+        return replace(point, difference=difference, compared=compared, reference=names)
+
+    def _changed(self, point: HistoryRun, shift: Shift, sign: float, verdict: RunVerdict) -> HistoryRun:
+        matrix = np.column_stack([column.seen for column in self._columns(shift.window)])
+        difference, error, _ = _difference(matrix, shift.window)
+        reach = normal_quantile(0.5 + self._level / 2.0) * error
+        names = [*(self._names[:1] if self._pinned is not None else self._names[self._begin : -shift.window])]
+        names = [*names[-MOST_EARLIER:], *self._names[-shift.window :]]
+        since = [names[start] for start in possible_starts(matrix * sign)]
+        step = Step(
+            window=shift.window,
+            difference=difference or 0.0,
+            low=(difference or 0.0) - reach,
+            high=(difference or 0.0) + reach,
+            since=since or [self._names[-shift.window]],
+            p_value=shift.p_value,
+            alarm_level=shift.level,
+        )
+        if self._pinned is None:
+            self._begin = len(self._names) - shift.window
+        return replace(point, verdict=verdict, step=step)
+
+
+def _difference(matrix: Floats, window: int) -> tuple[float | None, float, int]:
+    """The mean over samples of how the last runs differ from the earlier ones, its standard error on these samples from
+    their noise between runs, and how many samples there are.
+    """
+    have = ~np.isnan(matrix)
+    after, before = have[:, -window:].sum(axis=1), have[:, :-window].sum(axis=1)
+    both = (after > 0) & (before > 0)
+    count = int(both.sum())
+    if not count:
+        return None, 0.0, 0
+    rows = matrix[both]
+    differences = np.nanmean(rows[:, -window:], axis=1) - np.nanmean(rows[:, :-window], axis=1)
+    runs = after[both] + before[both]
+    squares = np.nansum((rows[:, -window:] - np.nanmean(rows[:, -window:], axis=1)[:, None]) ** 2, axis=1)
+    squares += np.nansum((rows[:, :-window] - np.nanmean(rows[:, :-window], axis=1)[:, None]) ** 2, axis=1)
+    # what changed with the level is no noise; two runs say nothing about noise but their difference
+    noise = np.where(runs > 2, squares / np.maximum(runs - 2, 1), differences**2 / 2.0)
+    variance = float((noise * (1.0 / after[both] + 1.0 / before[both])).sum())
+    return float(differences.mean()), float(np.sqrt(variance)) / count, count
+
+
+def _tested(side: Side, only: str | None) -> list[str]:
+    """The tasks whose samples have numbers that count."""
+    rows = [row for row in side.board.tasks if (in_overall(row) if only is None else row.task == only)]
+    return [row.task for row in rows if row.task in side.tasks and bool(side.tasks[row.task].scored.any())]
+
+
+def _content(side: Side, tasks: Sequence[str]) -> list[tuple[str, str]]:
+    """What must stay the same for scores of the tasks to compare."""
+    rows = {row.task: row for row in side.board.tasks}
+    return [(row.sha256, row.scoring) if (row := rows.get(task)) is not None else ("", "") for task in tasks]
 
 
 def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> tuple[list[HistorySource], list[str]]:
@@ -102,50 +246,36 @@ def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> t
     return sorted(ordered, key=lambda each: places[each.run.commit]), notes
 
 
-def _point(each: HistorySource, side: Side, only: str | None) -> HistoryRun:
+def _point(source: HistorySource, side: Side, only: str | None) -> HistoryRun:
     board = side.board
     rows = [row for row in board.tasks if only is None or row.task == only]
     alone = rows[0] if len(rows) == 1 else None
     return HistoryRun(
-        run=each.name,
+        run=source.name,
         model=board.model_label,
-        created=each.run.created,
-        commit=each.run.commit,
+        created=source.run.created,
+        commit=source.run.commit,
         score=board.overall_score if alone is None else alone.score,
         interval=board.overall_interval if alone is None else alone.interval,
         scored=sum(row.scored for row in rows),
         failed=sum(row.failed + row.timeouts for row in rows),
+        remaining=sum(row.remaining for row in rows),
+        coverage=_coverage(source.run, side, rows),
         changes=[],
     )
 
 
-def _against(diff: BoardDiff, point: HistoryRun, only: str | None) -> tuple[HistoryRun, float | None]:
-    """The run compared with the baseline, and the one-sided p-value of a drop, as `assay diff` tests it."""
-    compared = [
-        task.comparison for task in diff.tasks if task.comparison is not None and (only is None or task.task == only)
-    ]
-    point = replace(point, compared=sum(comparison.n for comparison in compared))
-    headline: PairedComparison | OverallDiff | None = diff.overall if only is None else None
-    if len(compared) == 1 and compared[0].n:
-        headline = compared[0]
-    if headline is None:
-        return point, None
-    return replace(point, difference=headline.difference, difference_interval=headline.interval), headline.p_drop
-
-
-def _judged(history: History, p_values: Sequence[float | None]) -> History:
-    """With Holm's correction over every comparison: among nine runs, one easily looks worse by chance."""
-    known = [p for p in p_values if p is not None]
-    adjusted = iter(holm(known))
-    corrected = iter([None if p is None else next(adjusted) for p in p_values])
-    runs = []
-    for point in history.runs:
-        p = None if point.run == history.baseline else next(corrected)
-        runs.append(replace(point, adjusted_p=p, worse=p is not None and p < 1.0 - history.level))
-    # a difference before the baseline is not a drop
-    later = runs[[point.run for point in runs].index(history.baseline) + 1 :]
-    first = next((point.run for point in later if point.worse), None)
-    return replace(history, runs=runs, comparisons=len(known), first_worse=first)
+def _coverage(run: RunFile, side: Side, rows: Sequence[TaskRow]) -> float:
+    """Of the task with the least: the share of the samples of its data, whatever the run was limited to."""
+    sizes = {definition.name: definition.dataset.size for definition in run.definitions}
+    shares = []
+    for row in rows:
+        columns = side.tasks.get(row.task)
+        size = sizes.get(row.task, 0)
+        if columns is not None and size and len(columns):
+            kept = size - row.excluded
+            shares.append(len(np.unique(columns.samples[columns.in_score])) / max(1, kept))
+    return min(shares, default=0.0)
 
 
 def _few(runs: Sequence[HistorySource]) -> str:

@@ -1,4 +1,4 @@
-// Runs of the same tasks in order: the score with its interval, what changed, and where it first got worse.
+// Runs of the same tasks by one model in order: the score with its interval, what is said of each run, what changed.
 
 import { get } from "./api.js";
 import { el, fill, h, link, section, select, tableOf } from "./dom.js";
@@ -43,16 +43,20 @@ export async function pageHistory(root, route) {
 }
 
 function historyOf(history, choose) {
-  const against = (run) =>
-    run.run === history.baseline
-      ? el("span.quiet", "baseline")
-      : link(toCompare([history.baseline, run.run]), { class: run.worse ? "bad" : "" }, signed(run.difference));
+  const marked = { worse: "bad", better: "good" };
+  const against = (run) => {
+    const before = history.baseline ?? run.reference[run.reference.length - 1];
+    if (run.difference === null || before === undefined) return "";
+    return link(toCompare([before, run.run]), { class: marked[run.verdict] ?? "" }, signed(run.difference));
+  };
+  const said = (run) => [el("span", { class: marked[run.verdict] ?? "quiet" }, run.verdict), quietly(run.reason)];
   const unchanged = (run) => el("span.quiet", run === history.runs[0] ? "–" : "only answers");
   const names = history.runs.map((run) => run.run);
+  const baselines = [["", "the level before"], ...names];
   return section(
-    history.tasks.join(", "),
+    [history.tasks.join(", "), history.line].filter(Boolean).join(" · "),
     el("p.verdict", history.verdict),
-    el("div.row", el("label", "baseline ", select("Baseline", names, history.baseline, choose))),
+    el("div.row", el("label", "compared with ", select("Baseline", baselines, history.baseline ?? "", choose))),
     plotted(history.chart),
     tableOf(
       `${plural(history.runs.length, "run")} in order`,
@@ -61,12 +65,13 @@ function historyOf(history, choose) {
         ["run", (run) => [link(toRun(run.run), { class: "strong" }, run.run), quietly(run.model)]],
         ["score", (run) => el("b", number(run.score)), "num"],
         ["interval", (run) => interval(run.interval), "num quiet"],
-        ["against the baseline", against, "num"],
-        ["p (Holm)", (run) => (run.adjusted_p === null ? "" : pValue(run.adjusted_p)), "num"],
+        [history.baseline ? "against the baseline" : "against the level before", against, "num"],
+        ["verdict", said],
+        ["p", (run) => (run.step ? pValue(run.step.p_value) : ""), "num"],
         ["what changed", (run) => (run.changes.length ? run.changes.join("; ") : unchanged(run))],
       ],
       history.runs,
-      (run) => ({ class: run.run === history.first_worse ? "overall" : null }),
+      (run) => ({ class: run.step ? "overall" : null }),
     ),
   );
 }

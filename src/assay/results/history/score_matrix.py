@@ -1,0 +1,92 @@
+"""The scores of a history's runs, as one matrix of samples × runs that grows run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.results.diff.ends import filled
+from assay.results.diff.paired_columns import Columns, Side
+from assay.stats.intervals import Floats
+
+MOST_EARLIER = 64
+"""So many earlier runs are compared with; a level that long is known well enough."""
+
+
+class Column(NamedTuple):
+    """A run's number for each row: as scored, and at both ends of what failed and remaining attempts leave open."""
+
+    seen: Floats
+    """NaN where nothing was scored."""
+    low: Floats
+    high: Floats
+
+
+class ScoreMatrix:
+    """Rows are the samples (or clusters of them) of the first run, weighted so that the mean over rows is the score:
+    each task counts the same.
+    """
+
+    def __init__(self, first: Side, tasks: Sequence[str]) -> None:
+        self._tasks = list(tasks)
+        self._samples: dict[str, NDArray[np.int64]] = {}
+        clusters, weights = [], []
+        for task in self._tasks:
+            columns = first.tasks[task].by_sample()
+            self._samples[task] = columns.identities
+            clusters.append(columns.groups)
+            weights.append(np.full(len(columns), 1.0 / len(columns)))
+        self.samples = sum(map(len, weights))
+        self._weights = np.concatenate(weights) * self.samples / len(self._tasks)
+        distinct, self._codes = np.unique(np.concatenate(clusters), return_inverse=True)
+        self._rows = len(distinct)
+        self.columns: list[Column] = []
+
+    def column(self, side: Side) -> Column:
+        """The numbers of a run, not yet part of the matrix."""
+        worst, best = filled(side, right=False), filled(side, right=True)
+        return Column(seen=self._values(side, None), low=self._values(worst, end=0), high=self._values(best, end=1))
+
+    def lost(self, side: Side) -> Floats:
+        """What a run that lost everything would have."""
+        ends = [side.measures[task].upward_bounds for task in self._tasks]
+        known = np.nanmin(np.column_stack([column.low for column in self.columns]))
+        sizes = [len(self._samples[task]) for task in self._tasks]
+        lows = [np.full(size, known if end is None else end[0]) for size, end in zip(sizes, ends, strict=True)]
+        weights = np.concatenate(lows) * self._weights
+        lost: Floats = np.bincount(self._codes, weights=weights, minlength=self._rows).astype(np.float64)
+        return lost
+
+    def _values(self, side: Side, end: int | None) -> Floats:
+        parts = [self._of_task(side, task, end) for task in self._tasks]
+        values = np.concatenate(parts) * self._weights
+        known = ~np.isnan(values)
+        counts = np.bincount(self._codes[known], minlength=self._rows)
+        sums = np.bincount(self._codes[known], weights=values[known], minlength=self._rows)
+        sizes = np.bincount(self._codes, minlength=self._rows)
+        # a cluster that lacks some of its samples counts with those that it has
+        means: Floats = np.divide(sums * sizes, counts, out=np.full(self._rows, np.nan), where=counts > 0)
+        return means
+
+    def _of_task(self, side: Side, task: str, end: int | None) -> Floats:
+        """The numbers of the task's samples; what is missing is NaN, or lies at an end of the scale."""
+        values = np.full(len(self._samples[task]), np.nan)
+        columns: Columns | None = side.tasks.get(task)
+        if columns is not None:
+            own = columns.by_sample()
+            _, here, there = np.intersect1d(
+                self._samples[task], own.identities, assume_unique=True, return_indices=True
+            )
+            values[here] = own.scores[there]
+        bounds = side.measures[task].upward_bounds if task in side.measures else None
+        return values if end is None or bounds is None else np.where(np.isnan(values), bounds[end], values)
+
+
+def at_ends(columns: Sequence[Column], window: int, *, for_a_fall: bool) -> Floats:
+    """The matrix in which open attempts speak for a fall in the last runs, or against it."""
+    earlier, last = columns[:-window], columns[-window:]
+    reference = [column.high if for_a_fall else column.low for column in earlier]
+    return np.column_stack([*reference, *(column.low if for_a_fall else column.high for column in last)])
