@@ -79,7 +79,7 @@ def test_models_whose_names_ask_for_one_colour_have_one_each_and_the_same_on_eve
     assert own[names[2]] == seen("latency-spread", names[2])
     for chart in ("overall", "scores", "latency"):
         assert seen(chart, *names[1:]) == own[names[1]] | own[names[2]], chart
-    history = json.dumps(history_pictures(RunLibrary([tmp_path]))["histories"][0]["chart"])
+    history = json.dumps(history_pictures(RunLibrary([tmp_path]), line="all")["histories"][0]["chart"])
     assert set(re.findall(r"\bs\d\b", history)) == set.union(*own.values())
 
 
@@ -90,7 +90,7 @@ def test_slices_come_with_their_deviation(viewer: Viewer) -> None:
 
 
 def test_histories_leave_out_what_cannot_be_read(viewer: Viewer) -> None:
-    found = viewer.get("history")
+    found = viewer.get("history", line="all")
     assert any({"small", "large"} <= {run["run"] for run in each["runs"]} for each in found["histories"])
     assert viewer.get("history", model="small")["histories"] == []
 

@@ -155,7 +155,7 @@ class Api:
 
     def history(self, params: Params) -> Any:
         """Runs of the same tasks in order."""
-        choices = {name: params.get(name) or None for name in ("task", "model", "baseline")}
+        choices = {name: params.get(name) or None for name in ("task", "model", "baseline", "line")}
         make = partial(pictures.history_pictures, self.library, **choices)
         return self._remembered(("history", *choices.values()), self.library.views(), make)
 

@@ -27,7 +27,7 @@ from assay.pages.documents.history import verdict
 from assay.results.board.amounts import Amounts
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.paired_columns import Side
-from assay.results.history.timeline import HistorySource, histories
+from assay.results.history.timeline import LINES, HistorySource, histories
 from assay.results.pace import Pace
 from assay.results.report_settings import View, common_view
 from assay.results.side_labels import side_labels
@@ -130,7 +130,12 @@ def slices_picture(run: str, table: dict[str, Any], whole: dict[str, Any] | None
 
 
 def history_pictures(
-    library: RunLibrary, *, task: str | None = None, model: str | None = None, baseline: str | None = None
+    library: RunLibrary,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    baseline: str | None = None,
+    line: str | None = None,
 ) -> dict[str, Any]:
     """Every history of the runs here, with its chart."""
     views = {view.name: view for view in library.views()}
@@ -138,8 +143,9 @@ def history_pictures(
     common = common_view([run.config for run in runs.values()])
     sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
     colours = model_colours(library)
-    shown = histories(sources, common, task=task, model=model, baseline=baseline)
+    shown = histories(sources, common, task=task, model=model, baseline=baseline, line=line or LINES[0])
     return {
+        "lines": LINES,
         "tasks": sorted({name for run in runs.values() for name in run.tasks}),
         "models": sorted({str(run.model["name"]) for run in runs.values()}),
         "histories": [

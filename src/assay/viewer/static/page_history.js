@@ -9,7 +9,7 @@ import { plural } from "./wording.js";
 
 export async function pageHistory(root, route) {
   const one = (name) => (route.params[name] || [""])[0];
-  let state = { task: one("task"), model: one("model"), baseline: one("baseline") };
+  let state = { task: one("task"), model: one("model"), baseline: one("baseline"), line: one("line") };
   const [bar, body] = [el("div.row.wrap"), h("div")];
 
   async function load() {
@@ -19,7 +19,7 @@ export async function pageHistory(root, route) {
       body,
       answer.histories.length
         ? answer.histories.map((each) => historyOf(each, (baseline) => change({ baseline })))
-        : el("p.empty", answer.reason || "No two runs of the same tasks here yet."),
+        : el("p.empty", answer.reason || "No two runs of the same tasks by one model here yet."),
     );
   }
 
@@ -34,7 +34,13 @@ export async function pageHistory(root, route) {
       select(label, [["", `${label}: all`], ...values], state[name], (value) =>
         change({ [name]: value, baseline: "" }),
       );
-    fill(bar, choice("task", "Task", answer.tasks), choice("model", "Model", answer.models));
+    const per = answer.lines.map((line) => [line, line === "all" ? "one line" : `a line per ${line}`]);
+    fill(
+      bar,
+      choice("task", "Task", answer.tasks),
+      choice("model", "Model", answer.models),
+      select("Lines", per, state.line || answer.lines[0], (line) => change({ line, baseline: "" })),
+    );
   }
 
   fill(root, el("div.headline", el("h1", "History"), el("span.room"), bar), body);
