@@ -219,7 +219,7 @@ def _json(value: Any) -> Any:
 
 
 def _attributes(attributes: Sequence[_Attribute]) -> dict[str, Any]:
-    return {each.key: _value(each.value) for each in attributes}
+    return {attribute.key: _value(attribute.value) for attribute in attributes}
 
 
 def _value(written: dict[str, Any]) -> Any:
@@ -232,7 +232,7 @@ def _value(written: dict[str, Any]) -> Any:
                 return [_value(each) for each in (value or {}).get("values") or ()]
             case "kvlistValue":
                 pairs = (value or {}).get("values") or ()
-                return {str(each.get("key")): _value(each.get("value") or {}) for each in pairs}
+                return {str(pair.get("key")): _value(pair.get("value") or {}) for pair in pairs}
             case _:
                 return value
     return None

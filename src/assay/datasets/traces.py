@@ -141,7 +141,7 @@ def is_conversation(messages: Any) -> bool:
     return (
         isinstance(messages, list)
         and bool(messages)
-        and all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in messages)
+        and all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages)
     )
 
 

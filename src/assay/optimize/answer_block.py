@@ -71,7 +71,7 @@ def _text_in(lines: list[str], current: str) -> str:
         others = [_with_languages_nested(fences)]
         if len(fences) > 2 and _fences(current.split("\n")) and _is_framed(lines, fences):
             others.append([(fences[0][0], fences[-1][0])])
-        block = next((each for each in others if len(each) == 1), None)
+        block = next((other for other in others if len(other) == 1), None)
         if block is None:
             raise UnusableAnswerError(_why_unusable(len(blocks), complete))
         blocks = block

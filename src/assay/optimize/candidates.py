@@ -106,8 +106,8 @@ class Search:
     def choose_again(self, candidates: Sequence[Accepted]) -> None:
         """Take the candidates for what they have been found to be meanwhile."""
         self.kept, self._best = [], None
-        for each in candidates:
-            self.keep(each)
+        for candidate in candidates:
+            self.keep(candidate)
 
     def news(self, sentence: str) -> None:
         self.last = sentence

@@ -367,7 +367,7 @@ def mean_of(outcomes: Sequence[ScoreOrFailure]) -> ScoreOrFailure:
     """Repetitions as one outcome: the mean of those that were scored, and what was seen in the worst of them."""
     scored = [each for each in outcomes if each.score is not None]
     seconds = sum(each.seconds for each in outcomes)
-    usage = tuple(usage for each in outcomes for usage in each.usage)
+    usage = tuple(usage for outcome in outcomes for usage in outcome.usage)
     costs = [each.cost for each in outcomes if each.cost is not None]
     spent: dict[str, Any] = {"seconds": seconds, "usage": usage, "cost": sum(costs) if costs else None}
     if not scored:

@@ -110,7 +110,7 @@ def _fitted(value: Any, room: int) -> Any:
         return dict(("…", left_out) if name is _GAP else (name, _fitted(value[name], share)) for name, share in shown)
     if isinstance(value, list | tuple):
         items = _ends(list(value), room)
-        rooms = _water_fill([0 if each is _GAP else _size(each) for each in items], room - 16 * len(items))
+        rooms = _water_fill([0 if item is _GAP else _size(item) for item in items], room - 16 * len(items))
         left_out = f"… {len(value) - len(items) + 1} of {len(value)} items left out …"
         return [left_out if each is _GAP else _fitted(each, share) for each, share in zip(items, rooms, strict=True)]
     return _cut(str(value), room)

@@ -106,7 +106,7 @@ def examples(result: Result, seen: _Seen) -> Child:
         return tag("p", "None.")
     shown = result.examples[:_SHOWN_EXAMPLES]
     more = len(result.examples) - len(shown)
-    changed = sum(each.seed != each.best for each in result.examples)
+    changed = sum(example.seed != example.best for example in result.examples)
     return [
         tag("p", f"{changed} of {len(result.examples)} changed."),
         [_example(each, result, seen) for each in shown],

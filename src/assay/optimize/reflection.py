@@ -87,7 +87,7 @@ def first_draft_prompt(settings: SearchSettings, component: str, examples: Seque
 def repeat_complaint(text: str, current: str, tried: Sequence[str]) -> str:
     """What is wrong with a text that is known already, with others that are."""
     known = "the current text" if text == current else "a text that was tried before"
-    others = [each for each in dict.fromkeys(tried) if each != text]
+    others = [fromkey for fromkey in dict.fromkeys(tried) if fromkey != text]
     if not others:
         return f"it was {known}; write a different one"
     shown = "\n\n".join(map(_cut_to_attempt, others))

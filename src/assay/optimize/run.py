@@ -421,7 +421,7 @@ class _Work:
         }
 
     def _front(self, candidates: Sequence[Accepted]) -> Any:
-        by_number = {each.number: (each.texts, each.outcomes) for each in candidates}
+        by_number = {candidate.number: (candidate.texts, candidate.outcomes) for candidate in candidates}
         strategy = self._settings.strategy
         return pareto_front(by_number, strategy.objectives, strategy.chosen_by)
 

@@ -59,7 +59,7 @@ class TaskFitness:
             for place in self._places.values():
                 _text_at(definition, place)
         self._measures = {definition.name: _measure(definition) for definition in definitions}
-        shares = all(each.upward_bounds == (0.0, 1.0) for each in self._measures.values())
+        shares = all(measure.upward_bounds == (0.0, 1.0) for measure in self._measures.values())
         self.score_range: ScoreRange = "unit" if shares else "any"
         self._tasks = {task.name: task for task in parts.tasks}
         self._rewritten: dict[tuple[str, str], Task] = {}

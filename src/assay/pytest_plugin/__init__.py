@@ -142,7 +142,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _rows_of(stats: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """The rows of every run, each once, in the order of the tests."""
-    reports = [report for each in stats.values() for report in each if isinstance(report, pytest.TestReport)]
+    reports = [report for stat in stats.values() for report in stat if isinstance(report, pytest.TestReport)]
     rows = [row for report in reports for row in vars(report).get(NEW_ROWS, ())]
     return list({(row["folder"], row["task"]): row for row in rows}.values())
 

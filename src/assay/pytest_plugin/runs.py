@@ -63,7 +63,7 @@ class Runs:
         )
         board = self(inline_task(f"prompt-{short_fingerprint([prompt, list(assertions)])[:8]}", [example]), model)
         [record] = attempts_of(board.result.folder / "journal.jsonl", "prompt")
-        broken = [each for each in record.failures if not each.scorer]  # each test checks its own assertion
+        broken = [failure for failure in record.failures if not failure.scorer]  # each test checks its own assertion
         if record.trace is None or broken:
             broke = "; ".join(f"{each.stage}/{each.kind}: {each.message}" for each in broken)
             raise CannotMeasureError(f"{show(prompt)} was not answered: {broke or 'nothing came'}")

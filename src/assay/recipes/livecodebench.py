@@ -51,7 +51,7 @@ def records(sources: Sources, settings: RecipeSettings) -> Iterator[TaskRecords]
     names = [name for form in ("jsonl", "parquet") for name in sources.names(f"*.{form}")]
     kinds = {"livecodebench-stdin": False, "livecodebench-functional": True}
     for task, functional in kinds.items():
-        fields = (each for name in names for each in _fields(sources, name, settings, functional=functional))
+        fields = (field for name in names for field in _fields(sources, name, settings, functional=functional))
         if (first := next(fields, None)) is not None:
             yield TaskRecords(task, chain([first], fields))
 

@@ -74,7 +74,7 @@ def hold_to(kind: str, part: object, clauses: Sequence[Clause[Subject]], subject
 def clauses_about(subject: str, module: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
     """The functions of a module that look at a subject and nothing else, in their order: each is a clause."""
     functions = [value for name, value in module.items() if inspect.isfunction(value) and not name.startswith("check_")]
-    return tuple(each for each in functions if [*each.__annotations__.values()] == [subject, "None"])
+    return tuple(function for function in functions if [*function.__annotations__.values()] == [subject, "None"])
 
 
 def words(clause: Callable[..., Any]) -> str:

@@ -81,7 +81,7 @@ class Api:
                 "cost": cost_of(board),
                 "progress": view.progress(),
                 "summary": summary(snapshot, np.flatnonzero(snapshot.counts), view.level),
-                "distributions": overview.distributions(snapshot, [each.name for each in run.definitions]),
+                "distributions": overview.distributions(snapshot, [definition.name for definition in run.definitions]),
                 "failures": self._failures(view),
                 "keys": overview.keys(snapshot),
                 "values": ["score", *(name for name in snapshot.names if name.startswith("value:"))],

@@ -379,7 +379,7 @@ class Snapshot:
         end = f"{measure.scorer}.{measure.field}" if measure.scorer else f".{measure.field}"
         own = rows[(self.column("task")[rows] == task) & (self._loaded("outcome")[rows] == UNSCORED)]
         labels = [self.column(name)[own] for name in self.names if name.endswith(end) and not name.startswith("meta:")]
-        return any(bool((~np.isnan(each) if each.dtype.kind == "f" else each != 0).any()) for each in labels)
+        return any(bool((~np.isnan(label) if label.dtype.kind == "f" else label != 0).any()) for label in labels)
 
     def forget(self, name: str) -> None:
         """Free the memory of a column."""

@@ -26,7 +26,7 @@ class QueryRows:
             for each in schema.fields
             if each.kind in ("number", "any") and (numbers := columns.numbers(each.name)) is not None
         }
-        coded = [each.name for each in schema.fields if each.kind != "number" and each.name != "flip"]
+        coded = [field.name for field in schema.fields if field.kind != "number" and field.name != "flip"]
         self._coded = {name: texts for name in coded if (texts := columns.coded(name)) is not None}
 
     def row(self, row: int, line: bytes) -> dict[str, Any]:

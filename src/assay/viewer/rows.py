@@ -187,7 +187,7 @@ class Filler:
                 line.seconds,
                 spent.tokens_in,
                 spent.tokens_out,
-                0 if line.trace is None else sum(each.retries for each in line.trace.completions),
+                0 if line.trace is None else sum(completion.retries for completion in line.trace.completions),
                 spent.from_server_cache,
                 spent.unknown,
                 group,

@@ -311,9 +311,9 @@ class RunView:
         texts = list(texts_of(filters.query()))
         if not texts:
             return None
-        queries = [word_index.search_text([each]) for each in texts]
+        queries = [word_index.search_text([text]) for text in texts]
         # only the search for a phrase can have stopped early
-        whole = all(self.search(each)[2] for each in queries if word_index.phrases_of(each))
+        whole = all(self.search(query)[2] for query in queries if word_index.phrases_of(query))
         return {"reach": self._update_words(), "whole": whole}
 
     def search(self, query: str) -> tuple[Rows, float, bool]:

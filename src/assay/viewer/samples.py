@@ -203,7 +203,7 @@ def sample(run: RunView, key: str, *, whole: bool) -> dict[str, Any]:
         "mark": msgspec.to_builtins(mark) if mark is not None else None,
         "marks": []
         if mark is None
-        else msgspec.to_builtins([each for each in run.all_marks() if each.key == mark.key]),
+        else msgspec.to_builtins([all_mark for all_mark in run.all_marks() if all_mark.key == mark.key]),
         "earlier": [shortened(run.record(old), "", []) for old in rows[:-1][-10:]],
     }
 

@@ -123,15 +123,15 @@ def _records(summary: SearchSummary) -> list[dict[str, Any]]:
         seen.setdefault((row.part, row.index), []).append(row)
     return [
         {
-            "part": each.part,
-            "index": each.index,
-            "record": _cut(each.record),
-            "seed": each.seed,
-            "best": each.best,
-            "failed": each.best_failure is not None,
-            "evaluations": [_evaluation(row) for row in seen.get((each.part, each.index), ())],
+            "part": example.part,
+            "index": example.index,
+            "record": _cut(example.record),
+            "seed": example.seed,
+            "best": example.best,
+            "failed": example.best_failure is not None,
+            "evaluations": [_evaluation(row) for row in seen.get((example.part, example.index), ())],
         }
-        for each in summary.examples[:SHOWN_RECORDS]
+        for example in summary.examples[:SHOWN_RECORDS]
     ]
 
 

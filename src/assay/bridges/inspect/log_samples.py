@@ -22,7 +22,7 @@ class InspectSamples:
     @cached_property
     def sha256(self) -> str:
         """Hash of the inputs and targets: the same for two logs of one task, whichever model answered."""
-        return fingerprint([(each.id, each.prompt, each.targets, each.extras) for each in self._samples])
+        return fingerprint([(sample.id, sample.prompt, sample.targets, sample.extras) for sample in self._samples])
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -33,9 +33,9 @@ class InspectSamples:
     @cached_property
     def _samples(self) -> list[Sample]:
         samples: dict[str, Sample] = {}
-        for each in log_samples(self._path):
-            if str(each.id) not in samples:
-                samples[str(each.id)] = _sample(each)
+        for log_sample in log_samples(self._path):
+            if str(log_sample.id) not in samples:
+                samples[str(log_sample.id)] = _sample(log_sample)
         order = {str(name): at for at, name in enumerate(log_header(self._path).eval.dataset.sample_ids or ())}
         return sorted(samples.values(), key=lambda sample: order.get(sample.id, len(order)))
 

@@ -58,7 +58,7 @@ class InspectScorer:
                 "sample": sample.row,
                 "messages": sample.extras["messages"],
                 "answer": {"text": trace.prediction, "finish_reason": reason},
-                "verdicts": [each.text for each in verdicts],
+                "verdicts": [verdict.text for verdict in verdicts],
             }
         )
 

@@ -47,7 +47,7 @@ async def aggregated_values(
     key = str(next(_keys))
     order = {**options["library"], "task": options["task"], "means": options["means"], "key": key}
     process = LIBRARY.process()
-    kept = [{"values": each["values"], "items": each["metadata"].get("items", {})} for each in scores]
+    kept = [{"values": score["values"], "items": score["metadata"].get("items", {})} for score in scores]
     await process.ask_and_wait("keep_scores", key=key, scores=kept)
 
     async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:

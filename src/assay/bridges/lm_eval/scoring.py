@@ -40,7 +40,7 @@ class LmEvalScorer:
                 "bad_input", f"the trace holds {len(trace.completions)} answers to {len(requests)} requests"
             )
         answers = iter(trace.completions)
-        return [[self._response(each["type"], next(answers)) for _ in range(repeats)] for each in requests]
+        return [[self._response(request["type"], next(answers)) for _ in range(repeats)] for request in requests]
 
     def _response(self, kind: str, answer: Completion) -> Any:
         if kind == "generate_until":

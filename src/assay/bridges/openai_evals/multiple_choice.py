@@ -100,7 +100,7 @@ class MultipleChoiceSamples:
         try:
             question, answers, label = (row[name] for name in COLUMNS[self._repository])
             label = int(label)
-            if not isinstance(question, str) or not all(isinstance(each, str) for each in answers):
+            if not isinstance(question, str) or not all(isinstance(answer, str) for answer in answers):
                 raise TypeError
             if not 0 <= label < len(answers):
                 raise ValueError

@@ -116,7 +116,7 @@ def _answers_of(path: Path) -> dict[str, str]:
     for node in tree.body:
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Dict):
             continue
-        if [each.id for each in node.targets if isinstance(each, ast.Name)] == ["ANSWER_PROMPTS"]:
+        if [target.id for target in node.targets if isinstance(target, ast.Name)] == ["ANSWER_PROMPTS"]:
             pairs = zip(node.value.keys, node.value.values, strict=True)
             return {str(key.value): _text(value) for key, value in pairs if isinstance(key, ast.Constant)}
     return {}

@@ -124,7 +124,7 @@ def text_of_chat(messages: Sequence[Mapping[str, Any]]) -> str:
     """A conversation as a text: each message after its role, a single message without it."""
     if len(messages) == 1:
         return str(messages[0].get("content", ""))
-    turns = ((str(each.get("name") or each["role"]), each.get("content", "")) for each in messages)
+    turns = ((str(message.get("name") or message["role"]), message.get("content", "")) for message in messages)
     lines = (f"{_PREFIXES.get(role, f'{role.capitalize()}: ')}{content}\n" for role, content in turns)
     return "".join(lines).lstrip()
 

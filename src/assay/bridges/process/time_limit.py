@@ -37,8 +37,8 @@ def scores_in_time(
     """
     scores = []
     end = time.monotonic() + seconds
-    for each in samples:
-        scores.append(_tried(score, each, seconds))
+    for sample in samples:
+        scores.append(_tried(score, sample, seconds))
         if time.monotonic() >= end:
             break
     return {"scores": scores}

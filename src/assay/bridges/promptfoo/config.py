@@ -129,7 +129,7 @@ class Config:
             raise PlacedError(value.document.sentence(value.where, f"more than {MAX_FILES:,} files are named"))
         if not paths:
             self.refuse(value, f"`{named}`: there is no such file")
-        return [each for each in paths if self._may_read(value, named, each)]
+        return [path for path in paths if self._may_read(value, named, path)]
 
     def _may_read(self, value: PlacedValue, named: str, path: Path) -> bool:
         root = root_of(self.path).resolve()

@@ -99,7 +99,7 @@ def _node(
         return None
     if given["type"] == SET:
         config.known(value, {"type", "assert", "threshold", "weight", "metric", "config"}, "an assert-set")
-        inner = [_node(config, each, variables, options, needs) for each in value.get("assert").items()]
+        inner = [_node(config, item, variables, options, needs) for item in value.get("assert").items()]
         node = {"type": SET, "assert": [each for each in inner if each is not None]}
     else:
         kind = given["type"].removeprefix(NEGATION)
@@ -264,7 +264,7 @@ def _check_package(config: Config, kind: str, given: Any, needs: Asserted) -> No
     package = find_package(PACKAGES[kind], config.home)
     if kind == "meteor":
         references = given if isinstance(given, list) else [given]
-        if not references or not all(isinstance(each, str) for each in references):
+        if not references or not all(isinstance(reference, str) for reference in references):
             raise UsageError("its value must be a text, or a list of texts")
     elif given:
         _check_sql_options(given, package)
@@ -283,7 +283,7 @@ def _check_sql_options(given: Any, package: NodePackage) -> None:
         raise UsageError(unknown_name("databaseType", str(database), databases))
     for name in ("allowedTables", "allowedColumns"):
         patterns = given.get(name) or []
-        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+        if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
             raise UsageError(f"its `{name}` must be a list of texts")
         for each in patterns:
             checked_pattern(python_pattern(each))

@@ -114,7 +114,7 @@ def _looked_at(config: Config) -> TaskDefinition:
 
 
 def _other_files(config: Config) -> tuple[str, ...]:
-    return tuple(str(each) for each in config.files if each != config.path)
+    return tuple(str(file) for file in config.files if file != config.path)
 
 
 def _is_for(provider: MappedProvider | None, prompt: Prompt) -> bool:

@@ -99,8 +99,8 @@ def read_providers(config: Config) -> list[MappedProvider]:
     section = config.top.get("providers" if config.top.content.get("providers") is not None else "targets")
     providers: list[MappedProvider] = []
     for value in section.items():
-        for each in _entries(config, value):
-            provider = read_provider(config, each)
+        for entry in _entries(config, value):
+            provider = read_provider(config, entry)
             if provider is None:
                 continue
             key, number = provider.key, 2
@@ -299,4 +299,4 @@ def _tools(config: Config, value: PlacedValue, settings: dict[str, Any]) -> tupl
         loaded = config.loaded(PlacedValue(tools, value.document, value.where))
         tools = loaded.content if loaded is not None else None
         settings["tools"] = tools
-    return tuple(each for each in tools if isinstance(each, dict)) if isinstance(tools, list) else ()
+    return tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()

@@ -66,8 +66,8 @@ def _is_picked(names: Sequence[str], wanted: Sequence[str] | None) -> bool:
 def is_called(names: Sequence[str], wanted: str) -> bool:
     """Whether one of these names is selected: in full, by its part before a colon, or by a `*`."""
     return any(
-        wanted == each or each.startswith(f"{wanted}:") or (wanted.endswith("*") and each.startswith(wanted[:-1]))
-        for each in names
+        wanted == name or name.startswith(f"{wanted}:") or (wanted.endswith("*") and name.startswith(wanted[:-1]))
+        for name in names
     )
 
 

@@ -66,7 +66,7 @@ def read_tests(config: Config) -> list[Test]:
     if not tests and not scenarios:
         tests = [Test(value=config.top)]
     merged = [_with_default(default, test) for test in tests]
-    return merged + [_with_default(default, test) for each in scenarios for test in _of_scenario(config, each)]
+    return merged + [_with_default(default, test) for scenario in scenarios for test in _of_scenario(config, scenario)]
 
 
 def _of_entry(config: Config, value: PlacedValue) -> Iterator[Test]:
@@ -153,9 +153,9 @@ def _variables(config: Config, value: PlacedValue) -> dict[str, Any]:
     """The variables, including those of the files that are named."""
     if isinstance(value.content, str | list):
         variables: dict[str, Any] = {}
-        for each in value.items():
-            for path in config.named(each, str(each.content), each.document.path.parent):
-                inner = config.content(each, path)
+        for item in value.items():
+            for path in config.named(item, str(item.content), item.document.path.parent):
+                inner = config.content(item, path)
                 variables |= inner.content if inner is not None and isinstance(inner.content, dict) else {}
         return variables
     return dict(value.content) if isinstance(value.content, dict) else {}
@@ -167,7 +167,7 @@ def _of_scenario(config: Config, value: PlacedValue) -> Iterator[Test]:
     if loaded is None or not config.known(loaded, {"config", "tests", "description"}, "a scenario"):
         return
     data = [test for each in loaded.get("config").items() for test in _of_entry(config, each)]
-    tests = [test for each in loaded.get("tests").items() for test in _of_entry(config, each)]
+    tests = [test for item in loaded.get("tests").items() for test in _of_entry(config, item)]
     for case, test in itertools.product(data, tests or [Test(value=loaded)]):
         yield replace(
             _merged(case, test),
@@ -248,7 +248,7 @@ def _asserted(config: Config, at: PlacedValue, cells: Mapping[str, str]) -> list
         config.refuse(at, f"`__expected`: {error}")
         return []
     if metric := cells.get("__metric"):
-        assertions = [{**each, "metric": metric} for each in assertions]
+        assertions = [{**assertion, "metric": metric} for assertion in assertions]
     for key, text in cells.items():
         setting = _SETTING.fullmatch(key)
         if key.startswith("__config:") and (setting is None or int(setting[1] or 1) > len(assertions)):

@@ -38,7 +38,7 @@ def read_tracing(config: Config) -> Tracing:
     if section.content.get("enabled") is not True and default.content is not True:
         return Tracing()
     tools = section.content.get("commandToolNames") or []
-    if not isinstance(tools, list) or not all(isinstance(each, str) for each in tools):
+    if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
         config.refuse(section.get("commandToolNames"), "the names of tools must be a list of texts")
         tools = []
     return Tracing(True, _receiver(config), tuple(tools))

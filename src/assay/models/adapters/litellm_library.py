@@ -193,7 +193,7 @@ def _logprobs(choice: Any) -> list[dict[str, Any]] | None:
 def _missing_package(error: BaseException) -> str | None:
     """The package that an import inside the library lacked, which it reports as a problem of the connection."""
     causes = (each for each in chain_of(error) if isinstance(each, ModuleNotFoundError) and each.name)
-    return next((str(each.name).partition(".")[0] for each in causes), None)
+    return next((str(cause.name).partition(".")[0] for cause in causes), None)
 
 
 def _library() -> Any:

@@ -144,7 +144,7 @@ class SpanReceiver:
             has_settled = counts[-1] > 0 and len(counts) >= SETTLED_POLLS and len(set(counts[-SETTLED_POLLS:])) == 1
             if has_settled and not requests and not trace.lacks_a_parent():
                 return
-        if any(each is trace for request in list(requests) for each in request.named_traces()):
+        if any(named_trace is trace for request in list(requests) for named_trace in request.named_traces()):
             trace.problem = "a request was still being received"
 
     async def aclose(self) -> None:

@@ -105,7 +105,7 @@ def _value(given: Mapping[str, Any], depth: int) -> Any:
 
 def redacted(span: Span, patterns: Sequence[str]) -> Span:
     """The span without the values of attributes whose name contains a pattern, wherever they are repeated."""
-    words = [each.strip().lower() for each in patterns if each.strip()]
+    words = [pattern.strip().lower() for pattern in patterns if pattern.strip()]
     if not words:
         return span
     attributes = span.get("attributes") or {}

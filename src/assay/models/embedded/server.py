@@ -205,7 +205,7 @@ class EmbeddedServer:
             {"object": "embedding", "index": index, "embedding": _encoded(each.embedding or (), body.encoding_format)}
             for index, each in enumerate(completions)
         ]
-        read = sum(each.tokens_in or 0 for each in completions)
+        read = sum(completion.tokens_in or 0 for completion in completions)
         usage = {"prompt_tokens": read, "total_tokens": read}
         return _json({"object": "list", "model": self.name, "data": data, "usage": usage})
 
@@ -233,7 +233,7 @@ class EmbeddedServer:
         tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, logprobs, strict=True)]
         return {
             "tokens": [self._texts.text(token) for token in tokens],
-            "token_logprobs": [None if each is None else each[0] for each in logprobs],
+            "token_logprobs": [None if logprob is None else logprob[0] for logprob in logprobs],
             "top_logprobs": tops if body.logprobs else None,
             "text_offset": [*(self._texts.offsets(prompt) if body.echo else []), *(each[2] for each in kept)],
         }
@@ -343,8 +343,8 @@ def _repeated(request: Request, count: int) -> list[Request]:
 
 
 def _usage(prompts: Sequence[Completion], completions: Sequence[Completion]) -> dict[str, int]:
-    read = sum(each.tokens_in or 0 for each in prompts)
-    written = sum(each.tokens_out or 0 for each in completions)
+    read = sum(prompt.tokens_in or 0 for prompt in prompts)
+    written = sum(completion.tokens_out or 0 for completion in completions)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 

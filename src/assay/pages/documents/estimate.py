@@ -42,7 +42,7 @@ def _row(name: Cell, tasks: list[TaskEstimate]) -> list[Cell]:
         f"{sum(each.tokens_out for each in tasks):,}",
         "–" if None in most else f"{sum(each or 0 for each in most):,}",
         _money([each.cost for each in tasks]),
-        "–" if None in most else _money([each.most_cost for each in tasks]),
+        "–" if None in most else _money([task.most_cost for task in tasks]),
     ]
 
 

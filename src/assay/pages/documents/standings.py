@@ -116,7 +116,7 @@ def _cell_besides(cell: TaskCell) -> str:
     notes += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
     if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
         notes.append(f"{cell.compared:,} of {cell.scored:,} compared")
-    return "".join(f", {each}" for each in notes)
+    return "".join(f", {note}" for note in notes)
 
 
 def _task_names(standings: Standings) -> list[str]:

@@ -103,7 +103,7 @@ def _flip(flip: Flip, media: Callable[[int], Child]) -> Html:
             f" attempt {flip.attempt}" if flip.attempt > 1 else None,
             f"  {number(flip.score_a)} → {number(flip.score_b)} ",
             tag("span", word, class_="tag good" if word == "better" else "tag bad"),
-            [[" ", tag("span", f"the {each} changed too", class_="tag soft")] for each in besides(flip)],
+            [[" ", tag("span", f"the {beside} changed too", class_="tag soft")] for beside in besides(flip)],
         ),
         tag(
             "div",

@@ -41,7 +41,7 @@ def rows(openings: Sequence[str], cells: Iterable[Sequence[Child]]) -> Html:
     """Rows of a table, of which pages have thousands; each cell with the tag that opens it, as in `<td class="n">`."""
     pattern = "".join([f"{opening.replace('%', '%%')}%s</{opening[1:3]}>" for opening in openings])
     pattern = f"<tr>{pattern}</tr>"
-    return Html("".join([pattern % tuple(map(_child, each)) for each in cells]))
+    return Html("".join([pattern % tuple(map(_child, cell)) for cell in cells]))
 
 
 def filled(pattern: str, *children: Child) -> Html:

@@ -19,8 +19,8 @@ def provenance_section(named: Sequence[tuple[str, Side]]) -> Child:
     facts = {label: _facts(side) for label, side in named}
     first = facts[named[0][0]]
     if len(named) == 1:
-        return [grid(["what", "value"], [[*each] for each in first.items()]), *_tasks(named)]
-    same = [name for name in first if len({str(each[name]) for each in facts.values()}) == 1]
+        return [grid(["what", "value"], [[*item] for item in first.items()]), *_tasks(named)]
+    same = [name for name in first if len({str(fact[name]) for fact in facts.values()}) == 1]
     rows: list[list[Child]] = [[name, "all", first[name]] for name in same]
     rows += [[name, label, facts[label][name]] for name in first if name not in same for label in facts]
     return [grid(["what", "of", "value"], rows), *_tasks(named)]

@@ -97,14 +97,14 @@ def _summary(node: ast.FunctionDef) -> str:
 
 
 def _packages() -> list[str]:
-    return sorted({each.name for each in entry_points(group=GROUP)})
+    return sorted({entry_point.name for entry_point in entry_points(group=GROUP)})
 
 
 def _folder_of(package: str) -> Path | None:
     """The folder of the package, which is not imported."""
-    for each in entry_points(group=GROUP):
-        if each.name == package:
-            spec = importlib.util.find_spec(each.value.partition(":")[0].partition(".")[0])
+    for entry_point in entry_points(group=GROUP):
+        if entry_point.name == package:
+            spec = importlib.util.find_spec(entry_point.value.partition(":")[0].partition(".")[0])
             if spec is not None and spec.submodule_search_locations:
                 return Path(spec.submodule_search_locations[0]).resolve()
     return None

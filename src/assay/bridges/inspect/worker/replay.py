@@ -92,7 +92,7 @@ def request_of(messages: list[Any], config: Any, settings: dict[str, Any]) -> di
 
     merged = config.merge(GenerateConfig(**{name: each for name, each in settings.items() if each is not None}))
     options = merged.model_dump(exclude_none=True)
-    turns = [{"role": each.role, "content": _content(each)} for each in messages]
+    turns = [{"role": message.role, "content": _content(message)} for message in messages]
     if options.get("system_message"):
         turns.insert(0, {"role": "system", "content": options["system_message"]})
     return {"messages": turns, "generation": _generation(options)}

@@ -32,7 +32,7 @@ def build(order: dict[str, Any]) -> dict[str, Any]:
     groups = [
         {
             "name": group.name,
-            "tasks": [each.task_name for each in group.get_all_tasks()],
+            "tasks": [task.task_name for task in group.get_all_tasks()],
             "metrics": [
                 {"metric": each.metric, "filters": each.filter_list, "weight_by_size": bool(each.weight_by_size)}
                 for each in group.aggregate_metric_list or ()
@@ -83,8 +83,8 @@ def _make_requests(name: str, task: Any, order: dict[str, Any]) -> None:
 
 
 def _chat_template(messages: list[dict[str, Any]], **_: Any) -> Chat:
-    turns = [{"role": each["role"], "content": each["content"]} for each in messages]
-    chat = Chat("\n\n".join(str(each["content"]) for each in turns))
+    turns = [{"role": message["role"], "content": message["content"]} for message in messages]
+    chat = Chat("\n\n".join(str(turn["content"]) for turn in turns))
     chat.messages = turns
     return chat
 
@@ -138,7 +138,7 @@ def generation(given: dict[str, Any], *, is_chat: bool = False) -> dict[str, Any
     temperature = float(given.pop("temperature", 0.0) or 0.0)
     stops = [until] if isinstance(until, str) else [str(each) for each in until]
     settings: dict[str, Any] = {
-        "max_tokens": int(next((each for each in limits if each is not None), USUAL_MAX_TOKENS)),
+        "max_tokens": int(next((limit for limit in limits if limit is not None), USUAL_MAX_TOKENS)),
         "temperature": 0.0 if is_greedy else temperature,
         "stop": stops[:CHAT_STOPS] if is_chat else stops,
     }

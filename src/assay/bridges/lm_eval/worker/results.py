@@ -37,7 +37,7 @@ def _scored(task: Any, name: str, row: dict[str, Any], all_responses: list[list[
         for at, responses in enumerate(all_responses)
     ]
     for instance, responses in zip(answered, all_responses, strict=True):
-        instance.resps = [tuple(each) if isinstance(each, list) else each for each in responses]
+        instance.resps = [tuple(response) if isinstance(response, list) else response for response in responses]
     values: dict[str, Any] = {}
     items: dict[str, Any] = {}
     shown: list[str] = []
@@ -56,8 +56,8 @@ class _AsTheyAre:
     name = "none"
 
     def apply(self, instances: list[Any]) -> None:
-        for each in instances:
-            each.filtered_resps["none"] = each.resps[0]
+        for instance in instances:
+            instance.filtered_resps["none"] = instance.resps[0]
 
 
 def _keep(name: str, value: Any, values: dict[str, Any], items: dict[str, Any]) -> None:
