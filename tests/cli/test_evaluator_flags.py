@@ -14,6 +14,7 @@ from assay.cli.evaluator_flags import (
     read_artifact,
     read_set,
 )
+from assay.cli.flags import refuse_unmet_needs
 from assay.cli.parser import Parser
 from assay.core.errors import UsageError
 
@@ -46,20 +47,6 @@ JUDGE = ["--judge-model", "toy", "--objective", "short"]
         ([*JUDGE, "--concurrency", "0"], "--concurrency must be at least 1"),
         ([*JUDGE, "--judge-arg", "oops"], "--judge-arg"),
         (
-            [*COMMAND, "--constraint", "names nobody"],
-            "--constraint is for --judge-model and has no effect with --evaluator-command",
-        ),
-        ([*COMMAND, "--dimension", "tone"], "--dimension is for --judge-model and has no effect"),
-        ([*COMMAND, "--judge-arg", "a=b"], "--judge-arg is for --judge-model and has no effect"),
-        ([*COMMAND, "--evaluator-header", "a:b"], "--evaluator-header is for --evaluator-url"),
-        (
-            [*SERVICE, "--evaluator-cwd", "."],
-            "--evaluator-cwd is for --evaluator-command and has no effect with --evaluator-url",
-        ),
-        ([*SERVICE, "--evaluator-persistent"], "--evaluator-persistent is for --evaluator-command"),
-        ([*JUDGE, "--evaluator-env", "HOME"], "--evaluator-env is for --evaluator-command"),
-        ([*JUDGE, "--evaluator-batch", "4"], "--evaluator-batch is for --evaluator-command or --evaluator-url"),
-        (
             [*COMMAND, "--evaluator-env", "NO_SUCH_VARIABLE"],
             "--evaluator-env names .*NO_SUCH_VARIABLE, which is not set",
         ),
@@ -71,6 +58,26 @@ JUDGE = ["--judge-model", "toy", "--objective", "short"]
 def test_what_cannot_score_is_a_sentence(words: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         evaluators_of(options(*words))
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        ([*COMMAND, "--constraint", "names nobody"], "--judge-model"),
+        ([*COMMAND, "--dimension", "tone"], "--judge-model"),
+        ([*COMMAND, "--judge-arg", "a=b"], "--judge-model"),
+        ([*COMMAND, "--judge-retries", "3"], "--judge-model"),
+        ([*COMMAND, "--evaluator-header", "a:b"], "--evaluator-url"),
+        ([*SERVICE, "--evaluator-cwd", "."], "--evaluator-command"),
+        ([*SERVICE, "--evaluator-persistent"], "--evaluator-command"),
+        ([*JUDGE, "--evaluator-env", "HOME"], "--evaluator-command"),
+        ([*JUDGE, "--evaluator-batch", "4"], "--evaluator-command or --evaluator-url"),
+    ],
+)
+def test_a_flag_that_the_evaluator_cannot_use_is_refused(words: list[str], needed: str) -> None:
+    with pytest.raises(UsageError, match=f"has no effect without {needed}; add that, or leave it out"):
+        refuse_unmet_needs(options(*words))
+    refuse_unmet_needs(options(*COMMAND, "--evaluator-timeout", "1"))
 
 
 def test_a_command_of_several_words_is_to_be_quoted(capsys: pytest.CaptureFixture[str]) -> None:

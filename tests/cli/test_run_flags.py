@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli.parser import Parser
-from assay.cli.run_flags import (
-    add_arguments,
-    config_of,
-    key_texts,
-    models_by_key,
-    refuse_contradictions,
-    resources_of,
-    score_workers_of,
-)
+from assay.cli.run_flags import add_arguments, config_of, reading_of, refuse_contradictions, resources_of
+from assay.cli.setting_flags import key_texts
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 
@@ -74,10 +67,11 @@ def test_a_concurrency_that_was_given_is_kept_to() -> None:
         (["--rpm", "0"], "--rpm must be above 0, got 0.0"),
         (["--tpm", "-3"], "--tpm must be above 0, got -3.0"),
         (["--shard-size", "0"], "--shard-size must be at least 1, got 0"),
-        (["--patience", "-1"], "--patience -1: expected a number of minutes"),
-        (["--patience", "inf"], "--patience inf: expected a number of minutes"),
-        (["--score-workers", "two"], "--score-workers two: expected a number of processes"),
-        (["--score-workers", "-1"], "--score-workers -1: expected a number of processes"),
+        (["--patience", "-1"], "--patience must be 0 or more, got -1.0"),
+        (["--patience", "inf"], "--patience must be a finite number, got inf"),
+        (["--budget-cost", "inf"], "--budget-cost must be a finite number, got inf"),
+        (["--score-workers", "two"], "--score-workers: expected a whole number or `auto`, got `two`"),
+        (["--score-workers", "-1"], "--score-workers must be 0 or more, got -1"),
         (["--config", "=x"], "expected KEY=VALUE"),
         (["--level", "1"], "--level must be between 0 and 1"),
     ],
@@ -90,8 +84,10 @@ def test_a_wrong_value_is_a_sentence_with_its_flag(words: list[str], said: str) 
 def test_values_are_texts_until_the_key_is_known() -> None:
     assert key_texts(["a=1", "b=x=y", "a=2", "c="], "--config") == {"a": "2", "b": "x=y", "c": ""}
     with pytest.raises(UsageError, match="--model-for 'j=': expected KEY=MODEL"):
-        models_by_key(["j="])
-    assert (score_workers_of("auto"), score_workers_of("0")) == (None, 0)
+        reading_of(options("--model-for", "j="))
+    found = config("--config", "a=1", "--model-arg", "a=1")
+    assert (found.task_config, found.model_options) == ({"a": "1"}, {"a": 1})
+    assert (config("--score-workers", "auto").score_workers, config("--score-workers", "0").score_workers) == (None, 0)
 
 
 @pytest.mark.parametrize("pair", ["gpu=0", "gpu=-1", "gpu=yes", "gpu=true", "gpu"])

@@ -197,7 +197,7 @@ def test_a_patience_that_is_not_a_number_of_minutes_is_refused(
     artifact: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["score", artifact, "--evaluator-url", "http://127.0.0.1:1/", "--patience", "-1"]) == 2
-    assert "--patience -1: expected a number of minutes" in capsys.readouterr().err
+    assert "--patience must be 0 or more, got -1.0" in capsys.readouterr().err
 
 
 def test_a_judge_on_another_scale_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,4 +232,4 @@ def test_a_judge_is_called_again_as_often_as_asked(artifact: str, retries: str, 
 
 def test_retries_of_a_judge_are_refused_where_none_is_asked(artifact: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", artifact, "--evaluator-command", "true", "--judge-retries", "0"]) == 2
-    assert "--judge-retries is for --judge-model and has no effect with --evaluator-command" in capsys.readouterr().err
+    assert "--judge-retries has no effect without --judge-model; add that" in capsys.readouterr().err

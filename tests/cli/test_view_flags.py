@@ -9,7 +9,7 @@ import pytest
 from tests.results.board.scripted_boards import write_run
 
 from assay.cli.parser import Parser
-from assay.cli.view_flags import add_view_arguments, checked_level, view_from, view_of_run
+from assay.cli.view_flags import add_view_arguments, view_from, view_of_run
 from assay.core.errors import UsageError
 
 
@@ -32,11 +32,11 @@ def test_flags_come_before_the_run_and_the_run_before_the_defaults(tmp_path: Pat
     assert (said.level, said.group_by, said.by) == (0.5, "y", ("x",))
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0, float("nan")])
-def test_a_level_is_a_share(level: float) -> None:
+@pytest.mark.parametrize("level", ["0", "1", "-0.5", "95", "nan"])
+def test_a_level_is_a_share(level: str) -> None:
     with pytest.raises(UsageError, match="--level must be between 0 and 1"):
-        checked_level(level)
-    assert checked_level(None, 0.8) == 0.8
+        view_from(options(f"--level={level}"))
+    assert view_from(options(), level=0.8).level == 0.8
 
 
 def test_a_price_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

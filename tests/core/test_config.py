@@ -8,6 +8,7 @@ import pytest
 from assay.core.config import RunConfig
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.setting import Purpose, settings_of
 
 
 def task_of(size: int) -> TaskDefinition:
@@ -47,6 +48,13 @@ NAMED_ELSEWHERE = {"model", "model_options", "task_config"}
 def test_what_a_result_depends_on_is_part_of_the_identity(name: str) -> None:
     changed = RunConfig(**{name: CHANGES_A_RESULT[name]})  # type: ignore[arg-type]
     assert fingerprint(changed.identity()) != fingerprint(RunConfig().identity())
+
+
+def test_the_identity_has_the_settings_that_are_for_the_result_and_no_others() -> None:
+    fields = settings_of(RunConfig)
+    assert {*fields} == {*RunConfig.__struct_fields__}
+    assert {name for name, field in fields.items() if field.setting.purpose is Purpose.RESULT} == {*CHANGES_A_RESULT}
+    assert {name for name, field in fields.items() if field.setting.purpose is Purpose.CHOICE} == NAMED_ELSEWHERE
 
 
 def test_how_fast_how_patiently_and_where_to_is_not_part_of_the_identity() -> None:

@@ -37,7 +37,7 @@ from assay.optimize.constraints import Constraints
 from assay.optimize.page import page
 from assay.optimize.results import Result, in_words
 from assay.optimize.run import SearchFolder, SearchProgress, SearchSettings, aoptimize, optimize
-from assay.optimize.settings import SearchStrategy
+from assay.optimize.search_settings import SearchStrategy
 
 RECORDS = [
     {"words": ["clear", "short"]},

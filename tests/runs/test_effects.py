@@ -23,7 +23,8 @@ from tests.runs.recorded_effects import (
 
 from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.setting import PLANNING, flag_of, settings_of
+from assay.run_settings import RunSettings
+from assay.setting import flag_of, settings_of
 
 Case = tuple[str, str, str]
 """A setting, a format and a model."""
@@ -83,8 +84,7 @@ def problem_of(case: Case, compare: Any) -> str | None:
 def test_every_setting_says_what_it_applies_to_and_is_tried_here() -> None:
     marks = settings_of(RunConfig)
     assert set(marks) == set(RunConfig.__struct_fields__)
-    given = {name for name, mark in marks.items() if mark != PLANNING} - {"model"}
-    assert given == {*VALUES, *HOLDS_ANYWAY}
+    assert {*RunSettings.__struct_fields__} == {*VALUES, *HOLDS_ANYWAY}
 
 
 def test_a_setting_has_its_effect_or_is_refused_by_name(seen: Any) -> None:

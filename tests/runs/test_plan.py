@@ -18,8 +18,8 @@ from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition, Usage
 from assay.models.pool import ModelPool
+from assay.run_settings import RunSettings
 from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
-from assay.setting import PLANNING, settings_of
 from assay.task_records import TaskPlan
 from assay.tasks.load import load_tasks
 
@@ -124,9 +124,7 @@ def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
 
 
 def test_python_takes_the_settings_by_the_names_and_types_of_their_fields() -> None:
-    planning = [name for name, mark in settings_of(RunConfig).items() if mark == PLANNING]
-    fields = {name: hint for name, hint in get_type_hints(RunConfig).items() if name not in ("model", *planning)}
-    assert get_type_hints(RunKeywords) == {**fields, "concurrency": int | None}
+    assert get_type_hints(RunKeywords) == {**get_type_hints(RunSettings), "concurrency": int | None}
 
 
 def test_a_system_message_that_is_built_into_requests_is_not_put_around_them_again(task: str) -> None:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, print_json, show
-from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
-from assay.core.errors import UsageError
+from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.setting_flags import add_settings, flag_of_run
+from assay.run_settings import RunSettings
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
+from assay.tasks.task_settings import TaskSettings
 from assay.text.wording import shortened
 
 if TYPE_CHECKING:
@@ -38,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
-    option(parser, "--limit N", "only the first N samples of each task", int)
+    add_settings(parser, RunSettings, "limit")
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
     option(parser, "--timeout SECONDS", "time limit for one call of a snippet (60)", float)
     add_form_arguments(parser, json="as JSON")
     add_task_parameters(parser)
-    add_allow_outside(parser)
-    add_trust(parser)
+    add_settings(parser, TaskSettings, "allow_outside")
+    add_settings(parser, RunSettings, "trust")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,8 +54,6 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.checking.task_check import CANNOT_RUN
 
-    if options.limit is not None and options.limit < 1:
-        raise UsageError(f"--limit must be at least 1, got {options.limit}")
     checks = asyncio.run(_check_all(options))
     if options.json:
         print_json(checks)
@@ -72,17 +72,18 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.core.config import RunConfig
     from assay.runs.assemble import assemble_tasks
     from assay.runs.metric_trial import MetricError, try_metrics
-    from assay.runs.plan import warnings_of
+    from assay.runs.plan import check_settings, warnings_of
     from assay.scorers.watch import Watch
     from assay.tasks.load import read_sources
 
+    config = RunConfig(limit=options.limit, trust=bool(options.trust), timeout_seconds=options.timeout)
+    check_settings(config, flag_of_run)
     parameters = task_parameters(options)
-    reading = {"trust": options.trust, "models_needed": False, **parameters}
+    reading = {"trust": config.trust, "models_needed": False, **parameters}
     loaded, refused = read_sources(options.tasks, **reading)
     for warning in warnings_of([task.definition for task in loaded], parameters["config"]):
         print(f"warning: {warning}", file=sys.stderr)
     script = Script()
-    config = RunConfig(limit=options.limit, trust=options.trust, timeout_seconds=options.timeout)
     async with assemble_tasks([], config, model_for=script.model_for) as parts:
 
         async def tried(definition: TaskDefinition) -> Finding | None:

@@ -8,30 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.flags import choice, option, repeated, switch
-from assay.cli.run_flags import add_judge_retries, checked_patience, flag_of, judge_retries_of, key_values
+from assay.cli.setting_flags import add_settings, flag_of_run, given_settings, json_values
 from assay.core.errors import UsageError
+from assay.run_settings import RunSettings
+from assay.setting import problems_of
 
 if TYPE_CHECKING:
     from assay.core.seams import Model
     from assay.evaluators import Evaluator
 
-_CALLS = "evaluator calls in flight"
-_COUNTS_FOR = {
-    "dimension": ("judge_model",),
-    "constraint": ("judge_model",),
-    "judge_arg": ("judge_model",),
-    "judge_retries": ("judge_model", "task"),
-    "evaluator_cwd": ("evaluator_command",),
-    "evaluator_env": ("evaluator_command",),
-    "evaluator_persistent": ("evaluator_command",),
-    "evaluator_header": ("evaluator_url",),
-    "evaluator_batch": ("evaluator_command", "evaluator_url"),
-    "evaluator_timeout": ("evaluator_command", "evaluator_url", "judge_model"),
-}
-"""Which of those who score each flag is for; for anybody else it would do nothing, silently."""
+_JUDGES, _COMMANDS = "--judge-model", "--evaluator-command"
+_PROGRAMS = f"{_COMMANDS} or --evaluator-url"
 
 
-def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
+def add_evaluator_arguments(parser: argparse.ArgumentParser, *, judges: str = _JUDGES) -> None:
+    """`judges` are the flags that bring judges."""
     who = parser.add_argument_group("evaluator (one of these)")
     option(
         who,
@@ -41,39 +32,44 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(who, "--evaluator-url URL", "a service that the payload is posted to")
     repeated(who, "--judge-model MODEL", "a model that judges, such as openai:NAME")
-    _add_how_it_scores(parser.add_argument_group("evaluator options"))
-
-
-def _add_how_it_scores(how: argparse._ArgumentGroup) -> None:
+    how = parser.add_argument_group("evaluator options")
     option(how, "--objective TEXT", "what makes a good artifact (required for judges)")
-    repeated(how, "--dimension NAME=WEIGHT", "a quality the judge scores on its own")
-    repeated(how, "--constraint TEXT", "what must hold, or the judge's score is 0")
-    repeated(how, "--judge-arg KEY=VALUE", "an option of the judge's model")
-    add_judge_retries(how)
+    repeated(how, "--dimension NAME=WEIGHT", "a quality the judge scores on its own", needs=_JUDGES)
+    repeated(how, "--constraint TEXT", "what must hold, or the judge's score is 0", needs=_JUDGES)
+    repeated(how, "--judge-arg KEY=VALUE", "an option of the judge's model", needs=_JUDGES)
+    add_settings(how, RunSettings, "judge_retries", needs=judges)
     choice(how, "--score-range", ("unit", "any"), "unit: scores lie in [0, 1] (default); any: every finite number")
     option(how, "--task-model NAME", "the model the artifact is meant for; passed to evaluators")
-    option(how, "--evaluator-cwd DIR", "working directory of the command")
+    option(how, "--evaluator-cwd DIR", "working directory of the command", needs=_COMMANDS)
     repeated(
         how,
         "--evaluator-env NAME",
         "a credential of the environment to pass to the command; other variables are passed",
+        needs=_COMMANDS,
     )
     switch(
         how,
         "--evaluator-persistent",
         "keep the command running: a payload on each line of its input, an answer on each of its output",
+        needs=_COMMANDS,
     )
     option(
         how,
         "--evaluator-batch N",
         "send the command or service up to N evaluations at once, as `batch`, answered with `results`",
         int,
+        needs=_PROGRAMS,
     )
-    repeated(how, "--evaluator-header NAME:VALUE", "sent to the service")
-    option(how, "--evaluator-timeout SECONDS", "time limit of one evaluation (default 30; 60 for judges)", float)
-    option(how, "--patience MINUTES", "how long to wait out an outage of a service or judge (default 60)", float, 60.0)
-    option(how, "--concurrency N", f"{_CALLS} (default 4)", int, 4)
-    option(how, "--prices FILE", "price file (default: prices.yaml here, else assay's own)")
+    repeated(how, "--evaluator-header NAME:VALUE", "sent to the service", needs="--evaluator-url")
+    option(
+        how,
+        "--evaluator-timeout SECONDS",
+        "time limit of one evaluation (default 30; 60 for judges)",
+        float,
+        needs=f"{_PROGRAMS} or {_JUDGES}",
+    )
+    option(how, "--concurrency N", "evaluator calls in flight (default 4)", int, 4)
+    add_settings(how, RunSettings, "patience_seconds", "prices")
     switch(how, "--no-preflight", "do not try the evaluator before the work begins")
 
 
@@ -84,11 +80,10 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     if options.concurrency < 1:
         raise UsageError(f"--concurrency must be at least 1, got {options.concurrency}")
     sources = ("evaluator_command", "evaluator_url", "judge_model")
-    given = [name for name in sources if getattr(options, name)]
+    given = [flag_of_run(name) for name in sources if getattr(options, name)]
     if len(given) != 1:
-        got = f"; got {' and '.join(map(flag_of, given))}" if given else ""
-        raise UsageError(f"no evaluator given: use one of {', '.join(map(flag_of, sources))}{got}")
-    refuse_without_effect(options, given[0])
+        got = f"; got {' and '.join(given)}" if given else ""
+        raise UsageError(f"no evaluator given: use one of {', '.join(map(flag_of_run, sources))}{got}")
     check_task_model(options.task_model)
     if options.evaluator_command:
         return [_command(options)]
@@ -97,14 +92,14 @@ def evaluators_of(options: argparse.Namespace) -> list[Evaluator]:
     return [_judge(options, model) for model in options.judge_model]
 
 
-def refuse_without_effect(options: argparse.Namespace, source: str) -> None:
-    """`UsageError` for flags that have no effect on the chosen evaluator."""
-    for name, sources in _COUNTS_FOR.items():
-        value = getattr(options, name)
-        is_given = value is not None and value is not False and value != []
-        if is_given and source not in sources:
-            theirs = " or ".join(flag_of(each) for each in sources if each in options)
-            raise UsageError(f"{flag_of(name)} is for {theirs} and has no effect with {flag_of(source)}; leave it out")
+def run_settings_of(options: argparse.Namespace) -> RunSettings:
+    """The settings that evaluators share with runs."""
+    given = given_settings(options, RunSettings)
+    names = ("patience_seconds", "judge_retries", "prices")
+    settings = RunSettings(**{name: given[name] for name in names if name in given})
+    for problem in problems_of(settings, flag_of_run):
+        raise UsageError(problem)
+    return settings
 
 
 def evaluations_in_flight(options: argparse.Namespace) -> int:
@@ -186,7 +181,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
     if not options.objective:
         raise UsageError("a judge needs --objective: what a good artifact is, in a sentence")
     limit = check_timeout(JUDGE_TIMEOUT_SECONDS if options.evaluator_timeout is None else options.evaluator_timeout)
-    model, label = named_model(options, spec, key_values(options.judge_arg, "--judge-arg"), timeout_seconds=limit)
+    model, label = named_model(options, spec, json_values(options.judge_arg, "--judge-arg"), timeout_seconds=limit)
     judge = CountedAsJudge(model, label=label)
     judge.rename(alone=True)
     return llm_judge_evaluator(
@@ -195,7 +190,7 @@ def _judge(options: argparse.Namespace, spec: str) -> Evaluator:
         quality_dimensions=_weights(options.dimension),
         hard_constraints=options.constraint,
         timeout_seconds=None,
-        retries=judge_retries_of(options),
+        retries=run_settings_of(options).judge_retries,
     )
 
 
@@ -213,7 +208,7 @@ def named_model(
 
     file = described_model(name)
     model = make_model(name, given) if file is None else make_model(file.model, {**file.options, **given})
-    patience_seconds = checked_patience(options.patience)
+    patience_seconds = run_settings_of(options).patience_seconds
     if "dry_run" in options and options.dry_run:  # an estimate calls no model, so it needs no key
         return model, None if file is None else file.label
     wrapped = wrap_alone(

@@ -11,8 +11,8 @@ from assay.core.errors import UsageError
 from assay.overriding import override
 
 
-def switch(parser: Parser, name: str, meaning: str) -> None:
-    parser.add_argument(name, action="store_true", help=meaning)
+def switch(parser: Parser, name: str, meaning: str, *, needs: str | None = None) -> None:
+    note_need(parser.add_argument(name, action="store_true", help=meaning), needs)
 
 
 def option(
@@ -25,10 +25,10 @@ def option(
     needs: str | None = None,
 ) -> None:
     """`flag` is the name and what its value is called, as in `--limit N`; `needs` is another flag, such as
-    `--executor ray`, without which it would have no effect."""
+    `--executor ray` or `--a or --b`, without which it would have no effect."""
     name, metavar = flag.split(" ")
     action = parser.add_argument(name, type=kind, default=default, metavar=metavar, help=meaning)
-    _note_need(action, needs)
+    note_need(action, needs)
 
 
 def choice(parser: Parser, name: str, choices: Sequence[str], meaning: str) -> None:
@@ -38,7 +38,7 @@ def choice(parser: Parser, name: str, choices: Sequence[str], meaning: str) -> N
 
 def repeated(parser: Parser, flag: str, meaning: str, *, needs: str | None = None) -> None:
     name, metavar = flag.split(" ")
-    _note_need(parser.add_argument(name, action="append", default=[], metavar=metavar, help=meaning), needs)
+    note_need(parser.add_argument(name, action="append", default=[], metavar=metavar, help=meaning), needs)
 
 
 class Noting(Action):
@@ -68,14 +68,18 @@ def register_noting(parser: Parser) -> None:
 def refuse_unmet_needs(options: Namespace) -> None:
     """`UsageError` for a flag that was given without the one it needs."""
     for action in given_flags(options).values():
-        name, _, value = (action.needs or "").partition(" ")
-        present = vars(options).get(name.removeprefix("--").replace("-", "_"))
-        if action.needs and not (present == value if value else present):
+        if action.needs and not any(_is_there(options, each) for each in action.needs.split(" or ")):
             raise UsageError(
                 f"{action.option_strings[0]} has no effect without {action.needs}; add that, or leave it out"
             )
 
 
-def _note_need(action: Action, needs: str | None) -> None:
+def _is_there(options: Namespace, needed: str) -> bool:
+    name, _, value = needed.partition(" ")
+    present = vars(options).get(name.removeprefix("--").replace("-", "_"))
+    return present == value if value else bool(present)
+
+
+def note_need(action: Action, needs: str | None) -> None:
     if isinstance(action, Noting):
         action.needs = needs

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.cli.evaluator_flags import named_model
 from assay.cli.optimize_flags import add_arguments
-from assay.cli.run_flags import key_values
+from assay.cli.setting_flags import json_values
 from assay.core.errors import UsageError
 from assay.overriding import override
 from assay.runs.exit_status import DONE, GATE_NOT_MET, INTERRUPTED, WITH_FAILURES
@@ -150,7 +150,7 @@ def _own_proposer(name: str | None) -> Any:
 def _proposer(options: argparse.Namespace) -> Any:
     if not options.model:
         return None
-    model, _ = named_model(options, options.model, key_values(options.model_arg, "--model-arg"))
+    model, _ = named_model(options, options.model, json_values(options.model_arg, "--model-arg"))
     return model
 
 

@@ -6,7 +6,10 @@ import argparse
 
 from assay.cli.evaluator_flags import add_evaluator_arguments
 from assay.cli.flags import option, repeated, switch
-from assay.cli.run_flags import add_trust
+from assay.cli.setting_flags import add_purpose, add_settings
+from assay.optimize.search_settings import SearchOptions, SearchStrategy
+from assay.run_settings import RunSettings
+from assay.setting import Purpose
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,10 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     repeated(parser, "--component NAME=FILE", "one of several texts that are searched together, instead of SEED")
     switch(parser, "--no-seed", "let the proposer write the first text")
     _add_proposer(parser)
-    add_evaluator_arguments(parser)
+    add_evaluator_arguments(parser, judges="--judge-model or --task")
     _add_tasks(parser)
     _add_sets_and_search(parser)
-    _add_engine(parser)
     _add_output(parser)
     parser.epilog = """\
 examples:
@@ -28,24 +30,22 @@ examples:
 
 
 def _add_proposer(parser: argparse.ArgumentParser) -> None:
-    option(parser, "--model PROPOSER", "the model that proposes, such as openai:NAME")
-    repeated(parser, "--model-arg KEY=VALUE", "an option of the proposer")
+    proposer = add_purpose(parser, Purpose.PROPOSER, SearchOptions)
+    option(proposer, "--model Purpose.PROPOSER", "the model that proposes, such as openai:NAME")
+    repeated(proposer, "--model-arg KEY=VALUE", "an option of the proposer")
     option(
-        parser,
+        proposer,
         "--proposer MODULE:FUNCTION",
         "your own function that writes the texts: (candidate, feedback, components) -> {component: text}; "
         "instead of --model",
     )
-    option(parser, "--background TEXT", "context for the proposer", default="")
     option(
-        parser,
+        proposer,
         "--reflection-template FILE",
         "the proposer's prompt; <curr_param> stands for the text, <side_info> for its results",
     )
-    option(
-        parser, "--feedback-chars N", "approximate characters of each example shown to the proposer (default 8000)", int
-    )
-    option(parser, "--remember N", "rejected proposals shown to the proposer (default 3)", int)
+    option(proposer, "--temperature T", "temperature of the proposer", float)
+    option(proposer, "--max-tokens N", "longest answer of the proposer", int)
 
 
 def _add_tasks(parser: argparse.ArgumentParser) -> None:
@@ -55,82 +55,29 @@ def _add_tasks(parser: argparse.ArgumentParser) -> None:
         "--task TASKS",
         "task files or folders; the text wraps each prompt (at {prompt}) and --task-model answers",
     )
-    repeated(tasks, "--task-model-arg KEY=VALUE", "an option of that model")
-    option(tasks, "--task-max-tokens N", "longest answer of that model", int)
+    repeated(tasks, "--task-model-arg KEY=VALUE", "an option of that model", needs="--task")
+    option(tasks, "--task-max-tokens N", "longest answer of that model", int, needs="--task")
     repeated(
         tasks,
         "--prompt-at [NAME=]PATH",
         "the text of a task's solver that is the candidate; several are components of one",
+        needs="--task",
     )
-    repeated(tasks, "--config KEY=VALUE", "a parameter of a declarative task")
-    option(tasks, "--limit N", "only the first N samples of each task", int)
-    add_trust(tasks)
+    add_settings(tasks, RunSettings, "task_config", "limit", "trust", needs="--task")
 
 
 def _add_sets_and_search(parser: argparse.ArgumentParser) -> None:
-    sets = parser.add_argument_group("data")
+    sets = add_purpose(parser, Purpose.DATA, SearchOptions)
     option(sets, "--dataset FILE", "JSON lines to learn from")
     option(sets, "--valset FILE", "JSON lines to select on (default: the dataset)")
     option(sets, "--testset FILE", "unseen JSON lines, for seed and best at the end")
-    option(sets, "--split SHARES", "split what is not held out: 60/40 for dataset and valset; 50/25/25 with a testset")
-    option(
-        sets,
-        "--holdout SHARE",
-        "share of the data held out for the verdict, without a testset (default 0.3; 0: none)",
-        float,
-    )
-    option(
-        sets,
-        "--demonstrations N",
-        "put N examples of the dataset into the text (at {demonstrations}), picked by the search",
-        int,
-        0,
-    )
-    search = parser.add_argument_group("search")
-    option(search, "--budget N", "approximate number of evaluator calls (default 100)", int, 100)
-    option(search, "--repeat N", "repeat each evaluation N times", int, 1)
-    option(search, "--max-proposals N", "proposals, at most", int)
-    option(search, "--target-score X", "stop at this score (default: 1 if unit)", float)
-    option(search, "--max-stale-proposals N", "stop after N proposals without a better text", int)
-    option(
-        search,
-        "--max-repeats N",
-        "stop after N rounds of proposals in a row without a new text (default 20)",
-        int,
-        20,
-    )
-    option(search, "--minibatch N", "examples per proposal (default 3)", int, 3)
-    option(search, "--random-seed N", "same seed, same search (default 0)", int, 0)
-    option(search, "--temperature T", "temperature of the proposer", float)
-    option(search, "--max-tokens N", "longest answer of the proposer", int)
-    option(search, "--budget-cost MONEY", "stop cleanly when this much is spent", float)
-    option(search, "--budget-tokens N", "stop cleanly when this many tokens are used", int)
+    search = add_purpose(parser, Purpose.SEARCH, SearchOptions)
     switch(search, "--keep-placeholders", "refuse texts without the seed's placeholders")
     option(search, "--max-chars N", "refuse longer texts", int)
     switch(search, "--dry-run", "estimate calls and cost; call no model")
-
-
-def _add_engine(parser: argparse.ArgumentParser) -> None:
-    engine = parser.add_argument_group("engine", "GEPA's own options and names; the first one is the default")
-    for flag, choices, meaning in (
-        ("--selector", ("pareto", "current_best", "epsilon_greedy", "top_k_pareto"), "which text is rewritten next"),
-        ("--frontier", ("instance", "objective", "hybrid", "cartesian"), "what a text must be best at to be rewritten"),
-        ("--acceptance", ("strict_improvement", "improvement_or_equal"), "what is accepted on a minibatch"),
-        ("--component-selector", ("round_robin", "all"), "which components are rewritten at a time"),
-        ("--sampling", ("independent", "same_parent"), "whether several proposals rewrite several texts, or one"),
-    ):
-        # the names are listed in the help: in the usage they would be wider than a terminal
-        listed = f"{meaning}: {', '.join(choices)}"
-        engine.add_argument(flag, choices=choices, default=choices[0], metavar="NAME", help=listed)
-    option(engine, "--proposals N", "proposals at once (default 1)", int, 1)
-    option(engine, "--merge N", "combine components of two texts, at most N times", int, 0)
-    option(
-        engine,
-        "--objectives NAMES",
-        "objectives of the resulting front and of --frontier: score, sub-scores, length, seconds, tokens, cost; "
-        "separated by commas (default: score and all sub-scores)",
-    )
-    option(engine, "--choose-by NAME", "the objective that decides which is best", default="score")
+    add_purpose(parser, Purpose.SPENDING, SearchOptions)
+    engine = add_purpose(parser, Purpose.ENGINE, SearchStrategy)
+    engine.description = "GEPA's own options and names; the first one is the default"
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

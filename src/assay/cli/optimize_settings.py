@@ -11,10 +11,12 @@ from assay.cli.evaluator_flags import (
     evaluators_of,
     read_artifact,
     read_set,
-    refuse_without_effect,
+    run_settings_of,
 )
-from assay.cli.run_flags import checked_patience, flag_of, judge_retries_of, key_texts, key_values
+from assay.cli.setting_flags import flag_of_run, given_settings, json_values, key_texts
 from assay.core.errors import UsageError
+from assay.optimize.search_settings import SearchOptions, SearchStrategy
+from assay.setting import flag_of
 
 if TYPE_CHECKING:
     from assay.evaluators import Evaluator
@@ -22,11 +24,10 @@ if TYPE_CHECKING:
 
 
 def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, SearchSettings]:
-    """A flag that is called like a setting is that setting; what the others become stands here."""
+    """The settings that were given, and what the other flags become."""
     from assay.core.types import Request
     from assay.optimize.constraints import constraints_for
-    from assay.optimize.feedback import ROOM
-    from assay.optimize.settings import REMEMBER, SearchSettings
+    from assay.optimize.settings import SearchSettings
 
     if options.no_seed and (options.seed or options.component):
         raise UsageError(f"--no-seed: there is a seed as well, {options.seed or '--component'}; give one of them")
@@ -34,69 +35,62 @@ def evaluator_and_settings(options: argparse.Namespace) -> tuple[Evaluator, Sear
         raise UsageError("SEED and --component: give one text, or several components")
     if options.valset and not (options.dataset or options.task):
         raise UsageError("--valset needs --dataset: the examples to learn from")
-    _refuse_alone(options)
+    strategy = SearchStrategy(**given_settings(options, SearchStrategy))
+    _refuse_alone(options, strategy)
     sets = _sets(options)  # first: a bad line is reported before anything is started
     evaluator = _evaluator(options, sets)
     seed = _seed(options, evaluator)
-    _refuse_with_one_text(options, seed)
+    _refuse_with_one_text(options, seed, strategy)
     texts = {"text": seed} if isinstance(seed, str) else seed
-    same = {name: value for name, value in vars(options).items() if name in SearchSettings.__struct_fields__}
-    changed = {
+    shared = run_settings_of(options)
+    settings = SearchSettings(
+        **{"target_score": _target(options, evaluator), **given_settings(options, SearchOptions)},
         **sets,
-        "seed": seed,
-        "objective": options.objective or "",
-        "template": read_artifact(options.reflection_template) if options.reflection_template else None,
-        "feedback_characters": ROOM if options.feedback_chars is None else options.feedback_chars,
-        "remember": REMEMBER if options.remember is None else options.remember,
-        "score_range": _score_range(options, evaluator),
-        "task_model": None if options.task else options.task_model,
-        "constraints": constraints_for(
+        seed=seed,
+        objective=options.objective or "",
+        template=read_artifact(options.reflection_template) if options.reflection_template else None,
+        score_range=_score_range(options, evaluator),
+        task_model=None if options.task else options.task_model,
+        constraints=constraints_for(
             texts, keep_placeholders=options.keep_placeholders, max_characters=options.max_chars
         ),
-        "strategy": _strategy(options),
-        "proposer_request": Request(temperature=options.temperature, max_tokens=options.max_tokens),
-        "target_score": _target(options, evaluator),
-        "concurrency": evaluations_in_flight(options),
-        "patience_seconds": checked_patience(options.patience),
-    }
-    return evaluator, SearchSettings(**{**same, **changed})
+        strategy=strategy,
+        proposer_request=Request(temperature=options.temperature, max_tokens=options.max_tokens),
+        concurrency=evaluations_in_flight(options),
+        patience_seconds=shared.patience_seconds,
+        prices=shared.prices,
+    )
+    return evaluator, settings
 
 
-_ONLY_WITH = {
-    "--task": ("prompt_at", "task_model_arg", "task_max_tokens", "config", "limit", "trust"),
-    "--model": (
-        "temperature",
-        "max_tokens",
-        "model_arg",
-        "reflection_template",
-        "objective",
-        "background",
-        "feedback_chars",
-    ),
-}
-"""Flags that need another flag; `--model` is used only where it proposes, not with a --proposer."""
+_OF_THE_MODEL = (
+    *("temperature", "max_tokens", "model_arg", "reflection_template", "objective", "background"),
+    "feedback_characters",
+)
+"""Flags for a model that proposes; a --proposer does not use them."""
 
 
-def _refuse_alone(options: argparse.Namespace) -> None:
+def _refuse_alone(options: argparse.Namespace, strategy: SearchStrategy) -> None:
     if not options.model and not options.proposer:
         raise UsageError(
             "no proposer given: use --model, such as openai:NAME, or --proposer, your own program or function"
         )
-    missing = {"--task": not options.task, "--model": bool(options.proposer)}
-    for other, names in _ONLY_WITH.items():
-        used = ("objective",) if options.judge_model else ()  # a judge is shown it too
-        given = [name for name in names if name not in used and getattr(options, name) not in (None, [], False, "")]
-        if missing[other] and given:
-            instead = "with --proposer, which does not call it" if other == "--model" else "without it"
-            raise UsageError(f"{flag_of(given[0])} is for {other} and has no effect {instead}; leave it out")
-    if options.sampling != "independent" and options.proposals == 1:
+    used = ("objective",) if options.judge_model else ()  # a judge is shown it too
+    given = [name for name in _OF_THE_MODEL if name not in used and getattr(options, name) not in (None, [], "")]
+    if options.proposer and given:
+        flag = flag_of(SearchOptions, given[0])
+        raise UsageError(
+            f"{flag} is for --model and has no effect with --proposer, which does not call it; leave it out"
+        )
+    if strategy.sampling != "independent" and strategy.proposals == 1:
         raise UsageError("--sampling is for several --proposals at once and has no effect on one; leave it out")
 
 
-def _refuse_with_one_text(options: argparse.Namespace, seed: Any) -> None:
+def _refuse_with_one_text(options: argparse.Namespace, seed: Any, strategy: SearchStrategy) -> None:
     several = options.demonstrations or (isinstance(seed, dict) and len(seed) > 1)
-    for flag, given in (("--merge", options.merge > 0), ("--component-selector", options.component_selector == "all")):
+    for name, given in (("merges", strategy.merges > 0), ("components", strategy.components == "all")):
         if given and not several:
+            flag = flag_of(SearchStrategy, name)
             raise UsageError(f"{flag} is for several components and has no effect on one text; leave it out")
 
 
@@ -113,20 +107,6 @@ def _sets(options: argparse.Namespace) -> dict[str, Any]:
     if problems:
         raise UsageError("\n".join(problems))
     return sets
-
-
-def _strategy(options: argparse.Namespace) -> Any:
-    from assay.optimize.settings import SearchStrategy
-
-    same = {name: value for name, value in vars(options).items() if name in SearchStrategy.__struct_fields__}
-    names = [name.strip() for name in (options.objectives or "").split(",")]
-    changed = {
-        "components": options.component_selector,
-        "merges": options.merge,
-        "objectives": tuple(name for name in names if name),
-        "chosen_by": options.choose_by,
-    }
-    return SearchStrategy(**{**same, **changed})
 
 
 def _seed(options: argparse.Namespace, evaluator: Any) -> Any:
@@ -167,9 +147,7 @@ def _score_range(options: argparse.Namespace, evaluator: Any) -> Any:
 
 
 def _target(options: argparse.Namespace, evaluator: Any) -> float | None:
-    if options.target_score is not None:
-        target: float = options.target_score
-        return target
+    """Where a search stops unless --target-score says otherwise."""
     return 1.0 if _score_range(options, evaluator) == "unit" else None
 
 
@@ -180,13 +158,12 @@ def _evaluator(options: argparse.Namespace, sets: dict[str, Any]) -> Evaluator:
             raise UsageError("a search has one judge; compare several with `assay score`")
         return evaluators[0]
     others = ("evaluator_command", "evaluator_url", "judge_model", "dataset", "valset", "testset")
-    given = [flag_of(name) for name in others if getattr(options, name)]
+    given = [flag_of_run(name) for name in others if getattr(options, name)]
     if given:
         raise UsageError(
             f"--task brings its own samples and scorers; leave {' and '.join(given)} out; "
             "--split 50/25/25 splits the samples into dataset, valset and testset"
         )
-    refuse_without_effect(options, "task")
     fitness = _task_fitness(options)
     sets["dataset"] = fitness.records
     return fitness  # type: ignore[no-any-return]
@@ -204,16 +181,16 @@ def _task_fitness(options: argparse.Namespace) -> Any:
     if not options.task_model:
         raise UsageError("--task needs --task-model: the model that answers the prompts")
     config = RunConfig(
-        model_options=key_values(options.task_model_arg, "--task-model-arg"),
+        model_options=json_values(options.task_model_arg, "--task-model-arg"),
         max_tokens=options.task_max_tokens,
         limit=options.limit,
         concurrency=options.concurrency,
-        judge_retries=judge_retries_of(options),
-        task_config=dict(key_texts(options.config, "--config")),
-        trust=options.trust,
+        judge_retries=run_settings_of(options).judge_retries,
+        task_config=dict(key_texts(options.task_config or [], "--config")),
+        trust=bool(options.trust),
         cache=False,  # a search reuses evaluations, not answers
     )
-    check_settings(config, lambda name: _FLAGS.get(name, flag_of(name)))
+    check_settings(config, lambda name: _FLAGS.get(name, flag_of_run(name)))
     definitions, warnings = read_tasks(options.task, config, evaluated=options.task_model)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -12,18 +12,14 @@ import msgspec
 
 from assay.cli.flags import option, switch
 from assay.cli.output import add_form_arguments, say, say_all, show_result
-from assay.cli.run_flags import (
-    add_allow_outside,
-    add_score_workers,
-    add_task_parameters,
-    add_trust,
-    score_workers_of,
-    task_parameters,
-)
+from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.run_names import run_named
+from assay.cli.setting_flags import add_settings, flag_of_run, given_settings
 from assay.cli.view_flags import add_view_arguments, view_of_run
 from assay.core.errors import UsageError
+from assay.run_settings import RunSettings
 from assay.runs.exit_status import exit_status_of, why_without_score
+from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.core.run_file import RunFile
@@ -45,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
     option(parser, "--run-dir DIR", "folder of the new run (default: RUN.rescored)")
     add_task_parameters(parser)
-    add_allow_outside(parser)
-    add_score_workers(parser)
-    add_trust(parser)
+    add_settings(parser, TaskSettings, "allow_outside")
+    add_settings(parser, RunSettings, "score_workers", "trust")
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
     switch(parser, "--accept-versions", "resume though other versions of assay or its packages scored so far")
     switch(parser, "--quiet", "no progress")
@@ -56,14 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.cli.progress import progress_of
+    from assay.core.config import RunConfig
     from assay.core.run_file import read_run_file, sealed_as
     from assay.pages.documents.leaderboard import INCOMPLETE, notes
     from assay.pages.documents.more_tables import board_tables
     from assay.runs.later.rescore import rescore
-    from assay.runs.plan import warnings_of
+    from assay.runs.plan import check_settings, warnings_of
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_sealed
 
+    workers = given_settings(options, RunSettings).get("score_workers")
+    check_settings(RunConfig(score_workers=workers), flag_of_run)
     parameters = task_parameters(options)
     run = Path(run_named(options.run))
     earlier = read_run_file(run)
@@ -74,15 +72,15 @@ def run(options: argparse.Namespace) -> int:
             "run. Look at them with `assay show RUN --json`, then use --trust, or leave the tasks out."
         )
     parameters["config"] = kept | parameters["config"]
-    tasks = load_tasks(options.tasks, trust=options.trust, **parameters) if options.tasks else None
+    tasks = load_tasks(options.tasks, trust=bool(options.trust), **parameters) if options.tasks else None
     for warning in warnings_of(tasks or (), parameters["config"]):
         print(f"warning: {warning}", file=sys.stderr)
     result = rescore(
         run,
         None if tasks is None else named_as_in_log(tasks, earlier),
         Path(options.run_dir or f"{options.run.rstrip('/')}.rescored"),
-        trust=options.trust,
-        score_workers=score_workers_of(options.score_workers),
+        trust=bool(options.trust),
+        score_workers=workers,
         view=view_of_run(options, run),
         progress=progress_of(options),
         command=["assay", *sys.argv[1:]],

@@ -17,10 +17,9 @@ from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_r
 from assay.cli.run_flags import (
     add_arguments,
     config_of,
-    models_by_key,
+    reading_of,
     refuse_contradictions,
     resources_of,
-    source_parameters,
 )
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
@@ -122,13 +121,10 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
     definitions, warnings = read_tasks(
         options.tasks or ["starter"],
         config,
-        models=models_by_key(options.model_for),
         evaluated=options.model,
-        dataset=options.dataset_key,
-        allow_outside=options.allow_outside,
         generative=options.generative,
         may_call_models=not options.dry_run,
-        **source_parameters(options),
+        **reading_of(options),
     )
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)

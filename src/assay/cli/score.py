@@ -15,10 +15,10 @@ from assay.cli.evaluator_flags import (
     evaluators_of,
     read_artifact,
     read_set,
+    run_settings_of,
     say,
 )
 from assay.cli.flags import option, switch
-from assay.cli.run_flags import checked_patience
 from assay.core.errors import AssayError, UsageError
 from assay.overriding import override
 from assay.runs.exit_status import DONE, WITH_FAILURES
@@ -122,7 +122,7 @@ async def _score_all(
     excluded: dict[str, str] = {}
     for evaluator in evaluators:
         # when the wait ends without an answer, what was scored is reported and the rest has failed
-        patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=checked_patience(options.patience))
+        patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=run_settings_of(options).patience_seconds)
         try:
             for note in notes(evaluator):
                 say(note)

@@ -11,14 +11,17 @@ import msgspec
 from assay.cli.export import add_where
 from assay.cli.flags import option
 from assay.cli.output import add_form_arguments, print_json, show
-from assay.cli.run_flags import add_allow_outside, add_task_parameters, add_trust, task_parameters
+from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.run_names import run_named
+from assay.cli.setting_flags import add_settings
 from assay.cli.show_name import show_name
 from assay.cli.view_flags import add_view_arguments
 from assay.core.errors import FailureError, UsageError
 from assay.formats.own_source import docstring_of
+from assay.run_settings import RunSettings
 from assay.runs.exit_status import DONE
 from assay.tasks.sources import source_named
+from assay.tasks.task_settings import TaskSettings
 from assay.text.wording import nearest, shortened
 
 if TYPE_CHECKING:
@@ -56,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_where(parser)
     add_task_parameters(parser)
-    add_allow_outside(parser)
-    add_trust(parser)
+    add_settings(parser, TaskSettings, "allow_outside")
+    add_settings(parser, RunSettings, "trust")
     add_form_arguments(parser, json="as JSON; for a run, its provenance; with --where, one record per line")
     add_view_arguments(parser)
 
@@ -155,7 +158,7 @@ def show_tasks(options: argparse.Namespace) -> None:
     from assay.tasks.load import load_tasks
 
     parameters = task_parameters(options)
-    definitions = load_tasks([options.what], allow_bad=True, only_reads=True, trust=options.trust, **parameters)
+    definitions = load_tasks([options.what], allow_bad=True, only_reads=True, trust=bool(options.trust), **parameters)
     if options.sample is not None:
         show_task_sample(definitions, options)
         return

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from assay.cli.flags import switch
 from assay.cli.output import print_json
-from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
+from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.setting_flags import add_settings
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
+from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
@@ -43,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch(what, "--forget", "no longer trust it")
     switch(what, "--list", "everything that is trusted")
     add_task_parameters(parser)
-    add_allow_outside(parser)
+    add_settings(parser, TaskSettings, "allow_outside")
     switch(parser, "--json", "as JSON")
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.output import add_form_arguments, print_json, show
-from assay.cli.run_flags import add_allow_outside, add_task_parameters, task_parameters
+from assay.cli.run_flags import add_task_parameters, task_parameters
+from assay.cli.setting_flags import add_settings
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE, GATE_NOT_MET
+from assay.tasks.task_settings import TaskSettings
 from assay.text.printable import one_line
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run folder, or a leaderboard.json")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="task files, folders or built-in names")
     add_task_parameters(parser)
-    add_allow_outside(parser)
+    add_settings(parser, TaskSettings, "allow_outside")
     add_form_arguments(parser, json="the findings as JSON")
 
 

@@ -5,38 +5,52 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.cli.flags import option, repeated
+from assay.cli.setting_flags import add_settings, flag_of_run, given_settings
 from assay.core.errors import UsageError
+from assay.run_settings import RunSettings
+from assay.setting import Purpose, problems_of
 
 if TYPE_CHECKING:
     from assay.results.report_settings import View
 
 
+_NAMES = ("level", "by", "group_by", "prices")
+
+
 def add_view_arguments(parser: argparse.ArgumentParser) -> None:
-    look = parser.add_argument_group("reporting")
-    option(look, "--level L", "confidence level (default 0.95)", float)
-    repeated(look, "--by KEY", "slice by metadata.KEY, or by sample.COLUMN of a YAML task's dataset (repeatable)")
-    option(
-        look,
-        "--group-by KEY",
-        "samples with the same metadata.KEY or sample.COLUMN are one cluster (default: metadata.group)",
-    )
-    option(look, "--prices FILE", "price file (default: prices.yaml here, that of the run, assay's own)")
+    look = parser.add_argument_group(Purpose.SHOWN.value)
+    add_settings(look, RunSettings, *_NAMES)
+
+
+def reporting_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say, with keys as samples have them: `metadata.topic` is `topic`."""
+    from assay.results.report_settings import metadata_key
+
+    given = given_settings(options, RunSettings)
+    shown = {name: given[name] for name in _NAMES if name in given}
+    if "by" in shown:
+        shown["by"] = tuple(metadata_key(text, "--by") for text in shown["by"])
+    if "group_by" in shown:
+        shown["group_by"] = metadata_key(shown["group_by"], "--group-by")
+    return shown
 
 
 def view_from(options: argparse.Namespace, *, level: float = 0.95, group_by: str = "group") -> View:
     from assay.costs.prices import find_prices
-    from assay.results.report_settings import View, metadata_key
+    from assay.results.report_settings import View
 
+    settings = RunSettings(**{"level": level, "group_by": group_by, **reporting_settings(options)})
+    for problem in problems_of(settings, flag_of_run):
+        raise UsageError(problem)
     return View(
-        level=checked_level(options.level, level),
-        by=tuple(metadata_key(text, "--by") for text in options.by),
-        group_by=metadata_key(options.group_by, "--group-by") if options.group_by else group_by,
-        prices=find_prices(Path(options.prices)) if options.prices else None,
+        level=settings.level,
+        by=settings.by,
+        group_by=settings.group_by or group_by,
+        prices=find_prices(Path(settings.prices)) if settings.prices else None,
     )
 
 
@@ -60,13 +74,6 @@ def view_of_run(options: argparse.Namespace, folder: Path) -> View:
         level=given.level,
         by=given.by or recorded.by,
         group_by=given.group_by,
-        per_example=recorded.per_example or getattr(options, "include_per_example", False),
+        per_example=recorded.per_example or bool(vars(options).get("include_per_example")),
         prices=given.prices if options.prices else recorded.prices,
     )
-
-
-def checked_level(given: float | None, default: float = 0.95) -> float:
-    level = default if given is None else given
-    if not 0 < level < 1:
-        raise UsageError(f"--level must be between 0 and 1, such as 0.95, got {level}")
-    return level

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
-from assay.optimize.objectives import SCORE, mean_objective
+from assay.optimize.objectives import mean_objective
+from assay.optimize.search_settings import SCORE
 from assay.results.search_rows import Rejected
 
 MISSED_SHARE = 10

@@ -19,11 +19,12 @@ from assay.optimize.evaluations import Evaluations, ScoreOrFailure
 from assay.optimize.feedback import failure_in_words
 from assay.optimize.in_the_loop import InTheLoop
 from assay.optimize.journal import Texts
-from assay.optimize.objectives import SCORE, refuse_unknown, sub_scores, upward
+from assay.optimize.objectives import refuse_unknown, sub_scores, upward
 from assay.optimize.proposer import Proposer, Rewriting, Shown
 from assay.optimize.reflection import RejectedText, repeat_complaint
+from assay.optimize.search_settings import SCORE, SearchStrategy
 from assay.optimize.sets import SearchSets, SetExample
-from assay.optimize.settings import SearchSettings, SearchStrategy
+from assay.optimize.settings import SearchSettings
 from assay.overriding import override
 from assay.results.search_rows import Rejected
 from assay.text import numbers

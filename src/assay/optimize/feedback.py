@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.optimize.evaluations import ScoreOrFailure
+from assay.optimize.search_settings import ROOM
 from assay.optimize.sets import SetExample
 
-ROOM = 8000
-"""Characters of one record, by default."""
 FAILURE_ROOM = 2000
 """Characters of what a rejected text failed with."""
 OUTPUTS = ("output", "prediction", "response", "answer", "completion")

@@ -17,7 +17,8 @@ from assay.evaluators.payload import Evaluator
 from assay.optimize.journal import FILE
 from assay.optimize.page import page
 from assay.optimize.results import Result
-from assay.optimize.sets import HOLDOUT, SearchSets
+from assay.optimize.search_settings import HOLDOUT
+from assay.optimize.sets import SearchSets
 from assay.optimize.settings import SearchSettings
 from assay.runs.folder import put_aside, record_change, take_folder
 from assay.runs.progress import Progress

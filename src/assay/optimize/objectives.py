@@ -8,10 +8,10 @@ from assay.core.errors import UsageError
 from assay.evaluators.payload import why_not_a_number
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts
+from assay.optimize.search_settings import SCORE
 from assay.results.search_rows import ParetoFront
 from assay.stats.pareto import pareto_front as undominated
 
-SCORE = "score"
 LOWER_IS_BETTER = ("length", "seconds", "tokens", "cost")
 """Objectives that every search has: characters of the texts, seconds of an evaluation, tokens that models used for it,
 and what those cost, where prices are known."""

@@ -17,8 +17,6 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
 
-HOLDOUT = 0.3
-"""The part of the data that is held out for the verdict, by default."""
 FEWEST_HELD_OUT = 6
 """Five right answers more, out of five, are still no evidence at the 95 % level."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from functools import partial
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
@@ -18,42 +18,17 @@ from assay.models.pool import PATIENCE_SECONDS
 from assay.optimize.budget import CallEstimate, estimate
 from assay.optimize.constraints import Constraints
 from assay.optimize.engine_package import engine_version
-from assay.optimize.feedback import ROOM
 from assay.optimize.journal import ONE, Texts
-from assay.optimize.objectives import SCORE
-from assay.optimize.sets import HOLDOUT, SearchSets, make_sets, makes_testset
+from assay.optimize.search_settings import HOLDOUT, SearchOptions, SearchStrategy
+from assay.optimize.sets import SearchSets, make_sets, makes_testset
+from assay.setting import AT_LEAST_1, Purpose, Setting, flag_of, problems_of
 
-MINIBATCH = 3
-REMEMBER = 3
-REPEATS_IN_A_ROW = 20
-"""After this many consecutive rounds of proposals without a new text, the proposer is only repeating itself.
-
-Repeats are normal where there are few small changes to make, as in a regular expression, and cost few evaluations."""
 CURRENT, RESULTS = "<curr_param>", "<side_info>"
 """Where your own template has the current text and the results, by the names that GEPA gave them."""
 
 
-class SearchStrategy(Struct, frozen=True, kw_only=True):
-    """The engine's own options, by its own names."""
-
-    selector: Literal["pareto", "current_best", "epsilon_greedy", "top_k_pareto"] = "pareto"
-    frontier: Literal["instance", "objective", "hybrid", "cartesian"] = "instance"
-    acceptance: Literal["strict_improvement", "improvement_or_equal"] = "strict_improvement"
-    components: Literal["round_robin", "all"] = "round_robin"
-    """Which components of a candidate are rewritten at a time."""
-    proposals: int = 1
-    """How many are made at once."""
-    sampling: Literal["same_parent", "independent"] = "independent"
-    """Whether those rewrite one text or several."""
-    merges: int = 0
-    """How many times, at most, the components of two texts are merged."""
-    objectives: tuple[str, ...] = ()
-    """What the frontier uses in addition to the score; none takes the sub-scores as they come."""
-    chosen_by: str = SCORE
-
-
-class SearchSettings(Struct, frozen=True, kw_only=True):
-    """Everything that a user can set for a search."""
+class SearchSettings(SearchOptions, frozen=True, kw_only=True):
+    """Everything that a user can set for a search: its options, its texts and data, and what is made of them."""
 
     seed: str | Texts | None
     """A text, or several by the names of their components. None: the proposer writes the first text."""
@@ -61,44 +36,18 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     valset: list[dict[str, Any]] | None = None
     """None: the dataset is also what candidates are selected on."""
     testset: list[dict[str, Any]] | None = None
-    split: str | None = None
-    """Shares such as `60/40`: the dataset, without what is held out, is cut into dataset and valset; `50/25/25` makes
-    a testset too."""
-    holdout: float | None = None
-    """The part of the data that becomes the testset where none is given; None takes 0.3, or what the folder had."""
     objective: str = ""
-    background: str = ""
     template: str | None = None
     """The proposer's whole prompt, with `<curr_param>` and `<side_info>` in it; None takes assay's own."""
-    feedback_characters: int = ROOM
-    """Of one example."""
-    remember: int = REMEMBER
-    """How many rejected rewritings of the same text a proposer is shown."""
     score_range: ScoreRange = "unit"
     task_model: str | None = None
     constraints: Constraints = Constraints()
-    random_seed: int = 0
-    minibatch: int = MINIBATCH
-    repeat: int = 1
-    """How often every evaluation is made; its score is the mean."""
-    demonstrations: int = 0
-    """How many examples of the dataset are shown in the text, as a component that is searched too."""
     strategy: SearchStrategy = SearchStrategy()
     proposer_request: Request = Request()
     """Temperature, length and seed of the proposer's answers."""
 
-    budget: int = 100
-    """When the search ends. Looked at between proposals, so it may be overrun by one of them."""
-    max_proposals: int | None = None
-    target_score: float | None = None
-    max_stale_proposals: int | None = None
-    """How many proposals in a row may bring no better text on the valset."""
-    max_repeats: int = REPEATS_IN_A_ROW
-    """How many rounds of proposals in a row may bring no new text."""
     failures_in_a_row: int = 25
-    concurrency: int = 4
-    budget_cost: float | None = None
-    budget_tokens: int | None = None
+    concurrency: Annotated[int, Setting(Purpose.EXECUTION, bound=AT_LEAST_1)] = 4
     patience_seconds: float = PATIENCE_SECONDS
     """How long the search waits for a scoring service that is unavailable."""
     prices: str | None = None
@@ -187,28 +136,9 @@ def estimated(settings: SearchSettings, sets: SearchSets) -> CallEstimate:
 
 
 def check_settings(settings: SearchSettings) -> None:
-    if settings.budget < 1:
-        raise UsageError(f"--budget must be at least 1, got {settings.budget}")
-    for flag, number in (
-        ("--demonstrations", settings.demonstrations),
-        ("--remember", settings.remember),
-        ("--merge", settings.strategy.merges),
-    ):
-        if number < 0:
-            raise UsageError(f"{flag} must be 0 or more, got {number}")
-    for name in ("minibatch", "concurrency", "max_proposals", "max_stale_proposals", "max_repeats", "repeat"):
-        value = getattr(settings, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
-    for flag, limit in (("--budget-cost", settings.budget_cost), ("--budget-tokens", settings.budget_tokens)):
-        if limit is not None and not limit > 0:
-            raise UsageError(f"{flag} must be above 0, got {limit}")
-    if settings.target_score is not None and settings.target_score != settings.target_score:
-        raise UsageError("--target-score must be a number, got nan")
-    if settings.feedback_characters < 200:
-        raise UsageError(f"--feedback-chars must be at least 200, got {settings.feedback_characters}")
-    if settings.strategy.proposals < 1:
-        raise UsageError(f"--proposals must be at least 1, got {settings.strategy.proposals}")
+    for part in (settings, settings.strategy):
+        for problem in problems_of(part, partial(flag_of, type(part))):
+            raise UsageError(problem)
     check_task_model(settings.task_model)
     check_template(settings.template)
     _check_split(settings)

@@ -23,7 +23,7 @@ from assay.models.layers.cached import is_wanted
 from assay.results.report_settings import metadata_value
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove
-from assay.setting import AppliesTo, Setting, flag_of, settings_of
+from assay.setting import AppliesTo, flag_of, settings_of
 from assay.text.wording import few, hint
 
 KNOWN_KEYS = 1000
@@ -55,21 +55,20 @@ class PlannedParts:
 async def refuse_without_effect(run: PlannedParts) -> None:
     """`UsageError` for the first setting that the run has no use for: the flag, why, and what to do."""
     requests: dict[str, list[Request] | None] = {}
-    if any(_is_set(run.config, name) and mark.applies_to is AppliesTo.ANSWERS for name, mark in _marks().items()):
+    given = {name: applies_to for name, applies_to in _applies_to().items() if _is_set(run.config, name)}
+    if AppliesTo.ANSWERS in given.values():
         for task in run.asking:
             requests[task.name] = await first_requests(task.definition)
-    for name, mark in _marks().items():
-        if not _is_set(run.config, name):
-            continue
-        why = _why_not_answers(run, name, requests) if mark.applies_to is AppliesTo.ANSWERS else None
-        if mark.applies_to in _REASONS:
-            why = _REASONS[mark.applies_to](run, name)
+    for name, applies_to in given.items():
+        why = _why_not_answers(run, name, requests) if applies_to is AppliesTo.ANSWERS else None
+        if applies_to in _REASONS:
+            why = _REASONS[applies_to](run, name)
         if why is not None:
             raise UsageError(f"{run.flags.get(name) or flag_of(RunConfig, name)} has no effect here: {why}")
 
 
-def _marks() -> dict[str, Setting]:
-    return settings_of(RunConfig)
+def _applies_to() -> dict[str, AppliesTo]:
+    return {name: field.setting.applies_to for name, field in settings_of(RunConfig).items()}
 
 
 def _is_set(config: RunConfig, name: str) -> bool:
@@ -112,7 +111,7 @@ def why_not_applied(model: Model, name: str) -> str | None:
     applies = offers_of(model).applies
     if applies is None or name in applies:
         return None
-    others = [other for other in applies if other in _marks()]
+    others = [other for other in applies if other in _applies_to()]
     return f"`{model.name}` applies {few(others) if others else 'no such setting'}; leave it out for this model"
 
 

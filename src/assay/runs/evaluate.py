@@ -49,6 +49,7 @@ from assay.runs.plan import (
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
+from assay.tasks.task_settings import TaskSettings
 from assay.text.wording import in_python
 
 if TYPE_CHECKING:
@@ -127,6 +128,10 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
         return self.runs[0]
 
 
+class EvaluationKeywords(RunKeywords, TaskSettings, total=False):
+    """The settings that `evaluate_tasks` takes by name: those of a run, and those of reading its tasks."""
+
+
 async def aevaluate(
     tasks: str | Path | TaskDefinition | Iterable[str | Path | TaskDefinition],
     model: object | Sequence[object] | Mapping[str, object] | None = None,
@@ -144,17 +149,10 @@ async def aevaluate(
     progress: Progress | Callable[[ProgressUpdate], object] | None = None,
     listeners: Sequence[object] = (),
     env: Path | str | None = None,
-    models: dict[str, str] | None = None,
-    dataset: str | None = None,
-    allow_outside: bool = False,
     generative: bool = False,
-    num_fewshot: int | None = None,
-    fewshot_as_turns: bool = False,
-    data: dict[str, str] | None = None,
-    source_options: dict[str, dict[str, Any]] | None = None,
     cluster: Cluster | None = None,
     shard_size: int | None = None,
-    **settings: Unpack[RunKeywords],
+    **settings: Unpack[EvaluationKeywords],
 ) -> EvaluationResult:
     """Run tasks against one model or several: all that `assay run` does, from a notebook or an async service.
 
@@ -163,24 +161,23 @@ async def aevaluate(
     tables show; None asks the models that run files name, else the toy model. `metric`, a function or a name, takes the
     place of those that the tasks name. `folder` is `--run-dir`; without it the run has a folder in `runs_folder`, the
     same for the same call. `gates` are those of `--gate`. `progress` is called with a `ProgressUpdate` now and then.
-    `models`, `dataset`, `num_fewshot`, `fewshot_as_turns` and `data` are the flags of those names; `source_options` are
-    the own settings of a source: `{"lm-eval": {"chat_template": True}}`.
 
-    `settings` are fields of `RunConfig`: `temperature`, `repeat`, `limit`,
-    `budget_cost`, …; one that would have no effect is refused. A run that is cancelled has lost nothing: the same call
-    resumes it, unless other weights or versions would end it: `accept_model_change` and `accept_versions` allow that.
+    `settings` are the fields of `RunSettings`: `temperature`, `repeat`, `limit`, `budget_cost`, …; and those of
+    `TaskSettings`: `models`, `dataset`, `num_fewshot`, …. One that would have no effect is refused. A run that is
+    cancelled has lost nothing: the same call resumes it, unless other weights or versions would end it:
+    `accept_model_change` and `accept_versions` allow that.
     """
     chosen = chosen_models(model)
     with env_file.looking_in(None if env is None else Path(env)):
-        config = make_config(**settings)
+        reading = {name: value for name, value in settings.items() if name in TaskSettings.__annotations__}
+        given: dict[str, Any] = {name: value for name, value in settings.items() if name not in reading}
+        config = make_config(**given)
         sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
-        how: dict[str, Any] = {"models": models, "evaluated": chosen, "dataset": dataset}
-        how |= {"allow_outside": allow_outside, "generative": generative, "num_fewshot": num_fewshot}
-        how |= {"fewshot_as_turns": fewshot_as_turns, "data": data, "source_options": source_options}
+        how = {"evaluated": chosen, "generative": generative, **reading}
         definitions, warnings = _tasks_of(sources, config, metric, **how)
         definitions, config = keep_picked(definitions, config)
         runs = await run_all(
-            plan_runs(definitions, config, chosen, given=settings),
+            plan_runs(definitions, config, chosen, given=given),
             RunOptions(
                 folder=None if folder is None else Path(folder),
                 runs_folder=Path(runs_folder),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
@@ -23,33 +23,13 @@ from assay.datasets.content import is_elsewhere
 from assay.models.model_names import check_options
 from assay.reading import env_file
 from assay.results.query.syntax import is_like
+from assay.run_settings import RunSettings
 from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
-from assay.setting import PLANNING, settings_of
+from assay.setting import problems_of
 from assay.tasks.built_tasks import build_dataset
 from assay.tasks.load import load_tasks
+from assay.tasks.task_settings import TaskSettings
 from assay.trust.consent import untrusted
-
-_BOUNDS: tuple[tuple[str, Callable[[float], bool], tuple[str, ...]], ...] = (
-    (
-        "at least 1",
-        lambda value: value >= 1,
-        ("repeat", "concurrency", "batch_size", "limit", "max_tokens", "budget_tokens"),
-    ),
-    (
-        "0 or more",
-        lambda value: value >= 0,
-        ("retries", "judge_retries", "patience_seconds", "logprobs", "score_workers", "temperature"),
-    ),
-    (
-        "above 0",
-        lambda value: value > 0,
-        ("timeout_seconds", "requests_per_minute", "tokens_per_minute", "budget_cost"),
-    ),
-    ("between 0 and 1", lambda value: 0 <= value <= 1, ("top_p",)),
-    ("between 0 and 1, such as 0.95", lambda value: 0 < value < 1, ("level",)),
-)
-"""What the numbers among the settings must be."""
-
 
 CACHE_VARIABLE = "ASSAY_CACHE_ANSWERS"
 """In the environment: 1 makes `--cache` the default of a project."""
@@ -76,9 +56,9 @@ class TaskFiles(NamedTuple):
 
 
 class RunKeywords(TypedDict, total=False):
-    """The settings of a run that Python gives by name, for type checkers and editors: the fields of `RunConfig`.
+    """The fields of `RunSettings`, for type checkers and editors, which cannot derive them.
 
-    All but the model, which need not be a name. Without a `concurrency` it adapts to the server.
+    Without a `concurrency` it adapts to the server.
     """
 
     model_options: dict[str, Any]
@@ -137,7 +117,7 @@ def make_config(
     Without a `concurrency` servers get as many requests at once as they turn out to take; without `score_workers`
     scorers move to processes of their own where it pays. `called` is what messages call a setting.
     """
-    known = [name for name, mark in settings_of(RunConfig).items() if mark != PLANNING]
+    known = ["model", *RunSettings.__struct_fields__]
     for name in settings:
         if name not in known:
             raise UsageError(unknown_name("setting of a run", name, known))
@@ -154,16 +134,8 @@ def make_config(
 
 def check_settings(config: RunConfig, called: Callable[[str], str] = str) -> None:
     """Refuse values that no run can be made with."""
-    for words, holds, names in _BOUNDS:
-        for name in names:
-            value = getattr(config, name)
-            if value is not None and not holds(value):
-                raise UsageError(f"{called(name)} must be {words}, got {value}")
-    for name, texts in (("system", [config.system]), ("prefill", [config.prefill]), ("stop", config.stop or ())):
-        if "" in texts:
-            raise UsageError(
-                f"{called(name)} must be a text that is not empty: an empty one has no effect, leave it out"
-            )
+    for problem in problems_of(config, called):
+        raise UsageError(problem)
     if config.min_sandbox is not None:
         from assay.sandbox.tiers import STRONGEST_FIRST
 
@@ -176,23 +148,15 @@ def read_tasks(
     sources: Sequence[str],
     config: RunConfig,
     *,
-    models: Mapping[str, str] | None = None,
     evaluated: object = None,
-    dataset: str | None = None,
-    allow_outside: bool = False,
     generative: bool = False,
     may_call_models: bool = True,
-    num_fewshot: int | None = None,
-    fewshot_as_turns: bool = False,
-    data: Mapping[str, str] | None = None,
-    source_options: Mapping[str, Mapping[str, Any]] | None = None,
+    **reading: Unpack[TaskSettings],
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
-    `models` maps keys of declarative tasks to models, `evaluated` are the evaluated models, `dataset` is the subject of
-    a dataset task; `generative` lets the model write the letter where a task needs likelihoods; `may_call_models` is
-    whether models may already be called, to write datasets; `data` are files in place of a task's, and
-    `source_options` the own options of sources, by name.
+    `evaluated` are the evaluated models; `generative` lets the model write the letter where a task needs likelihoods;
+    `may_call_models` is whether models may already be called, to write datasets.
     """
     names = [model.name for model in chosen_models(evaluated) or () if model.name is not None]
     definitions = load_tasks(
@@ -200,17 +164,11 @@ def read_tasks(
         allow_bad=config.allow_bad_tasks,
         config=config.task_config,
         trust=config.trust,
-        models=dict(models or {}),
         evaluated=names,
-        dataset=dataset,
-        allow_outside=allow_outside,
         may_call_models=may_call_models,
         limits=SpendingLimits.of(config),
-        num_fewshot=num_fewshot,
-        fewshot_as_turns=fewshot_as_turns,
-        data=data or {},
         system=config.system,
-        source_options=source_options or {},
+        **reading,
     )
     if config.task_config:
         from assay.formats.declarative.config_spec import refuse_unused

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from assay.catalog import is_name, unknown_name
 from assay.core.errors import UsageError
@@ -16,6 +16,7 @@ from assay.formats.models_by_key import ModelsByKey
 from assay.formats.shots import Shots
 from assay.formats.task_source import LoadedTask, SourceContext
 from assay.tasks.sources import read_claimed, refuse_unclaimed, source_named, source_of_file
+from assay.tasks.task_settings import TaskSettings
 from assay.text.wording import nearest
 from assay.trust.project import is_inside_this_project, out_of_bounds, root_of
 
@@ -36,20 +37,14 @@ BUILT_IN = {
 }
 
 
-class ReadingKeywords(TypedDict, total=False):
+class ReadingKeywords(TaskSettings, total=False):
     """The keyword options for task files, for type checkers and editors."""
 
     config: Mapping[str, Any]
     """Values for the parameters of YAML tasks."""
     trust: bool
-    models: Mapping[str, str]
-    """The model behind a key."""
     evaluated: Sequence[str]
     """The evaluated models, which may be keys of model files."""
-    dataset: str | None
-    """The dataset that a dataset task evaluates."""
-    allow_outside: bool
-    """Whether files outside the project may be included."""
     only_reads: bool
     """Whether tasks are only displayed: no server is called, and models need not exist."""
     models_needed: bool
@@ -59,15 +54,8 @@ class ReadingKeywords(TypedDict, total=False):
     """What they may be paid for it."""
     only_looks: bool
     """Whether a definition that lists what would run is enough."""
-    num_fewshot: int | None
-    """The number of few-shot examples, where tasks have some to choose from."""
-    fewshot_as_turns: bool
-    data: Mapping[str, str]
-    """Files in place of a task's data, by split."""
     system: str | None
     """The system message, for tasks that put it into their requests themselves."""
-    source_options: Mapping[str, Mapping[str, Any]]
-    """The own options of sources, by their names: `{"lm-eval": {"chat_template": True}}`."""
 
 
 def load_tasks(

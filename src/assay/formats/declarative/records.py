@@ -353,7 +353,7 @@ class EvaluationEntry(Struct, frozen=True, kw_only=True):
     mode: str | None
 
 
-class RunSettings(Struct, frozen=True, kw_only=True):
+class RunConfigEntry(Struct, frozen=True, kw_only=True):
     num_samples: int | None
     subsampling: str | None
     cache_policy: str | None
@@ -404,7 +404,7 @@ class RunEntry(Struct, frozen=True, kw_only=True):
     evaluation: EvaluationEntry | None
     policies: tuple[PolicyEntry, ...]
     config: Options
-    run_config: RunSettings | None
+    run_config: RunConfigEntry | None
 
 
 T = TypeVar("T")

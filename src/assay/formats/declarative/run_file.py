@@ -21,8 +21,8 @@ from assay.formats.declarative.records import (
     EvaluationEntry,
     Options,
     PolicyEntry,
+    RunConfigEntry,
     RunEntry,
-    RunSettings,
     TaskEntry,
     TaskSpecification,
     without_nulls,
@@ -198,7 +198,7 @@ def _configured(
     return checked_specifications(document, written, _SPECIFICATIONS)
 
 
-def _with_settings(evaluation: EvaluationEntry, settings: RunSettings | None) -> EvaluationEntry:
+def _with_settings(evaluation: EvaluationEntry, settings: RunConfigEntry | None) -> EvaluationEntry:
     """The evaluation with the `run_config` of later run files, which takes precedence."""
     if settings is None:
         return evaluation
