@@ -12,7 +12,7 @@ from msgspec import Struct
 from assay.setting import ABOVE_0, AT_LEAST_1, LEVEL, NOT_EMPTY, SHARE, ZERO_OR_MORE, AppliesTo, Flag, Purpose, Setting
 
 
-class Spending(Struct, frozen=True, kw_only=True):
+class SpendingSettings(Struct, frozen=True, kw_only=True):
     """What a run or a search may spend; it stops cleanly there and can be resumed with more."""
 
     # fmt: off
@@ -23,7 +23,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     # fmt: on
 
 
-class RunSettings(Spending, frozen=True, kw_only=True):
+class RunSettings(SpendingSettings, frozen=True, kw_only=True):
     """The settings of a run, by what they are for; a flag that is not given leaves the field as it is here."""
 
     # fmt: off

@@ -10,6 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import assay
+from assay.cli.setting_flags import meaning_of
+from assay.setting import Purpose, settings_of
+from assay.tasks.task_settings import TaskSettings
 
 HEAD = """\
 # Python
@@ -45,6 +48,9 @@ def _entry(name: str) -> str:
     if inspect.isfunction(found):
         lines += ["```text", _signature(name, found), "```", ""]
     lines += [_prose(doc_of(name)), ""]
+    if inspect.isfunction(found) and "EvaluationKeywords" in str(inspect.signature(found)):
+        lines += ["The settings of a run are those of [`RunConfig`](#runconfig); those of reading tasks:", ""]
+        lines += [*members(TaskSettings), ""]
     if inspect.isclass(found):
         lines += members(found)
     return "\n".join(lines).rstrip() + "\n"
@@ -77,6 +83,7 @@ def members(kind: type) -> list[str]:
     """Fields, properties and methods, those of our own base classes first."""
     fields: dict[str, str] = {}
     methods: dict[str, str] = {}
+    settings: dict[Purpose, list[str]] = {}
     for base in reversed(kind.__mro__):
         if base.__module__.startswith("assay."):
             node = next(each for each in _tree(base.__module__).body if _is_class(each, base.__name__))
@@ -84,12 +91,27 @@ def members(kind: type) -> list[str]:
             for each in node.body:
                 if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
                     name = each.target.id
-                    if not name.startswith("_"):
+                    if "Setting(" in ast.unparse(each.annotation):
+                        purpose = settings_of(base)[name].setting.purpose
+                        settings.setdefault(purpose, []).append(_setting_line(base, each, docs.get(name)))
+                    elif not name.startswith("_"):
                         fields[name] = _line(ast.unparse(each), docs.get(name))
                 elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not each.name.startswith("_"):
                     methods[each.name] = _line(_head(each), ast.get_docstring(each))
     found = ["Fields:", "", *fields.values(), ""] if fields else []
+    for purpose, lines in sorted(settings.items(), key=lambda each: [*Purpose].index(each[0])):
+        found += [f"{purpose.value.capitalize()}:", "", *lines, ""]
     return found + (["Properties and methods:", "", *methods.values(), ""] if methods else [])
+
+
+def _setting_line(record: type, node: ast.AnnAssign, text: str | None) -> str:
+    """A setting by its plain type, with its flag and what `--help` says of it."""
+    field = settings_of(record)[ast.unparse(node.target)]
+    assert isinstance(node.annotation, ast.Subscript)
+    assert isinstance(node.annotation.slice, ast.Tuple)
+    code = ast.AnnAssign(node.target, node.annotation.slice.elts[0], node.value, node.simple)
+    said = [] if field.flag is None else [f"`{field.flag.words}`: {meaning_of(field.flag, field.name, record)}"]
+    return _line(ast.unparse(code), ". ".join([*said, *([text] if text else [])]))
 
 
 def _is_class(node: ast.stmt, name: str) -> bool:

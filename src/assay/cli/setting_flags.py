@@ -37,11 +37,7 @@ def _add_setting(parser: Parser, field: SettingField, flag: Flag, record: type) 
     kind, choices = _single(field.type), flag.choices
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-    meaning = flag.meaning
-    if "{default}" in meaning:
-        default = getattr(record(), field.name)
-        meaning = meaning.replace("{default}", f"{default / flag.unit:g}" if flag.unit != 1 else str(default))
-    how: dict[str, Any] = {"dest": field.name, "default": None, "help": meaning}
+    how: dict[str, Any] = {"dest": field.name, "default": None, "help": meaning_of(flag, field.name, record)}
     if kind is bool:
         group = parser.add_mutually_exclusive_group() if flag.opposite else parser
         action = group.add_argument(flag.name, action="store_true", **how)
@@ -51,12 +47,20 @@ def _add_setting(parser: Parser, field: SettingField, flag: Flag, record: type) 
         return action
     how["metavar"] = flag.metavar
     if choices is not None:
-        how["help"] = meaning.replace("{choices}", ", ".join(choices))
+        how["help"] = how["help"].replace("{choices}", ", ".join(choices))
         return parser.add_argument(flag.name, choices=choices, **how)
     if get_origin(kind) in (tuple, dict, Mapping) and flag.separator is None:
         return parser.add_argument(flag.name, action="append", **how)
     read = kind if kind in (int, float) and flag.none_word is None else str
     return parser.add_argument(flag.name, type=read, **how)
+
+
+def meaning_of(flag: Flag, name: str, record: type) -> str:
+    """What `--help` says of a setting, with the default that the field has, in the unit of the flag."""
+    if "{default}" not in flag.meaning:
+        return flag.meaning
+    default = getattr(record(), name)
+    return flag.meaning.replace("{default}", f"{default / flag.unit:g}" if flag.unit != 1 else str(default))
 
 
 def given_settings(options: Namespace, record: type) -> dict[str, Any]:

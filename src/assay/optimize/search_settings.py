@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from assay.run_settings import Spending
+from assay.run_settings import SpendingSettings
 from assay.setting import AT_LEAST_1, NUMBER, ZERO_OR_MORE, Bound, Flag, Purpose, Setting
 
 HOLDOUT = 0.3
@@ -19,7 +19,7 @@ ROOM = 8000
 SCORE = "score"
 
 
-class SearchOptions(Spending, frozen=True, kw_only=True):
+class SearchOptions(SpendingSettings, frozen=True, kw_only=True):
     """How a search goes, whatever its texts and data."""
 
     # fmt: off
