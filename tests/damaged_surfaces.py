@@ -26,7 +26,7 @@ from assay.runs.shard_files import Shard, merge_shards, new_file, shard_files
 from assay.runs.shards import merge_run
 from assay.tasks.load import load_tasks
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 
 class Case(NamedTuple):
@@ -239,4 +239,4 @@ SEE_DAMAGE = {"runs/later/integrity.py", "runs/later/repair.py", "viewer/index.p
 
 
 def viewer_of(*runs: Path) -> Api:
-    return Api(RunLibrary(list(runs)))
+    return Api(RunList(list(runs)))

@@ -25,7 +25,7 @@ from assay.optimize.journal import SearchEntry, SearchJournal
 from assay.viewer.api import Params
 from assay.viewer.app import make_app
 from assay.viewer.entry import SessionLinks
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 from tests.damaged_surfaces import (
     NAME_DAMAGE,
     NO_NUMBERS,
@@ -158,13 +158,13 @@ def test_a_damaged_journal_that_is_indexed_by_another_process_has_no_number_mean
     api, journal = viewer_of(tmp_path / "run"), tmp_path / "run" / "journal.jsonl"
     ask = Params([("run", "run")])
     api.run(ask)
-    api.library.builders.wait()
+    api.run_list.builders.wait()
     assert api.run(ask)["board"]["complete"]
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(DAMAGES["an edited score"].change(lines)))
     page = api.run(ask)
     assert (page["board"], page["summary"]["score"], page["progress"]["done"]) == (None, None, 0)
-    api.library.builders.wait()
+    api.run_list.builders.wait()
     with pytest.raises(UsageError, match=r"line 3: was changed"):
         api.run(ask)
 
@@ -215,13 +215,13 @@ def test_the_journal_of_a_search_goes_by_the_same_rule(
         text = {"prediction": "no idea", "score": 0.0}
         journal.add(SearchEntry(kind="evaluation", key=f"k{number}", candidate=0, part="d", score=0.0, side_info=text))
     journal.close()
-    library = viewer_of(folder)
-    assert "error" not in library.runs(Params([]))["runs"][0]
+    viewer = viewer_of(folder)
+    assert "error" not in viewer.runs(Params([]))["runs"][0]
     path.write_bytes(b"".join(DAMAGES[damage].change(path.read_bytes().splitlines(keepends=True))))
-    for read in (lambda: SearchJournal(path), lambda: library.run(Params([("run", "search")]))):
+    for read in (lambda: SearchJournal(path), lambda: viewer.run(Params([("run", "search")]))):
         with pytest.raises(UsageError, match=f"`assay repair {folder}`"):
             read()
-    assert "`assay repair" in library.runs(Params([]))["runs"][0]["error"]
+    assert "`assay repair" in viewer.runs(Params([]))["runs"][0]["error"]
 
 
 def test_every_command_is_a_surface_or_reads_no_journal() -> None:
@@ -230,7 +230,7 @@ def test_every_command_is_a_surface_or_reads_no_journal() -> None:
 
 
 def test_every_request_of_the_viewer_is_a_surface(tmp_path: Path) -> None:
-    app: Any = make_app(RunLibrary([tmp_path], awaited=True), entry=SessionLinks("", print), port=0)
+    app: Any = make_app(RunList([tmp_path], awaited=True), entry=SessionLinks("", print), port=0)
     found = {route.path.removeprefix("/api/") for route in app._app.routes if route.path.startswith("/api/")}
     registered = {re.split(r"[ ,]", name.removeprefix("viewer: "))[0] for name in VIEWED}
     assert found - {"events"} <= registered, "register it in damaged_surfaces.py"

@@ -25,7 +25,7 @@ from assay.results.board.board_types import Leaderboard, TaskRow, read_leaderboa
 from assay.results.diff.comparison import diff
 from assay.results.report_settings import View
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 SAMPLES = 60
 PROSE = "I would say that it is rather good, all things considered."
@@ -340,7 +340,7 @@ def test_every_surface_shows_the_scores_and_what_is_missing(tmp_path: Path, caps
         assert "unusable verdict" in shown
         assert "is_correct" in shown
 
-        api = Api(RunLibrary([tmp_path]))
+        api = Api(RunList([tmp_path]))
         listed = api.samples(Params([("run", "r"), ("failure", "scorer/bad_output")]))
         assert listed["total"] == failed
         assert {row["outcome"] for row in listed["rows"]} <= {"right", "wrong"}

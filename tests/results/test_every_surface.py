@@ -41,7 +41,7 @@ from assay.results.report_settings import View, common_view, view_of
 from assay.runs.run_handle import Rows, table_of_runs
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 PAIRS = ("once", "thrice")
 
@@ -76,7 +76,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
         write_run(root / "runs" / f"{pair}-b", f"{pair}-b", 0.8, tasks, repeat=repeat)
     boards = {folder.name: build_leaderboard(folder) for folder in (root / "runs").iterdir()}
     site = export_site([root / "runs"], root / "site", 10_000).parent
-    return Everything(root, boards, Api(RunLibrary([root / "runs"])), site)
+    return Everything(root, boards, Api(RunList([root / "runs"])), site)
 
 
 def task_of(board: Leaderboard, task: str) -> dict[str, Any]:
@@ -243,7 +243,7 @@ def test_runs_with_other_clusters_compare_as_in_diff(tmp_path: Path) -> None:
     write_run(tmp_path / "ours", "ours", 0.5, ("clustered",))
     write_run(tmp_path / "theirs", "theirs", 0.8, ("clustered",), group_by="level")
     made = diff(tmp_path / "ours", tmp_path / "theirs", View(level=LEVEL))
-    [pair] = Api(RunLibrary([tmp_path])).compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
+    [pair] = Api(RunList([tmp_path])).compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
     assert made.tasks[0].comparison is not None
     assert same(pair["tasks"][0]["p_value"], made.tasks[0].comparison.p_value)
     assert same(pair["tasks"][0]["interval"]["low"], made.tasks[0].comparison.interval.low)
@@ -423,7 +423,7 @@ def test_samples_with_another_answer_key_compare_nothing_in_the_viewer_either(tm
     write_run(tmp_path / "runs" / "ours", "ours", 0.5, ("right/wrong",))
     write_run(tmp_path / "runs" / "theirs", "theirs", 0.5, ("right/wrong",), targets=lambda n: str(n + (n < 6)))
     made = diff(tmp_path / "runs" / "ours", tmp_path / "runs" / "theirs", View(level=LEVEL), allow_unequal=True)
-    api = Api(RunLibrary([tmp_path / "runs"]))
+    api = Api(RunList([tmp_path / "runs"]))
     [pair] = api.compare(Params([("run", "ours"), ("run", "theirs")]))["pairs"]
     assert made.tasks[0].comparison is not None
     assert (pair["tasks"][0]["n"], pair["unequal"]) == (18, made.unequal)

@@ -27,7 +27,7 @@ from assay.results.gates.gate_check import check_gates
 from assay.results.report_settings import View
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 SAMPLES, UNUSABLE = 14, 5
 SEED, BETTER = "{{ sample.q }}", "Think. {{ sample.q }}"
@@ -109,7 +109,7 @@ def boards(project: Path) -> dict[str, Leaderboard]:
 def test_a_failed_attempt_shows_the_expected_answer_like_a_scored_one(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = Api(RunLibrary([project / "runs"]))
+    api = Api(RunList([project / "runs"]))
     lines = [json.loads(line) for line in (project / "runs" / "before" / "journal.jsonl").read_text().splitlines()]
     for line in lines:
         sample = api.sample(Params([("run", "before"), ("key", line["key"])]))
@@ -153,7 +153,7 @@ def test_viewer_site_report_and_gates_show_the_same(
     project: Path, boards: dict[str, Leaderboard], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = [project / "runs" / name for name in boards]
-    api, site = Api(RunLibrary([project / "runs"])), export_site([project / "runs"], tmp_path / "site", 999).parent
+    api, site = Api(RunList([project / "runs"])), export_site([project / "runs"], tmp_path / "site", 999).parent
     assert {each["name"] for each in data(site, "runs")["runs"]} == set(boards)
     assert main(["leaderboard", *map(str, folders), "--json"]) == 0
     standings = {Path(row["source"]).name: row for row in json.loads(capsys.readouterr().out)["models"]}

@@ -15,7 +15,7 @@ from assay.core.errors import UsageError
 from assay.tasks.load import load_tasks
 from assay.viewer import downloads
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
         make_demo(folder / "runs" / name, model=name, skill=0.5)
     tasks = write_sums(folder, "sums", 5)
     run_into(folder / "runs" / "sums", tasks, Broken({3}, {1}))
-    return Api(RunLibrary([folder / "runs"]))
+    return Api(RunList([folder / "runs"]))
 
 
 def ask(api: Api, *pairs: tuple[str, str]) -> downloads.Download:
@@ -64,7 +64,7 @@ def test_samples_of_a_yaml_task_are_a_run_file_to_put_next_to_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_task(write_task(tmp_path, [{"q": "1", "a": "1"}, {"q": "2", "a": "9"}], [EQUALS]))
-    made = ask(Api(RunLibrary([tmp_path / "run"])), ("run", "run"), ("q", "outcome:wrong"), ("format", "task"))
+    made = ask(Api(RunList([tmp_path / "run"])), ("run", "run"), ("q", "outcome:wrong"), ("format", "task"))
     assert made.name == "regressions.yaml"
     (tmp_path / made.name).write_bytes(made.data)
     [definition] = load_tasks([made.name])

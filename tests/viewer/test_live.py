@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn")
 
 from assay.viewer.api import Api, Params
 from assay.viewer.derived import Stamp
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 from assay.viewer.run_view import RunView
 
 MODEL = """
@@ -131,7 +131,7 @@ def test_a_run_that_grows_during_a_request_is_answered_from_one_state(
         return stamp(view)
 
     monkeypatch.setattr(RunView, "journal_stamp", growing)
-    api = Api(RunLibrary([tmp_path]))
+    api = Api(RunList([tmp_path]))
     for sort in ("score", "order"):
         page = api.samples(Params([("run", "run"), ("sort", sort), ("dir", "desc"), ("limit", "500")]))
         assert page["total"] == len(page["rows"]) == page["summary"]["rows"] > 5

@@ -11,7 +11,7 @@ from tests.viewer.query_run import make_query_run
 
 from assay.core.errors import UsageError
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
     folder: Path = tmp_path_factory.mktemp("many")
     make_demo(folder / "demo", model="demo")
     make_query_run(folder / "query")
-    return Api(RunLibrary([folder]))
+    return Api(RunList([folder]))
 
 
 def rows(api: Api, **asked: str) -> list[dict[str, object]]:

@@ -24,8 +24,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary
 from assay.viewer.pictures import history_pictures
+from assay.viewer.run_list import RunList
 
 
 def test_a_run_has_the_charts_of_its_report(viewer: Viewer, folder: Path) -> None:
@@ -52,7 +52,7 @@ def test_scores_of_runs_with_unequal_attempts_are_those_over_the_attempts_that_c
     lines = (tmp_path / "large" / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "large" / "journal.jsonl").write_bytes(b"".join(lines[::2]))
     (tmp_path / "large" / "leaderboard.json").unlink()
-    charts = Api(RunLibrary([tmp_path])).charts(Params([("run", "large"), ("run", "small")]))["charts"]
+    charts = Api(RunList([tmp_path])).charts(Params([("run", "large"), ("run", "small")]))["charts"]
     [heatmap] = [chart for chart in charts if chart["name"] == "heatmap"]
     sides = [read_side(tmp_path / name, View()) for name in ("large", "small")]
     scores = {
@@ -67,7 +67,7 @@ def test_models_whose_names_ask_for_one_colour_have_one_each_and_the_same_on_eve
     names = [name for n in range(90) if colour_of(colours_of([name := f"model-{n}"])[name]) == 3][:3]
     for name in names:
         make_demo(tmp_path / name, model=name, each=3)
-    api = Api(RunLibrary([tmp_path]))
+    api = Api(RunList([tmp_path]))
 
     def seen(chart: str, *runs: str) -> set[str]:
         charts = api.charts(Params([("run", run) for run in runs]))["charts"]
@@ -79,7 +79,7 @@ def test_models_whose_names_ask_for_one_colour_have_one_each_and_the_same_on_eve
     assert own[names[2]] == seen("latency-spread", names[2])
     for chart in ("overall", "scores", "latency"):
         assert seen(chart, *names[1:]) == own[names[1]] | own[names[2]], chart
-    history = json.dumps(history_pictures(RunLibrary([tmp_path]), line="all")["histories"][0]["chart"])
+    history = json.dumps(history_pictures(RunList([tmp_path]), line="all")["histories"][0]["chart"])
     assert set(re.findall(r"\bs\d\b", history)) == set.union(*own.values())
 
 
@@ -139,7 +139,7 @@ def test_a_chart_is_downloaded_as_a_drawing_that_stands_alone_and_as_pixels(brow
 def test_a_history_is_made_once_for_runs_that_do_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, skill in (("one", 0.5), ("two", 0.9)):
         make_demo(tmp_path / name, model=name, skill=skill, each=3)
-    api = Api(RunLibrary([tmp_path]))
+    api = Api(RunList([tmp_path]))
     made: list[str] = []
 
     def counted(*given: Any, **more: Any) -> Any:

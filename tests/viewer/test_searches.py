@@ -24,7 +24,7 @@ from assay.evaluators import Evaluation
 from assay.optimize.run import SearchSettings, optimize
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 KEPT = "document.querySelectorAll('.plotted svg.for-page .m[aria-label*=\"after\"]').length"
 
@@ -57,7 +57,7 @@ class Telling(WordEvaluator):
 
 
 def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
-    api = Api(RunLibrary([folder]))
+    api = Api(RunList([folder]))
     lines: dict[str, Any] = {line["name"]: line for line in api.runs(Params([]))["runs"]}
     assert {name: line["kind"] for name, line in lines.items()} == {
         "run": "run",
@@ -80,7 +80,7 @@ def test_it_is_listed_as_a_search_and_has_a_page(folder: Path) -> None:
 def test_a_search_that_is_not_finished_says_so(tmp_path: Path) -> None:
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "run.json").write_text('{"schema": "assay.optimize.run.v1", "fingerprint": "", "parts": {}}')
-    (line,) = Api(RunLibrary([tmp_path])).runs(Params([]))["runs"]
+    (line,) = Api(RunList([tmp_path])).runs(Params([]))["runs"]
     assert (line["kind"], "error" in line) == ("search", False)
     assert "resumes it" in line["verdict"]
 
@@ -91,7 +91,7 @@ def test_a_search_without_a_summary_shows_how_far_it_is(browser: str, folder: Pa
     (tmp_path / "running" / "summary.json").unlink()
     with (tmp_path / "running" / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key":"to')  # it is being written
-    found = Api(RunLibrary([tmp_path])).run(Params([("run", "running")]))
+    found = Api(RunList([tmp_path])).run(Params([("run", "running")]))
     so_far = found["so_far"]
     kept = {each["number"]: (each["calls"], pytest.approx(each["mean"])) for each in finished["lineage"]}
     assert {each["number"]: (each["calls"], each["mean"]) for each in so_far["lineage"]} == kept

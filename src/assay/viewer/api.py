@@ -21,8 +21,8 @@ from assay.results.outcomes import OUTCOMES
 from assay.results.query.fields import FLIPS, MARKED
 from assay.viewer import comparing, downloads, many_runs, overview, pictures, samples
 from assay.viewer.downloads import Download
-from assay.viewer.library import RunLibrary, cost_of, listed
 from assay.viewer.query import Filters, mean_of, summary
+from assay.viewer.run_list import RunList, cost_of, listed
 from assay.viewer.run_view import Kept, RunView
 from assay.viewer.searches import search_of
 
@@ -55,13 +55,13 @@ class Params:
 class Api:
     """Every request of the page has a method. Methods block; the app calls them in threads."""
 
-    def __init__(self, library: RunLibrary) -> None:
-        self.library = library
+    def __init__(self, run_list: RunList) -> None:
+        self.run_list = run_list
         self._answers = Kept(ANSWERS)
         self._lock = threading.Lock()
 
     def runs(self, params: Params) -> Any:
-        return {"runs": [listed(view) for view in self.library.views()]}
+        return {"runs": [listed(view) for view in self.run_list.views()]}
 
     def run(self, params: Params) -> Any:
         """One run from above, or a search."""
@@ -147,17 +147,17 @@ class Api:
         """The charts of one run, or of several against the first."""
         views = self._several(params, 1, f"charts are of one to {comparing.MOST_RUNS} runs (`run=A&run=B`)")
         with _reading(views):
-            colours = pictures.model_colours(self.library)
+            colours = pictures.model_colours(self.run_list)
             if len(views) == 1:
                 return pictures.run_pictures(views[0], colours)
             make = partial(pictures.comparison_pictures, views, colours)
-            return self._remembered(("charts", *(view.name for view in views)), self.library.views(), make)
+            return self._remembered(("charts", *(view.name for view in views)), self.run_list.views(), make)
 
     def history(self, params: Params) -> Any:
         """Runs of the same tasks in order."""
         choices = {name: params.get(name) or None for name in ("task", "model", "baseline", "line")}
-        make = partial(pictures.history_pictures, self.library, **choices)
-        return self._remembered(("history", *choices.values()), self.library.views(), make)
+        make = partial(pictures.history_pictures, self.run_list, **choices)
+        return self._remembered(("history", *choices.values()), self.run_list.views(), make)
 
     def compare(self, params: Params) -> Any:
         """Two or more runs, each against the first."""
@@ -202,7 +202,7 @@ class Api:
             raise UsageError(f"a note holds at most {LONGEST_NOTE:,} characters")
         if len(request.by) > LONGEST_NAME:
             raise UsageError(f"a name holds at most {LONGEST_NAME} characters")
-        view = self.library.run(request.run)
+        view = self.run_list.run(request.run)
         with view.reading():
             row = view.row_of(request.key)
             record = view.record(row)
@@ -221,14 +221,14 @@ class Api:
             return {"mark": mark, "agreement": self._agreement(view)}
 
     def _run(self, params: Params) -> RunView:
-        return self.library.run(_one(params, "run"))
+        return self.run_list.run(_one(params, "run"))
 
     def _several(self, params: Params, least: int, refusal: str) -> list[RunView]:
         """The runs that the address names, each once."""
         names = list(dict.fromkeys(params.getlist("run")))
         if not least <= len(names) <= comparing.MOST_RUNS:
             raise UsageError(refusal)
-        return [self.library.run(name) for name in names]
+        return [self.run_list.run(name) for name in names]
 
     def _table(self, params: Params) -> tuple[RunView, Filters, list[RunView]]:
         """The run, the filters, and the runs it is compared with."""
@@ -236,7 +236,7 @@ class Api:
         names = [name for name in dict.fromkeys(params.getlist("against")) if name != view.name]
         if len(names) >= comparing.MOST_RUNS:
             raise UsageError(f"at most {comparing.MOST_RUNS} runs can be compared")
-        return view, filters_of(params), [self.library.run(name) for name in names]
+        return view, filters_of(params), [self.run_list.run(name) for name in names]
 
     def _agreement(self, view: RunView) -> Any:
         marks = view.marks()

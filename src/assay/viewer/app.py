@@ -20,17 +20,17 @@ from assay.viewer.api import Api, Params, Reader
 from assay.viewer.downloads import Download
 from assay.viewer.entry import SessionLinks
 from assay.viewer.guard import Guard
-from assay.viewer.library import RunLibrary, UnknownRunError
 from assay.viewer.page_files import TYPES, page_files
+from assay.viewer.run_list import RunList, UnknownRunError
 
 LOOK_SECONDS = 1.0
 QUIET_LOOKS = 15
 LONGEST_BODY = 64 * 1024
 
 
-def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
+def make_app(run_list: RunList, *, entry: SessionLinks, port: int) -> ASGIApp:
     """The whole viewer, guarded."""
-    api = Api(library)
+    api = Api(run_list)
     reads: dict[str, Reader] = {
         "runs": api.runs,
         "run": api.run,
@@ -46,7 +46,7 @@ def make_app(library: RunLibrary, *, entry: SessionLinks, port: int) -> ASGIApp:
     }
     routes = [Route(f"/api/{name}", _reading(read), methods=["GET"]) for name, read in reads.items()]
     routes.append(Route("/api/marks", _writing(api.mark), methods=["POST"]))
-    routes.append(Route("/api/events", _events(library), methods=["GET"]))
+    routes.append(Route("/api/events", _events(run_list), methods=["GET"]))
     files = page_files()
     for name, data in files.items():
         if not name.endswith(tuple(TYPES)):
@@ -112,21 +112,21 @@ def _json(data: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(data), status_code=status, media_type="application/json")
 
 
-def _events(library: RunLibrary) -> Callable[[Request], Any]:
+def _events(run_list: RunList) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
-        return StreamingResponse(_changes(library), media_type="text/event-stream")
+        return StreamingResponse(_changes(run_list), media_type="text/event-stream")
 
     return answer
 
 
-async def _changes(library: RunLibrary) -> AsyncIterator[bytes]:
+async def _changes(run_list: RunList) -> AsyncIterator[bytes]:
     """Names of runs that changed, as they change; a comment now and then, so that a closed page is noticed."""
-    seen = await asyncio.to_thread(library.stamps)
+    seen = await asyncio.to_thread(run_list.stamps)
     yield b"retry: 2000\n\n"
     quiet = 0
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        now = await asyncio.to_thread(library.stamps)
+        now = await asyncio.to_thread(run_list.stamps)
         changed = [name for name in {*seen, *now} if seen.get(name) != now.get(name)]
         seen, quiet = now, quiet + 1
         if changed:

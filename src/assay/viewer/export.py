@@ -14,10 +14,10 @@ from assay.core.journal import DamagedError
 from assay.pages.rendering.bundle import bundle
 from assay.viewer import comparing, samples
 from assay.viewer.api import Api, Params
-from assay.viewer.library import RunLibrary, listed
 from assay.viewer.page_files import page_files
 from assay.viewer.query import Filters
 from assay.viewer.query_rows import QueryRows
+from assay.viewer.run_list import RunList, listed
 from assay.viewer.run_view import RunView
 from assay.viewer.selecting import wait_for_index
 
@@ -38,8 +38,8 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     A run with a damaged line is refused before anything is written, and so is an unreadable one that is itself a root
     or where no other is readable; else it is named on stderr, and in the list of runs.
     """
-    library = RunLibrary(roots)
-    views = library.views()
+    run_list = RunList(roots)
+    views = run_list.views()
     if not views:
         raise UsageError(f"{', '.join(map(str, roots))}: no run folders here (a run folder holds a run.json)")
     for view in views:
@@ -48,7 +48,7 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     unreadable = [(view, line["error"]) for view, line in zip(views, lines, strict=True) if "error" in line]
     for view, reason in unreadable:
         if view.folder in roots or len(unreadable) == len(views):
-            library.builders.stop()
+            run_list.builders.stop()
             raise UsageError(reason)
         print(f"skipped: {reason}", file=sys.stderr)
     _prepare(folder)
@@ -58,10 +58,10 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
     for number, view in whole:
         if lines[number]["kind"] == "search":
             lines[number]["file"] = f"r{number}"
-            _write(data, f"r{number}", Api(library).run(Params([("run", view.name)])))
+            _write(data, f"r{number}", Api(run_list).run(Params([("run", view.name)])))
     for number, view in readable:
         lines[number]["file"] = f"r{number}"
-        lines[number]["chunks"] = _write_run(data, f"r{number}", view, Api(library), most_samples)
+        lines[number]["chunks"] = _write_run(data, f"r{number}", view, Api(run_list), most_samples)
     _write(data, "runs", {"runs": lines, "most_samples": most_samples})
     compared = readable[:COMPARED_RUNS]
     for first, view in compared:
@@ -71,9 +71,9 @@ def export_site(roots: list[Path], folder: Path, most_samples: int) -> Path:
             if second != first
         }
         _write(data, f"r{first}-compare", pairs)
-    _write_charts(data, compared, Api(library))
+    _write_charts(data, compared, Api(run_list))
     _write_page(folder)
-    library.builders.stop()
+    run_list.builders.stop()
     return folder / "index.html"
 
 

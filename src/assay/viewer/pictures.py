@@ -36,8 +36,8 @@ from assay.results.standings.standing_rows import standings_of
 from assay.text.numbers import number
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot
-from assay.viewer.library import RunLibrary
 from assay.viewer.overview import distributions
+from assay.viewer.run_list import RunList
 from assay.viewer.run_view import RunView
 
 NO_BOARD = "the leaderboard is being built; the charts follow"
@@ -130,7 +130,7 @@ def slices_picture(run: str, table: dict[str, Any], whole: dict[str, Any] | None
 
 
 def history_pictures(
-    library: RunLibrary,
+    run_list: RunList,
     *,
     task: str | None = None,
     model: str | None = None,
@@ -138,11 +138,11 @@ def history_pictures(
     line: str | None = None,
 ) -> dict[str, Any]:
     """Every history of the runs here, with its chart."""
-    views = {view.name: view for view in library.views()}
-    runs = _run_files(library)
+    views = {view.name: view for view in run_list.views()}
+    runs = _run_files(run_list)
     common = common_view([run.config for run in runs.values()])
     sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
-    colours = model_colours(library)
+    colours = model_colours(run_list)
     shown = histories(sources, common, task=task, model=model, baseline=baseline, line=line or LINES[0])
     return {
         "lines": LINES,
@@ -159,14 +159,14 @@ def history_pictures(
     }
 
 
-def model_colours(library: RunLibrary) -> dict[str, int]:
+def model_colours(run_list: RunList) -> dict[str, int]:
     """A colour per model over all the runs here, so that every page gives a model the same one."""
-    return colours_of(run.model_label for run in _run_files(library).values())
+    return colours_of(run.model_label for run in _run_files(run_list).values())
 
 
-def _run_files(library: RunLibrary) -> dict[str, RunFile]:
+def _run_files(run_list: RunList) -> dict[str, RunFile]:
     files = {}
-    for view in library.views():
+    for view in run_list.views():
         with suppress(AssayError):  # a search, or what the list of runs names as broken
             files[view.name] = view.run_file()
     return files

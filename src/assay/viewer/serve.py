@@ -13,7 +13,7 @@ import uvicorn
 from assay.core.errors import UsageError
 from assay.viewer.app import make_app
 from assay.viewer.entry import SessionLinks
-from assay.viewer.library import RunLibrary
+from assay.viewer.run_list import RunList
 
 FIRST_PORT = 8750
 TRIES = 20
@@ -24,15 +24,15 @@ def serve(roots: list[Path], *, port: int | None, browser: bool, awaited: bool =
 
     Roots that are `awaited` need not be there yet: their runs are shown as they appear.
     """
-    library = RunLibrary(roots, awaited=awaited)
-    if not library.views():  # which refuses a folder that is not there, before anything is opened
+    run_list = RunList(roots, awaited=awaited)
+    if not run_list.views():  # which refuses a folder that is not there, before anything is opened
         places = ", ".join(map(str, roots))
         print(f"no run in {places} yet: runs appear on the page as `assay run` writes them", file=sys.stderr)
     listening = listen(port)
     number = listening.getsockname()[1]
     entry = SessionLinks(f"http://127.0.0.1:{number}/", lambda link: print(link, flush=True))
     config = uvicorn.Config(
-        make_app(library, entry=entry, port=number),
+        make_app(run_list, entry=entry, port=number),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -55,7 +55,7 @@ def serve(roots: list[Path], *, port: int | None, browser: bool, awaited: bool =
         pass
     finally:
         entry.close()
-        library.builders.stop()
+        run_list.builders.stop()
         listening.close()
 
 

@@ -23,7 +23,7 @@ class UnknownRunError(UsageError):
     """No run has this name."""
 
 
-class RunLibrary:
+class RunList:
     """Looks for new run folders as they appear."""
 
     def __init__(self, roots: list[Path], *, awaited: bool = False) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.viewer.demo_runs import make_demo
 from tests.viewer.served import Viewer
 
-from assay.viewer.library import IN_MEMORY, RunLibrary
+from assay.viewer.run_list import IN_MEMORY, RunList
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -59,7 +59,9 @@ def test_runs_of_other_versions_and_broken_ones_are_reported_in_a_sentence(viewe
 def test_runs_looked_at_long_ago_give_their_memory_back(tmp_path: Path) -> None:
     for number in range(IN_MEMORY + 2):
         make_demo(tmp_path / f"run-{number}", each=1)
-    library = RunLibrary([tmp_path])
-    views = [library.run(f"run-{number}") for number in range(IN_MEMORY + 2) if library.run(f"run-{number}").snapshot()]
+    run_list = RunList([tmp_path])
+    views = [
+        run_list.run(f"run-{number}") for number in range(IN_MEMORY + 2) if run_list.run(f"run-{number}").snapshot()
+    ]
     assert [view._snapshot is None for view in views] == [True] * 2 + [False] * IN_MEMORY
     assert views[0].snapshot().rows == views[-1].snapshot().rows
