@@ -63,3 +63,12 @@ def test_without_a_secret_nothing_next_to_the_run_is_read(tmp_path: Path, monkey
 def _built(folder: Path) -> Path:
     update_index(folder, "f", read_run_file(folder).definitions)
     return index_path(folder)
+
+
+def test_without_a_secret_it_lies_in_the_cache_folder_that_the_user_chose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "a file"))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    assert place_of(tmp_path, ".viewer.sqlite").parent == tmp_path / "cache" / "viewer"

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
+from assay.user.cache_folder import cache_folder
 from assay.user.folder import user_secret
 
 SCHEMA = 11
@@ -41,7 +42,7 @@ def place_of(folder: Path, name: str) -> Path:
         with suppress(UsageError):  # without a secret our files cannot be distinguished from untrusted ones
             digest = hashlib.blake2b(place, digest_size=12, key=user_secret()).hexdigest()
             return folder / f"{name.removesuffix(suffix)}-{digest}{suffix}"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "viewer"
+    cache = cache_folder() / "viewer"
     cache.mkdir(parents=True, exist_ok=True)
     return cache / f"{hashlib.blake2b(place, digest_size=12).hexdigest()}{name}"
 

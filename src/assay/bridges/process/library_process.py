@@ -17,9 +17,9 @@ from typing import Any
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import Failure
-from assay.models.embedded.weights import cache_folder
 from assay.processes.environment import child_environment
 from assay.snippets.process import Snippet
+from assay.user.cache_folder import cache_folder
 
 LONGEST_SECONDS = 3600.0
 """The limit of one request: documents may have to be downloaded."""

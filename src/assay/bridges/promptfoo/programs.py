@@ -21,8 +21,8 @@ from assay.core.run_file import write_text
 from assay.core.seams import BuildContext
 from assay.core.types import DatasetSpec, Sample
 from assay.datasets.json_lines import file_sha256
-from assay.models.embedded.weights import cache_folder
 from assay.snippets.programs import Programs
+from assay.user.cache_folder import cache_folder
 
 _NAMED = re.compile(r"(.*?\.(\w+))(?::([\w.]+))?")
 _LANGUAGES = {**dict.fromkeys(("js", "cjs", "mjs", "ts", "cts", "mts"), "javascript"), "py": "python"}

