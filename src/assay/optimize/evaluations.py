@@ -208,7 +208,7 @@ class Evaluations:
                 made[key] = await self._made(key, wanted[key], TRIES - self._first_tries(len(wanted)))
 
     async def _others_still_score(self, wanted: Iterable[_Wanted]) -> bool:
-        example = next(each.example for each in wanted if each.example.digest in self._last_scored)
+        example = next(evaluation.example for evaluation in wanted if evaluation.example.digest in self._last_scored)
         other = self._last_scored[example.digest]
         with Account() as account:
             _, _, failure = await self._ask(other.sent, example, 1)

@@ -109,7 +109,7 @@ def examples(result: Result, seen: _Seen) -> Child:
     changed = sum(example.seed != example.best for example in result.examples)
     return [
         tag("p", f"{changed} of {len(result.examples)} changed."),
-        [_example(each, result, seen) for each in shown],
+        [_example(example, result, seen) for example in shown],
         tag("p", f"… and {more} more, in summary.json") if more > 0 else None,
     ]
 
@@ -177,10 +177,10 @@ def tree(result: Result, rows: _Rows) -> Html:
         below[each.number] = below[each.parent] if beside and each.parent is not None else each.parent
         depth[each.number] = depth[each.parent] + (not beside)
     branches: dict[int | None, list[Html]] = {None: []}
-    for each in reversed(result.lineage):  # so that the children of each are there before it
-        shown = _kept(each, result, rows.get(each.number, []))
-        branch = tag("li", shown, _branches(branches.get(each.number)))
-        branches.setdefault(below[each.number], []).append(branch)
+    for candidate in reversed(result.lineage):  # so that the children of each are there before it
+        shown = _kept(candidate, result, rows.get(candidate.number, []))
+        branch = tag("li", shown, _branches(branches.get(candidate.number)))
+        branches.setdefault(below[candidate.number], []).append(branch)
     return _branches(branches[None]) or tag("p", "None.")
 
 

@@ -74,7 +74,7 @@ class Rewriting(NamedTuple):
     @property
     def question(self) -> str:
         """What it is known by: the texts and the examples, whatever else the prompt says."""
-        return fingerprint([self.texts, self.component, [each.example.digest for each in self.shown]])
+        return fingerprint([self.texts, self.component, [evaluation.example.digest for evaluation in self.shown]])
 
 
 class _Answer(NamedTuple):
@@ -129,7 +129,7 @@ class Proposer:
         """A new text for each, asked for at once; None where there is no usable one, and `failure` says if for good."""
         # a function receives the records themselves
         prompts = [self._prompt(each) if self._function is None else "" for each in wanted]
-        return await self._texts([each.question for each in wanted], prompts, wanted)
+        return await self._texts([rewriting.question for rewriting in wanted], prompts, wanted)
 
     async def first_draft(self, component: str, examples: Sequence[dict[str, Any]]) -> str | None:
         """A text to begin with, where there is no seed."""
@@ -168,7 +168,7 @@ class Proposer:
 
     def _note_failures_shown(self, wanted: Rewriting) -> None:
         if not self._picks(wanted):
-            failed = (each.number for each in wanted.rejected if each.failure is not None)
+            failed = (candidate.number for candidate in wanted.rejected if candidate.failure is not None)
             self.failures_shown.update(number for number in failed if number is not None)
 
     def _prompt(self, wanted: Rewriting) -> str:
@@ -293,12 +293,12 @@ class Proposer:
         records += [
             {
                 "score": None,
-                **({"error": each.failure} if each.failure else {}),
+                **({"error": candidate.failure} if candidate.failure else {}),
                 "example": None,
-                "rejected": each.after,
-                "reason": each.reason,
+                "rejected": candidate.after,
+                "reason": candidate.reason,
             }
-            for each in wanted.rejected
+            for candidate in wanted.rejected
         ]
         made = function(dict(wanted.texts), {wanted.component: records}, [wanted.component])
         made = await made if inspect.isawaitable(made) else made

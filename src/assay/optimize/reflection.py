@@ -119,8 +119,9 @@ def _tried(rejected: Sequence[RejectedText]) -> str:
     if not rejected:
         return ""
     shown = "\n\n".join(
-        f"- {each.reason}:\n{_change(each)}" + (f"\n\nIt failed with:\n\n{each.failure}" if each.failure else "")
-        for each in rejected
+        f"- {candidate.reason}:\n{_change(candidate)}"
+        + (f"\n\nIt failed with:\n\n{candidate.failure}" if candidate.failure else "")
+        for candidate in rejected
     )
     return (
         f"## Already Tried\n\nThese rewritings of the current component were no better. Try something else.\n\n{shown}"

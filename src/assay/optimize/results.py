@@ -172,19 +172,19 @@ def lineage(kept: Sequence[Accepted]) -> list[KeptCandidate]:
     texts = {each.number: candidate_of(each.texts) for each in kept}
     return [
         KeptCandidate(
-            number=each.number,
-            parent=each.parent,
-            calls=each.calls,
-            mean=each.mean,
-            failed=each.failed,
-            text=str(texts[each.number]),
+            number=candidate.number,
+            parent=candidate.parent,
+            calls=candidate.calls,
+            mean=candidate.mean,
+            failed=candidate.failed,
+            text=str(texts[candidate.number]),
             diff=[]
-            if each.parent is None
-            else unified(texts[each.parent], texts[each.number], each.parent, each.number),
-            components=each.texts if len(each.texts) > 1 else {},
-            merged_with=each.merged_with,
+            if candidate.parent is None
+            else unified(texts[candidate.parent], texts[candidate.number], candidate.parent, candidate.number),
+            components=candidate.texts if len(candidate.texts) > 1 else {},
+            merged_with=candidate.merged_with,
         )
-        for each in kept
+        for candidate in kept
     ]
 
 

@@ -343,9 +343,9 @@ class _Work:
         spent = self._money.spent()
         valset = comparison(sets.valset, seed.outcomes, best.outcomes, selected_on=True)
         testset = comparison(sets.testset, *tested, selected_on=False) if tested else None
-        on_testset = [outcome for each in tested or () for outcome in each]
+        on_testset = [outcome for outcomes in tested or () for outcome in outcomes]
         failed_on_testset = sum(outcome.failure is not None for outcome in on_testset)
-        unresolved = sum(each.failed for each in state.kept) + failed_on_testset
+        unresolved = sum(candidate.failed for candidate in state.kept) + failed_on_testset
         used = self._evaluations
         return Result(
             schema=SCHEMA,

@@ -80,5 +80,5 @@ class SessionLinks:
 
 def _same(given: str, known: set[str]) -> str | None:
     """The known token that equals the given one, compared in constant time."""
-    matches = [each for each in known if hmac.compare_digest(given.encode(errors="replace"), each.encode())]
+    matches = [token for token in known if hmac.compare_digest(given.encode(errors="replace"), token.encode())]
     return matches[0] if matches else None

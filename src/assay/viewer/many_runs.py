@@ -56,7 +56,7 @@ def _ordered(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each row of the table its run and its row there; without a number to sort by, one run after the other."""
     runs = np.repeat(np.arange(len(views)), [len(rows) for rows in chosen])
-    rows = np.concatenate([each.astype(np.int64) for each in chosen])
+    rows = np.concatenate([matching.astype(np.int64) for matching in chosen])
     if sort in ("order", "written"):
         step = -1 if descending else 1
         return runs[::step], rows[::step]

@@ -55,7 +55,7 @@ def _curve(
     ]
     if not kept:
         return None
-    last = max(about["calls"].get("used", 0), *(each.calls for each in kept))
+    last = max(about["calls"].get("used", 0), *(candidate.calls for candidate in kept))
     return plain_figure(search_chart(kept, turned_down, last=last, unit=unit, on=about["selected_on"]))
 
 

@@ -244,7 +244,7 @@ def _with_templates(value: dict[str, Any]) -> dict[str, Any]:
 
     def replaced(inner: Any, depth: int = 0) -> Any:
         if isinstance(inner, list):
-            return [replaced(each, depth) for each in inner]
+            return [replaced(node, depth) for node in inner]
         if not isinstance(inner, dict):
             return inner
         named = inner.get("$ref")

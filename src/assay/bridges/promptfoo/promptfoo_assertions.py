@@ -176,7 +176,7 @@ def _value(config: Config, value: PlacedValue, kind: str, variables: Mapping[str
     """The value to compare with: files read, templates rendered, schemas checked, patterns translated to Python."""
     given = value.content
     if isinstance(given, list):
-        given = [_text(config, value, each, variables) for each in given]
+        given = [_text(config, value, entry, variables) for entry in given]
     else:
         given = _text(config, value, given, variables)
     if kind in ("is-json", "contains-json") and given:
@@ -208,7 +208,7 @@ def _text(config: Config, value: PlacedValue, given: Any, variables: Mapping[str
 def _text_of_file(config: Config, value: PlacedValue, given: Any) -> Any:
     """The content of a `file://` value: YAML and JSON as values, other files as texts."""
     if isinstance(given, list):
-        return [_text_of_file(config, value, each) for each in given]
+        return [_text_of_file(config, value, entry) for entry in given]
     if not isinstance(given, str) or not given.startswith(FILE):
         return given
     if code := program_of(given):

@@ -168,7 +168,7 @@ def _as_json(config: Config, value: PlacedValue, path: Path, content: str) -> st
 
 def _with_files(config: Config, value: PlacedValue, inner: Any) -> Any:
     if isinstance(inner, list):
-        return [_with_files(config, value, each) for each in inner]
+        return [_with_files(config, value, node) for node in inner]
     if isinstance(inner, dict):
         return {name: _with_files(config, value, each) for name, each in inner.items()}
     if not isinstance(inner, str) or not inner.startswith(FILE) or "{{" in inner:

@@ -60,7 +60,7 @@ class Picks:
 
 
 def _is_picked(names: Sequence[str], wanted: Sequence[str] | None) -> bool:
-    return wanted is None or not names or any(is_called(names, each) for each in wanted)
+    return wanted is None or not names or any(is_called(names, name) for name in wanted)
 
 
 def is_called(names: Sequence[str], wanted: str) -> bool:

@@ -15,7 +15,7 @@ def calibration_chart(
 ) -> Chart:
     """Share right over stated confidence; on the dashed line the two agree."""
     known = [(each, each.confidence, each.accuracy) for each in bins]
-    most = max((each.count for each in bins), default=1) or 1
+    most = max((part.count for part in bins), default=1) or 1
     marks: list[AnyMark] = [Curve(points=[(0.0, 0.0), (1.0, 1.0)], tone="quiet", dashed=True)]
     rows = []
     for each, confidence, accuracy in known:

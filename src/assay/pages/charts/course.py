@@ -81,7 +81,7 @@ def search_chart(
         for each in kept
     ]
     rows = [[each.name, "kept", f"{each.calls:,}", number(each.score, 4)] for each in kept]
-    rows += [[each.name, "rejected", f"{each.calls:,}", number(each.score, 4)] for each in rejected]
+    rows += [[candidate.name, "rejected", f"{candidate.calls:,}", number(candidate.score, 4)] for candidate in rejected]
     return Chart(
         name="search",
         title="Score over evaluator calls",

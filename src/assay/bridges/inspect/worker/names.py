@@ -52,7 +52,7 @@ def describe(order: dict[str, Any]) -> dict[str, Any]:
     return {
         "version": version("inspect_ai"),
         "main": str(task.file),
-        "files": [str(each) for each in beside],
+        "files": [str(path) for path in beside],
         "code": f"{inside}:{task.name}",
     }
 
