@@ -127,7 +127,7 @@ def amount(value: float, currency: str | None = None) -> str:
 
 def level_text(share: float) -> str:
     """The level of an interval or a test: `95 %`."""
-    return f"{share * 100:g} %"
+    return f"{share * 100:.4g} %"
 
 
 def _significant(value: float) -> str:
