@@ -148,7 +148,7 @@ def test_a_run_of_a_few_samples_is_no_rise(tmp_path: Path) -> None:
     late = Adder(range(30, 40))
     found = history_of(tmp_path, [("full", late, {}), ("quick", late, {"limit": 10}), ("again", late, {})])
     assert verdicts(found) == ["first", "not compared", "nothing found"]
-    assert found.runs[1].reason == "only 25% of the samples were scored"
+    assert found.runs[1].reason == "only 25 % of the samples were scored"
     assert (found.runs[1].score, found.runs[1].coverage) == (1.0, 0.25)
     found = histories(candidates(tmp_path, ["quick", "full", "again"]), VIEW)[0]
     assert verdicts(found) == ["not compared", "first", "nothing found"]

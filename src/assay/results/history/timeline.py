@@ -20,6 +20,7 @@ from assay.results.report_settings import View
 from assay.stats.intervals import Floats
 from assay.stats.level_shifts import Shift, can_fall, fall, possible_starts, window_levels
 from assay.stats.quantiles import normal_quantile
+from assay.text.numbers import percent
 
 LINES = ("model", "prompt", "all")
 LEAST_COVERAGE = 0.9
@@ -111,7 +112,7 @@ def _unfinished(point: HistoryRun) -> HistoryRun:
 
 
 def _partial(point: HistoryRun) -> str:
-    return f"only {point.coverage:.0%} of the samples were scored"
+    return f"only {percent(point.coverage)} of the samples were scored"
 
 
 class _Epoch:
