@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from assay.transport.route import Hop, ProxyError, Route, place_of, route_to
+from assay.transport.route import Hop, ProxyError, Route, route_to, shown_host
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ def test_a_login_in_the_address_is_sent_as_a_header_and_shown_nowhere() -> None:
     url = "http://user:p%40ss@h:1/"
     assert header(route_to(url, {}), "authorization") == ["Basic dXNlcjpwQHNz"]
     assert header(route_to(url, {"authorization": "Bearer t"}), "authorization") == ["Bearer t"]
-    assert place_of(url) == "h:1"
+    assert shown_host(url) == "h:1"
 
 
 @pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy"])

@@ -12,7 +12,7 @@ from tests.viewer.demo_runs import make_demo
 from assay.core.run_file import read_run_file
 from assay.viewer.boards import Boards
 from assay.viewer.builders import BOARD_FILE, Builders
-from assay.viewer.derived import place_of, stamp_of
+from assay.viewer.derived import derived_path, stamp_of
 from assay.viewer.index import Snapshot, index_path, update_index
 
 
@@ -49,7 +49,7 @@ def test_nor_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boards, "_not_before", float("inf"))  # no process need be started for it
     (folder / BOARD_FILE).write_bytes(said)
     assert boards.latest(read_run_file(folder)) == (None, True)
-    place_of(folder, BOARD_FILE).write_bytes(said)
+    derived_path(folder, BOARD_FILE).write_bytes(said)
     assert boards.latest(read_run_file(folder)) == ({"overall_score": 1.0}, False)
 
 
@@ -71,4 +71,4 @@ def test_without_a_secret_it_lies_in_the_cache_folder_that_the_user_chose(
     (tmp_path / "a file").touch()
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "a file"))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    assert place_of(tmp_path, ".viewer.sqlite").parent == tmp_path / "cache" / "viewer"
+    assert derived_path(tmp_path, ".viewer.sqlite").parent == tmp_path / "cache" / "viewer"

@@ -25,7 +25,7 @@ from assay.overriding import override
 from assay.part_options import Doc, Named, Words, part
 from assay.text.redaction import credential_in
 from assay.transport.download import download
-from assay.transport.route import place_of
+from assay.transport.route import shown_host
 from assay.user.project_folder import make_project_folder
 
 DOWNLOADS = Path(".assay") / "downloads"
@@ -81,7 +81,7 @@ class Remote(RowDataset):
     @property
     @override
     def where(self) -> str:
-        return f"dataset `{self.name}` of {place_of(self.url)}"
+        return f"dataset `{self.name}` of {shown_host(self.url)}"
 
     @staticmethod
     def is_downloaded(*, url: str, sha256: str | None = None, file_format: str | None = None, **_: Any) -> bool:

@@ -16,7 +16,7 @@ from assay.evaluators.payload import CandidateParts
 from assay.optimize.journal import ONE
 
 COMPONENT = "demonstrations"
-PLACE = "{demonstrations}"
+SHOWN_HERE = "{demonstrations}"
 """Where they go in the text; without it they come before it."""
 
 
@@ -54,4 +54,4 @@ def with_demonstrations(candidate: str) -> str:
     if not isinstance(candidate, CandidateParts) or set(candidate.components) != {ONE, COMPONENT}:
         return candidate
     text, shown = candidate.components[ONE], candidate.components[COMPONENT]
-    return text.replace(PLACE, shown) if PLACE in text else f"{shown}\n\n{text}"
+    return text.replace(SHOWN_HERE, shown) if SHOWN_HERE in text else f"{shown}\n\n{text}"

@@ -37,7 +37,7 @@ from assay.optimize.proposer import FunctionInPlaceOfModel, Proposer, ProposerFu
 from assay.optimize.results import SCHEMA, STOPPED, Result, comparison, lineage, overall_verdict, problem_of
 from assay.optimize.sets import REFUSED, SearchSets, SetExample
 from assay.optimize.settings import SearchSettings, check_settings, estimated, require_objective
-from assay.optimize.task_fitness import PLACE_OF_SAMPLE, TaskFitness
+from assay.optimize.task_fitness import WHERE_A_SAMPLE_IS_FROM, TaskFitness
 from assay.results.search_rows import EvaluationRow, ExampleOutcomes
 from assay.runs.effects import why_not_applied
 from assay.runs.listeners import SearchEvent
@@ -232,7 +232,7 @@ class _Work:
             money=money,
             function=propose,
             check=evaluator.broken_by if isinstance(evaluator, TaskFitness) else None,
-            hidden=PLACE_OF_SAMPLE if isinstance(evaluator, TaskFitness) else (),
+            hidden=WHERE_A_SAMPLE_IS_FROM if isinstance(evaluator, TaskFitness) else (),
             demonstrations=self._demonstrations,
         )
 
@@ -300,7 +300,7 @@ class _Work:
         )
 
     async def _first_draft(self) -> Texts:
-        hidden = PLACE_OF_SAMPLE if isinstance(self._evaluator, TaskFitness) else ()
+        hidden = WHERE_A_SAMPLE_IS_FROM if isinstance(self._evaluator, TaskFitness) else ()
         records = [example.record for example in self._sets.dataset[:3] if example.record is not None]
         shown = [{name: value for name, value in record.items() if name not in hidden} for record in records]
         text = await self._proposer.first_draft(ONE, shown)

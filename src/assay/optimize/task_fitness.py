@@ -28,9 +28,9 @@ from assay.runs.progress import Progress
 from assay.tasks.built_tasks import Unavailable
 from assay.text.wording import few
 
-PLACE_OF_SAMPLE = ("task", "position", "sample")
+WHERE_A_SAMPLE_IS_FROM = ("task", "position", "sample")
 """Where a record comes from: what evaluations need, and a proposer does not."""
-PLACE = "{prompt}"
+OWN_PROMPT = "{prompt}"
 """Where a sample's own prompt goes; a candidate without it comes before the prompt."""
 
 
@@ -120,7 +120,7 @@ class TaskFitness:
     def own_prompt(self) -> str | dict[str, str]:
         """The candidate the tasks amount to as they are: what a search starts from when no seed is given."""
         if not self._places:
-            return PLACE
+            return OWN_PROMPT
         prompts = {}
         for name, place in self._places.items():
             texts = {_text_at(definition, place) for definition in self._definitions.values()}
@@ -203,7 +203,7 @@ def evaluation_of(record: Record, measure: Measure, name: str) -> Evaluation:
 
 def filled(candidate: str, prompt: str) -> str:
     """The prompt of the model: the candidate with the sample's prompt in its place, or before it."""
-    return candidate.replace(PLACE, prompt) if PLACE in candidate else f"{candidate}\n\n{prompt}"
+    return candidate.replace(OWN_PROMPT, prompt) if OWN_PROMPT in candidate else f"{candidate}\n\n{prompt}"
 
 
 def _is_excluded(task: Task, sample: Sample) -> bool:

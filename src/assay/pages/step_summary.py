@@ -46,7 +46,7 @@ def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     return "\n".join(lines) + "\n"
 
 
-MARKS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
+SIGNS = {"met": "✅", "not met": "❌", "cannot tell": "❔"}
 
 
 def diff_summary(diff: BoardDiff | None, gates: Sequence[GateResult]) -> str:
@@ -64,7 +64,7 @@ def diff_summary(diff: BoardDiff | None, gates: Sequence[GateResult]) -> str:
 def gate_lines(gates: Sequence[GateResult]) -> list[str]:
     lines = []
     for gate in gates:
-        mark = f"{MARKS[gate.outcome]} {gate.outcome}:"
+        mark = f"{SIGNS[gate.outcome]} {gate.outcome}:"
         lines += [f"- {mark} {_text(sentence)}" for sentence in gate.sentences]
     return [*lines, ""] if lines else []
 

@@ -33,7 +33,7 @@ from assay.transport.content_coding import (
     PackedTooWellError,
     UnaskedEncodingError,
 )
-from assay.transport.route import Hop, ProxyError, Route, place_of, route_to
+from assay.transport.route import Hop, ProxyError, Route, route_to, shown_host
 from assay.transport.tunnel import open_tunnel
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -80,7 +80,7 @@ class HttpClient:
         request = route.request_without_body()
         answer = await self._ask(url, route, request, timeout_seconds, keep=keep, stall_seconds=stall_seconds)
         if answer.status == 200 and answer.headers.get("content-encoding", "identity") != "identity":
-            message = f"{place_of(url)} sent the file in an encoding that was not requested"
+            message = f"{shown_host(url)} sent the file in an encoding that was not requested"
             raise self._failed("bad_output", message, retryable=False)
         return answer
 
@@ -192,7 +192,7 @@ class HttpClient:
     # -- what went wrong -------------------------------------------------------------------------------------------
 
     def _failure(self, error: Exception, url: str, timeout_seconds: float | None, *, reached: bool) -> FailureError:
-        place = place_of(url)
+        place = shown_host(url)
         if isinstance(error, BodyTooLargeError):
             what = f"more than {self._max_body_bytes:,} bytes in one answer"
             if isinstance(error, HeaderTooLargeError):

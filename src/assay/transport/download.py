@@ -18,7 +18,7 @@ from assay.core.run_file import writing_whole
 from assay.event_loop import run_anywhere
 from assay.transport.client import HttpClient
 from assay.transport.connection import HttpAnswer
-from assay.transport.route import place_of
+from assay.transport.route import shown_host
 
 MAX_FILE_BYTES = 4 << 30
 MAX_REDIRECTS = 5
@@ -60,26 +60,25 @@ async def _fetch(url: str, keep: Callable[[bytes], object], most: int) -> None:
             if answer.status not in REDIRECTS:
                 raise UsageError(_why_not(url, answer.status))
             url = _redirected(url, answer)
-        raise UsageError(f"{place_of(url)}: more than {MAX_REDIRECTS} redirects")
+        raise UsageError(f"{shown_host(url)}: more than {MAX_REDIRECTS} redirects")
     finally:
         await client.aclose()
 
 
 def _why_not(url: str, status: int) -> str:
     if status in (401, 403):
-        return f"{place_of(url)} requires a login for this file (it answered {status}); download it there yourself"
-    return f"there is no file at this address: {place_of(url)} answered {status}"
+        return f"{shown_host(url)} requires a login for this file (it answered {status}); download it there yourself"
+    return f"there is no file at this address: {shown_host(url)} answered {status}"
 
 
 def _redirected(url: str, answer: HttpAnswer) -> str:
     target = urljoin(url, answer.headers.get("location", ""))
     before, after = urlsplit(url), urlsplit(target)
     if after.scheme not in ("http", "https") or (before.scheme == "https" and after.scheme != "https"):
-        raise UsageError(f"{place_of(url)}: redirects to {after.scheme or 'nowhere'}://…, which is not followed")
+        raise UsageError(f"{shown_host(url)}: redirects to {after.scheme or 'nowhere'}://…, which is not followed")
     if before.hostname != after.hostname and _is_local(after.hostname) and not _is_local(before.hostname):
-        raise UsageError(
-            f"{place_of(url)}: redirects to {place_of(target)}, an address of this machine or its network; not followed"
-        )
+        where = f"redirects to {shown_host(target)}, an address of this machine or its network"
+        raise UsageError(f"{shown_host(url)}: {where}; not followed")
     return target
 
 

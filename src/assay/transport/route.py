@@ -50,7 +50,7 @@ class Route(NamedTuple):
         return self.head + b"\r\n"
 
 
-def place_of(url: str) -> str:
+def shown_host(url: str) -> str:
     """Host and port: enough to find the server, and nothing of a URL that could be secret."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2] or "the server"
@@ -82,9 +82,9 @@ def _taken_apart(url: str) -> tuple[SplitResult, Hop]:
         host, port = parts.hostname, parts.port
         _authority(parts)
     except ValueError as error:
-        raise ValueError(f"`{place_of(url)}` is not an address that can be called") from error
+        raise ValueError(f"`{shown_host(url)}` is not an address that can be called") from error
     if not host or parts.scheme not in ("http", "https"):
-        raise ValueError(f"`{place_of(url)}` is not an address that can be called")
+        raise ValueError(f"`{shown_host(url)}` is not an address that can be called")
     tls = parts.scheme == "https"
     return parts, Hop(host, port or (443 if tls else 80), tls)
 
@@ -109,7 +109,7 @@ def _lines(headers: Mapping[str, str], url: str) -> bytes:
     by_name = {name.lower(): (name, value) for name, value in headers.items()}  # what the caller says comes last
     for name, value in by_name.values():
         if not _TOKEN.fullmatch(name) or any(end in value for end in "\r\n\0"):
-            raise ValueError(f"{place_of(url)}: a header cannot be sent: its name is no name, or it holds a line end")
+            raise ValueError(f"{shown_host(url)}: a header cannot be sent: its name is no name, or it holds a line end")
     return "".join(f"{name}: {value}\r\n" for name, value in by_name.values()).encode("latin-1", "replace")
 
 
@@ -127,7 +127,7 @@ def _proxy_for(url: str, parts: SplitResult) -> str | None:
     scheme = urlsplit(proxy).scheme
     if scheme not in ("http", "https"):
         raise ProxyError(
-            f"the environment names a proxy for {place_of(url)} whose scheme is `{scheme}`; "
+            f"the environment names a proxy for {shown_host(url)} whose scheme is `{scheme}`; "
             "only http:// and https:// proxies can be used"
         )
     return proxy

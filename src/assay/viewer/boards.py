@@ -16,7 +16,7 @@ from assay.core.run_file import RunFile
 from assay.results.board.leaderboard import build_leaderboard, read_leaderboard
 from assay.results.report_settings import view_of
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
-from assay.viewer.derived import Stamp, place_of, stamp_of
+from assay.viewer.derived import Stamp, derived_path, stamp_of
 
 LARGE_FILE = 64 << 20
 PATIENCE = 10.0
@@ -89,7 +89,7 @@ class Boards:
         self._not_before = now + PATIENCE * (now - started)
 
     def _from_process(self, journal: Stamp) -> tuple[dict[str, Any] | None, bool]:
-        path = place_of(self._folder, BOARD_FILE)
+        path = derived_path(self._folder, BOARD_FILE)
         try:
             stored = msgspec.json.decode(read_regular(path))
             made_of = Stamp(*stored["journal"])

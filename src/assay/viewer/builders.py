@@ -14,7 +14,7 @@ from assay.core.journal import DamagedError
 from assay.core.run_file import read_run_file, write_whole
 from assay.processes.environment import worker_environment
 from assay.processes.start import Process, start_job, wait_or_kill
-from assay.viewer.derived import place_of, stamp_of
+from assay.viewer.derived import derived_path, stamp_of
 
 LONG_BYTES = 24 << 20
 """A backlog longer than this is left to a process of its own; a shorter one is done on the spot."""
@@ -76,7 +76,7 @@ def build_board(folder: Path) -> None:
         board: Any = msgspec.to_builtins(build_leaderboard(folder, view))
     except DamagedError:
         return
-    write_whole(place_of(folder, BOARD_FILE), msgspec.json.encode({"journal": journal, "board": board}))
+    write_whole(derived_path(folder, BOARD_FILE), msgspec.json.encode({"journal": journal, "board": board}))
 
 
 JOBS: dict[str, Callable[[Path], None]] = {"index": build_index, "words": build_words, "board": build_board}

@@ -32,7 +32,7 @@ class ReadSoFar(Struct, frozen=True, kw_only=True):
     """Why nothing is computed from the journal, where the next line is damaged."""
 
 
-def place_of(folder: Path, name: str) -> Path:
+def derived_path(folder: Path, name: str) -> Path:
     """In the run folder, or in the user's cache folder where that cannot be written to.
 
     In a run folder the name has a part that only this user can compute: a file that came with the folder is never read.
@@ -75,12 +75,12 @@ def remove(path: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-def place(connection: sqlite3.Connection) -> ReadSoFar:
+def progress_in(connection: sqlite3.Connection) -> ReadSoFar:
     row = connection.execute("SELECT offset, rows, damage FROM progress").fetchone()
     return ReadSoFar(offset=row[0], rows=row[1], damage=row[2]) if row else ReadSoFar()
 
 
-def move(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
+def set_progress(connection: sqlite3.Connection, journal: Path, to: ReadSoFar) -> None:
     """Record how much of the journal the file covers, and a digest of the journal just before that point."""
     connection.execute(
         "INSERT OR REPLACE INTO progress(id, offset, rows, tail, damage, inode, size, changed) "

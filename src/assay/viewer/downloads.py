@@ -18,7 +18,7 @@ from assay.runs.later.regressions import check_one_metric, each_once, encoded, r
 from assay.runs.later.yaml_regressions import run_file, yaml_regressions
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView
-from assay.viewer.selecting import places_of
+from assay.viewer.selecting import offsets_of
 
 MOST_ATTEMPTS = 100_000
 """A file is made in memory; `assay export` has no such bound."""
@@ -51,7 +51,7 @@ def download(views: Sequence[RunView], filters: Filters, form: str, others: list
 
 def _source(view: RunView, filters: Filters, others: list[RunView]) -> RunSource:
     rows = view.rows(filters, "order", False, others)
-    return replace(RunSource.of(view.folder, view.name), picked=frozenset(places_of(view, rows)))
+    return replace(RunSource.of(view.folder, view.name), picked=frozenset(offsets_of(view, rows)))
 
 
 def _task(sources: Sequence[RunSource]) -> Download:

@@ -23,7 +23,7 @@ from assay.results.outcomes import UNSCORED, judged
 from assay.results.report_settings import GROUP
 from assay.storage.key_set import KeySet
 from assay.storage.reached import reached_by
-from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
+from assay.viewer.derived import ReadSoFar, derived_path, open_to_read, open_to_write, progress_in, set_progress
 from assay.viewer.journal_lines import IndexLine, as_record
 from assay.viewer.packed_texts import PackedTexts
 from assay.viewer.previews import LONG_LINE, preview_of
@@ -46,7 +46,7 @@ CREATE TABLE previews(row INTEGER PRIMARY KEY, data BLOB);
 
 
 def index_path(folder: Path) -> Path:
-    return place_of(folder, FILE_NAME)
+    return derived_path(folder, FILE_NAME)
 
 
 def update_index(
@@ -63,9 +63,9 @@ def update_index(
     # an index by other clusters is another index
     of = fingerprint if group_by == GROUP else f"{fingerprint} by {group_by}"
     with open_to_write(index_path(folder), journal, of, _TABLES) as connection:
-        if journal.exists() and not only_prepare and not place(connection).damage:
+        if journal.exists() and not only_prepare and not progress_in(connection).damage:
             _index_lines(connection, journal, measures_of(definitions), group_by)
-        return place(connection)
+        return progress_in(connection)
 
 
 def _index_lines(connection: sqlite3.Connection, journal: Path, measures: dict[str, Measure], group_by: str) -> None:
@@ -74,14 +74,14 @@ def _index_lines(connection: sqlite3.Connection, journal: Path, measures: dict[s
     while True:
         with connection:  # commits, or rolls back what failed
             connection.execute("BEGIN IMMEDIATE")
-            start = place(connection)
+            start = progress_in(connection)
             if start.rows != known_rows:
                 rule = _rule_so_far(connection)
             writer = _Writer(connection, measures, start, rule, group_by)
             damage = _add_lines(writer, journal, start)
             if damage or writer.rows > start.rows:
                 writer.finish()
-                move(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows, damage=damage))
+                set_progress(connection, journal, ReadSoFar(offset=writer.offset, rows=writer.rows, damage=damage))
         known_rows = writer.rows
         if damage or writer.rows - start.rows < COMMIT_ROWS:
             return
@@ -268,7 +268,7 @@ class _Finished:
 
 def load_column(connection: sqlite3.Connection, name: str) -> NDArray[Any]:
     """A whole column; rows of chunks that lack it have no value."""
-    dtype, total = dtype_of(name), place(connection).rows
+    dtype, total = dtype_of(name), progress_in(connection).rows
     column = np.empty(total, dtype) if name in PLAIN else _nothing(dtype, total)
     for first, data in connection.execute("SELECT first, data FROM chunks WHERE name = ?", (name,)):
         part = np.frombuffer(data, dtype)
@@ -292,7 +292,7 @@ class Snapshot:
         self._texts: dict[str, PackedTexts] = {}
         with open_to_read(path) as connection:
             connection.execute("BEGIN")
-            at = place(connection)
+            at = progress_in(connection)
             if at.damage is not None:
                 raise DamagedError(at.damage)
             self.rows, self.offset = at.rows, at.offset

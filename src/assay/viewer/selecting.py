@@ -23,10 +23,10 @@ def select(folder: Path, where: str, label: str | None = None) -> tuple[list[int
         if any(texts_of(query)):
             wait_for_words(view)
         rows = view.rows(Filters(where=where), "order", False, [])
-        return places_of(view, rows), int(view.snapshot().counts.sum())
+        return offsets_of(view, rows), int(view.snapshot().counts.sum())
 
 
-def places_of(view: RunView, rows: Rows) -> list[int]:
+def offsets_of(view: RunView, rows: Rows) -> list[int]:
     offsets: list[Any] = view.snapshot().column("offset")[rows].astype(np.int64).tolist()
     return offsets
 

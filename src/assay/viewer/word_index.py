@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.core.journal import Damaged, read_lines
 from assay.results.query.syntax import SearchText
-from assay.viewer.derived import ReadSoFar, move, open_to_read, open_to_write, place, place_of
+from assay.viewer.derived import ReadSoFar, derived_path, open_to_read, open_to_write, progress_in, set_progress
 from assay.viewer.journal_lines import SearchLine
 
 FILE_NAME = ".viewer-words.sqlite"
@@ -46,7 +46,7 @@ _UNSPACED = re.compile(
 
 
 def words_path(folder: Path) -> Path:
-    return place_of(folder, FILE_NAME)
+    return derived_path(folder, FILE_NAME)
 
 
 def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) -> ReadSoFar:
@@ -55,14 +55,14 @@ def update_words(folder: Path, fingerprint: str, *, only_prepare: bool = False) 
     with open_to_write(words_path(folder), journal, fingerprint, _TABLES) as connection:
         while journal.exists() and not only_prepare and _step(connection, journal):
             pass
-        return place(connection)
+        return progress_in(connection)
 
 
 def _step(connection: sqlite3.Connection, journal: Path) -> bool:
     """Some lines, committed; whether there may be more. It stops at a damaged line, which the index refuses."""
     with connection:  # commits, or rolls back what failed
         connection.execute("BEGIN IMMEDIATE")
-        start = place(connection)
+        start = progress_in(connection)
         reached = start
 
         def rows() -> Iterator[tuple[int, str]]:
@@ -75,7 +75,7 @@ def _step(connection: sqlite3.Connection, journal: Path) -> bool:
 
         connection.executemany("INSERT INTO words(rowid, said) VALUES (?, ?)", rows())
         if reached.rows > start.rows:
-            move(connection, journal, reached)
+            set_progress(connection, journal, reached)
     return reached.rows - start.rows >= COMMIT_ROWS
 
 
@@ -164,7 +164,7 @@ def expressions(query: str) -> list[str]:
 def search(path: Path, query: str) -> NDArray[np.int32]:
     """The rows that hold every word of the query, in any order; none when the query has no word."""
     with open_to_read(path) as connection:
-        rows = place(connection).rows
+        rows = progress_in(connection).rows
     hits = np.empty(0, np.int32)
     for wanted in expressions(query):
         # beginnings of words cost more to find, and add little to a word that is in so many samples

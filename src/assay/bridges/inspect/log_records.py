@@ -12,7 +12,7 @@ from assay.core.types import Completion, Failure, Message, Record, Sample, Score
 from assay.datasets.traces import conversation_columns
 from assay.text.tracebacks import LONGEST_TRACEBACK, without_keys
 
-MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+NUMBERS_OF_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """The numbers that Inspect's metrics use for scores that are words: correct, incorrect, partial, no answer."""
 _TIME_LIMITS = ("time", "working")
 _FINISHED = {"max_tokens": "length", "model_length": "length"}
@@ -85,7 +85,7 @@ def _values(value: Any) -> dict[str, ScoreValue]:
 def _number(value: Any) -> ScoreValue:
     """None for what is not a number to Inspect either, which counts it as 0 with a warning."""
     if isinstance(value, str):
-        number = MARKS.get(value, MARKS.get(value.lower()))
+        number = NUMBERS_OF_GRADES.get(value, NUMBERS_OF_GRADES.get(value.lower()))
         if number is None:
             try:
                 number = float(value)
