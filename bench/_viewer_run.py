@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Score, TaskDefinition, Trace
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile
 
 TASKS = ("arithmetic", "capitals", "choices", "summaries", "entities")
 TOPICS = [f"topic-{number}" for number in range(40)]

@@ -14,7 +14,7 @@ from statistics import median
 
 from bench.overhead import write_echoes
 
-from assay.core.config import RunConfig
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import TaskDefinition
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.runs.later.rescore import rescore
 from assay.runs.shards import merge_run

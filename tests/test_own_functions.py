@@ -15,8 +15,8 @@ import pytest
 
 import assay
 from assay.core.errors import UsageError
-from assay.core.run_file import read_run_file
 from assay.own_functions import code_sha256, name_of
+from assay.run_file import read_run_file
 from assay.runs.later.rescore import rescore
 
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _NAMES = {
-    "assay.core.config": "RunConfig",
+    "assay.run_config": "RunConfig",
     "assay.core.describe": "DatasetInfo ModelOffers SolverNeeds describes",
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
@@ -34,7 +34,6 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the list
 
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not follow a table
-    from assay.core.config import RunConfig as RunConfig
     from assay.core.describe import DatasetInfo as DatasetInfo
     from assay.core.describe import ModelOffers as ModelOffers
     from assay.core.describe import SolverNeeds as SolverNeeds
@@ -78,6 +77,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.results.diff.differences import BoardDiff as BoardDiff
     from assay.results.frames.attempt import Attempt as Attempt
     from assay.results.frames.attempt import SampleResult as SampleResult
+    from assay.run_config import RunConfig as RunConfig
     from assay.runs.evaluate import EvaluationResult as EvaluationResult
     from assay.runs.evaluate import RunResult as RunResult
     from assay.runs.evaluate import aevaluate as aevaluate

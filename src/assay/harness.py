@@ -18,7 +18,6 @@ from typing import Any, cast
 import msgspec
 
 from assay.catalog import resolve
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Metric, ModelAdapter, TakesBatches, close_part
 from assay.core.types import DatasetSpec, TaskDefinition, Trace
@@ -27,6 +26,7 @@ from assay.formats.folder.reader import ContentHash, define_task, sample_of, sco
 from assay.formats.folder.rules import CATALOG_NAMES, Example
 from assay.models.adapters.python_callable import as_model
 from assay.results.board.board_types import Leaderboard, TaskRow, write_leaderboard_file
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.code_exec import code_exec as code_exec_scorer
 from assay.tasks.own_metric import metric_name

@@ -1,6 +1,6 @@
 """What a user can set for a run: each setting with all that is known of it, on its field (`setting.py`).
 
-`core/config.py` adds what planning finds out. Everything here is light: `--help` imports it.
+`run_config.py` adds what planning finds out. Everything here is light: `--help` imports it.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ import pytest
 from tests.end_to_end.commands import assay
 
 from assay.checking.rehearse_tests import BadTest, rehearse_tests
-from assay.core.config import RunConfig
 from assay.core.seams import close_part
+from assay.run_config import RunConfig
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 

@@ -10,8 +10,8 @@ import pytest
 from assay.cli.parser import Parser
 from assay.cli.run_flags import add_arguments, config_of, reading_of, refuse_contradictions, resources_of
 from assay.cli.setting_flags import key_texts
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.run_config import RunConfig
 
 
 def options(*words: str) -> argparse.Namespace:

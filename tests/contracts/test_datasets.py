@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from assay.catalog import CATALOG, dataset_info, make
-from assay.core.config import RunConfig
 from assay.core.describe import DatasetInfo
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.remote import DOWNLOADS
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import FirstSamples
 from assay.tasks.load import load_tasks

@@ -8,11 +8,11 @@ import pytest
 from tests.results.runs import number, write_sums
 from tests.runs.shard_runs import run_shard
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Request
 from assay.core.usage import about_tokens
+from assay.run_config import RunConfig
 from assay.runs.evaluate import RunResult, run_evaluation
 from assay.runs.shards import ShardCounts
 from assay.tasks.load import load_tasks

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.datasets.run_results import RunResults
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

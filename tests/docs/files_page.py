@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RUN_SCHEMA, Repair, RunFile
 from assay.core.types import (
     Bounds,
     Completion,
@@ -17,6 +15,8 @@ from assay.core.types import (
     Usage,
 )
 from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, Repair, RunFile
 from tests.docs.python_page import members
 
 HEAD = f"""\

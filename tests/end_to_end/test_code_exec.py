@@ -11,8 +11,8 @@ import pytest
 from tests.end_to_end.commands import assay
 from tests.runs.shard_runs import run_shard
 
-from assay.core.config import RunConfig
 from assay.results.board.leaderboard import build_leaderboard
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.runs.progress import Progress
 from assay.runs.shards import merge_run

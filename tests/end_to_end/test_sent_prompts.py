@@ -11,9 +11,9 @@ import pytest
 from assay.cli.main import main
 from assay.core.describe import ModelOffers
 from assay.core.journal import read_records
-from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Request
 from assay.results.conversation import sent_prompt
+from assay.run_file import read_run_file
 from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.progress import run_blocking

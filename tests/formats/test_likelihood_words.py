@@ -11,11 +11,11 @@ import pytest
 from tests.tasks.likelihood_tasks import ROWS, Reader, choice_task, run, text_task, write
 
 from assay.checking.task_check import check_task
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Request
 from assay.formats.likelihood_words import generative_variant
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.config import RunConfig
 from assay.core.errors import AssayError
 from assay.core.journal import Journal, read_records
 from assay.core.seams import identity_of
@@ -26,6 +25,7 @@ from assay.formats.declarative.load import check_yaml_file
 from assay.models.adapters.stub import make as make_stub
 from assay.results.board.board_types import read_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
+from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file

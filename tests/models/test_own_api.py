@@ -17,12 +17,12 @@ from tests.evaluators.loopback import Answer, Loopback, serving
 
 from assay import Completion, ModelOffers, Request
 from assay.cli.main import main
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
 from assay.models.adapters.python_callable import as_model
 from assay.models.pool import ModelPool, attempts_in_flight
+from assay.run_config import RunConfig
 
 
 class OwnApi:

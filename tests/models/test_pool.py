@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.core.scripted import Scripted, broke
 
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.model_stack import Limited
 from assay.core.run import Stop
@@ -21,6 +20,7 @@ from assay.models.adapters.toy import ToyModel
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.pool import ModelPool, RequestState
+from assay.run_config import RunConfig
 from assay.scorers.evaluator import evaluator
 
 

@@ -12,7 +12,6 @@ import pytest
 from tests.optimize.scripted import SayingProposer, fenced
 from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.evaluators import EvaluatorError
@@ -20,6 +19,7 @@ from assay.evaluators.payload import CandidateParts
 from assay.formats.fixtures import STARTER_TASKS
 from assay.optimize.run import SearchSettings, optimize
 from assay.optimize.task_fitness import TaskFitness, filled
+from assay.run_config import RunConfig
 from assay.tasks.load import load_tasks
 
 STARTER = [str(STARTER_TASKS / name) for name in ("arithmetic.jsonl", "multiple-choice.jsonl")]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.models.model_names import make_model
 from assay.models.pool import ModelPool
 from assay.reading import env_file
+from assay.run_config import RunConfig
 
 
 @pytest.fixture(autouse=True)

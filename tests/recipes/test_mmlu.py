@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.recipes.made import made, with_data
 
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks

@@ -13,9 +13,9 @@ from tests.skips import skip_without_sandbox
 
 from assay.checking.task_check import check_task
 from assay.cli.main import main
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.recipes.recipe import find_recipe, write_tasks
+from assay.run_config import RunConfig
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks
 

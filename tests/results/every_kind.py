@@ -11,8 +11,6 @@ from typing import Any
 import msgspec
 from tests.journals import write_lines
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.types import (
     Completion,
     DatasetSpec,
@@ -26,6 +24,8 @@ from assay.core.types import (
 )
 from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile
 
 Values = dict[str, Any]
 SAMPLES = 24

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from assay.core.config import RunConfig
 from assay.results.diff.paired_columns import read_side
 from assay.results.report_settings import View
 from assay.results.standings.standing_rows import Standings, standings_of
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

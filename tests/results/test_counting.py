@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.results.runs import Adder, run_into, write_sums
 
 from assay.core.journal import Journal, key_number, read_records
-from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Failure, Record, Score, Trace
 from assay.costs.spending import spent_in
 from assay.results.board.leaderboard import build_leaderboard
@@ -24,6 +23,7 @@ from assay.results.measure import measure_of
 from assay.results.per_example import read_examples
 from assay.results.report_settings import View
 from assay.results.worst_attempts import attempts_of, worst_attempts
+from assay.run_file import read_run_file
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.later.rescore import Answers
 from assay.runs.shard_files import Shard, merge_shards, new_file, shard_files

@@ -20,7 +20,6 @@ from tests.results.runs import build_standings
 from assay.cli.main import main
 from assay.core.errors import FailureError, UsageError
 from assay.core.journal import counting_lines
-from assay.core.run_file import read_run_file
 from assay.core.types import Record
 from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.results import measure
@@ -38,6 +37,7 @@ from assay.results.gates.expression import parse_gates
 from assay.results.gates.gate_check import check_gates
 from assay.results.measure import measure_of
 from assay.results.report_settings import View, common_view, view_of
+from assay.run_file import read_run_file
 from assay.runs.run_handle import Rows, table_of_runs
 from assay.viewer.api import Api, Params
 from assay.viewer.export import export_site

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from tests.results.board.scripted_boards import board_of, write_run
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.results.board.board_types import write_leaderboard_file
 from assay.results.report_settings import View, common_view, metadata_key, metadata_value, view_of, view_of_results
+from assay.run_config import RunConfig
 
 
 def test_results_that_agree_are_compared_as_they_were_asked_for() -> None:

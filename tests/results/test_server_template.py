@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.results.server_template import template_notices
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile
 
 CHAT = {"name": "openai:m", "adapter": "openai", "base_url": "http://127.0.0.1:9/v1", "mode": "chat"}
 

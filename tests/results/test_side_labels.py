@@ -11,10 +11,10 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.core.run_file import read_run_file
 from assay.results.diff.paired_columns import read_side
 from assay.results.report_settings import View
 from assay.results.side_labels import numbered_sides, side_labels
+from assay.run_file import read_run_file
 
 
 @pytest.fixture

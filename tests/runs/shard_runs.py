@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.config import RunConfig
 from assay.core.types import TaskDefinition
+from assay.run_config import RunConfig
 from assay.runs.evaluate import RunOptions
 from assay.runs.plan import PlannedRun
 from assay.runs.progress import Progress, run_blocking

@@ -13,10 +13,10 @@ import pytest
 from tests.results.yaml_runs import write_task
 
 from assay.catalog import solver_needs
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
+from assay.run_config import RunConfig
 from assay.runs.assemble import assemble, refuse_other_prompts, refuse_unscorable
 from assay.runs.evaluate import evaluate_tasks
 from assay.runs.preview import preview

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.viewer.demo_runs import run_file
 
-from assay.core.config import RunConfig
+from assay.run_config import RunConfig
 from assay.runs.command import continuing
 
 

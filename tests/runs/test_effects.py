@@ -21,8 +21,8 @@ from tests.runs.recorded_effects import (
     write_formats,
 )
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
+from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.setting import flag_of, settings_of
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.runs.sums import run, write_sums
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, read_records
 from assay.core.types import Completion, Request
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from tests.results.yaml_runs import EQUALS, write_task
 
 import assay
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition, Usage
 from assay.models.pool import ModelPool
+from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.plan import RunKeywords, keep_picked, make_config, pick_samples, plan_runs, read_tasks
 from assay.task_records import TaskPlan

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from tests.end_to_end.commands import write_task
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import identity_of
 from assay.models.model_names import make_model
 from assay.reading import env_file
+from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.runs.ray import open_worker, payload_of

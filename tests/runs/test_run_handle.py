@@ -14,11 +14,11 @@ from tests.results.runs import Adder, Broken, run_into, write_sums
 from tests.runs.shard_runs import run_shard
 
 import assay
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.types import Record, Score, Trace
 from assay.results.diff.comparison import diff
+from assay.run_config import RunConfig
 from assay.runs.later.rescore import rescore
 from assay.runs.run_handle import table_of_runs
 from assay.runs.shards import merge_run

@@ -14,9 +14,9 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.core.config import RunConfig
-from assay.core.run_file import read_run_file
 from assay.optimize.task_fitness import TaskFitness
+from assay.run_config import RunConfig
+from assay.run_file import read_run_file
 from assay.runs.assemble import assemble_tasks
 from assay.runs.finish import finish
 from assay.runs.plan import make_config, plan_runs, read_tasks

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.journals import journal_lines
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, read_records
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, TaskDefinition, Trace
+from assay.run_config import RunConfig
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import (
     Shard,

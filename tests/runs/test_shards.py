@@ -13,11 +13,11 @@ from tests.end_to_end.commands import assay, fake_server, leaderboard, start_ass
 from tests.end_to_end.test_secrets import KEY, search, told
 from tests.runs.shard_runs import run_shard
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import read_records
 from assay.core.seams import identity_of
 from assay.models.model_names import make_model
+from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.ray import WorkerPayload
 from assay.tasks.load import load_tasks

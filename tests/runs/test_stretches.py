@@ -15,16 +15,16 @@ from tests.runs.shard_runs import run_shard
 from tests.servers.fake_openai import FakeServer, compute, fake_openai
 
 from assay.cli.main import main
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
-from assay.core.run_file import read_run_file
 from assay.core.seams import Served
 from assay.core.types import Completion, Request
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.board.stretches import Stretch, read_stretches
 from assay.results.diff.comparison import diff
+from assay.run_config import RunConfig
+from assay.run_file import read_run_file
 from assay.runs.evaluate import aevaluate, evaluate_tasks
 from assay.runs.folder import record_change
 from assay.runs.later.integrity import check_run

@@ -12,11 +12,11 @@ import pytest
 from tests.evaluators.loopback import Answer, serving
 
 from assay import catalog
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Score, Trace
 from assay.models.adapters.stub import ConstantModel
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.evaluator import evaluator
 from assay.tasks.load import load_tasks

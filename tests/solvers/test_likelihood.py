@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.journal import read_records
 from assay.core.types import Completion, Failure, Request
 from assay.formats.likelihood_words import generative_variant
 from assay.results.board.board_types import Leaderboard
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.runs.later.rescore import rescore
 from assay.tasks.load import load_tasks

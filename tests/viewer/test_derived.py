@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.viewer.demo_runs import make_demo
 
-from assay.core.run_file import read_run_file
+from assay.run_file import read_run_file
 from assay.viewer.boards import Boards
 from assay.viewer.builders import BOARD_FILE, Builders
 from assay.viewer.derived import derived_path, stamp_of

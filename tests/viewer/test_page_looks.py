@@ -15,7 +15,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.page_steps import to, visit
 from tests.viewer.served import Viewer, viewing
 
-from assay.core.config import RunConfig
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -20,8 +20,8 @@ from tests.models.adapters.test_tool_turns import answered
 from tests.models.adapters.vendors import with_keys
 from tests.viewer.demo_runs import run_file
 
-from assay.core.config import RunConfig
 from assay.core.types import Message, Request
+from assay.run_config import RunConfig
 from assay.solvers.single_turn import reply
 from assay.viewer.repeat import as_curl, run_only
 from assay.viewer.samples import request_of

@@ -12,7 +12,7 @@ from tests.viewer.demo_runs import make_demo
 from tests.viewer.rich_runs import few_shot, make_calls, make_rich
 
 from assay.cli.main import main
-from assay.core.run_file import read_run_file
+from assay.run_file import read_run_file
 from assay.viewer.builders import Builders
 from assay.viewer.query import Filters
 from assay.viewer.run_view import RunView

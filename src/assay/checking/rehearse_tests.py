@@ -13,12 +13,12 @@ from time import monotonic
 import msgspec
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.fingerprint import fingerprint
 from assay.core.task import Task
 from assay.core.types import Failure, Sample
 from assay.processes.start import cores
+from assay.run_config import RunConfig
 from assay.scorers.judging.rehearsed import RehearsesTests, TestProblem
 from assay.text.wording import shortened
 from assay.user.remembered import recall, remember

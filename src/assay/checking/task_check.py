@@ -19,7 +19,6 @@ from assay.checking.reference_model import Script
 from assay.checking.rehearse import rehearse
 from assay.checking.rehearse_tests import BadTest, rehearse_tests
 from assay.core.attempt import score_trace
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
 from assay.core.task import Task
@@ -28,6 +27,7 @@ from assay.formats.declarative.config_spec import NoValueError
 from assay.formats.declarative.places import Places
 from assay.formats.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
 from assay.formats.task_source import LoadedTask
+from assay.run_config import RunConfig
 from assay.scorers.judging.rehearsed import KnowsGold
 from assay.tasks.built_tasks import Unavailable, start_scorers
 from assay.tasks.load import RefusedFile

@@ -19,9 +19,9 @@ from assay.text.wording import shortened
 
 if TYPE_CHECKING:
     from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
-    from assay.core.config import RunConfig
     from assay.core.types import Request, TaskDefinition
     from assay.formats.task_source import LoadedTask
+    from assay.run_config import RunConfig
 
 LONGEST_TEXT = 1000
 
@@ -69,7 +69,7 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.checking.findings import Finding, TaskCheck
     from assay.checking.reference_model import Script
     from assay.checking.task_check import Means, check_built, check_files, check_rest
-    from assay.core.config import RunConfig
+    from assay.run_config import RunConfig
     from assay.runs.assemble import assemble_tasks
     from assay.runs.metric_trial import MetricError, try_metrics
     from assay.runs.plan import check_settings, warnings_of

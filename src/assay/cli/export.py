@@ -61,7 +61,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.core.run_file import writing_whole
+    from assay.run_file import writing_whole
     from assay.runs.run_handle import table_of_runs
 
     if options.as_task is not None:

@@ -15,7 +15,7 @@ from assay.core.errors import SearchFolderError, UsageError
 from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
-    from assay.core.run_file import RunFile
+    from assay.run_file import RunFile
 
 EPILOG = """\
 Runs of the same tasks by one model form one history, ordered by time, or with --order commit by their git commit
@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
             f"{len(folders):,} runs in total (--line-per all joins models)"
         )
     if options.html:
-        from assay.core.run_file import write_whole
         from assay.pages.html.history_page import history_page
+        from assay.run_file import write_whole
 
         write_whole(Path(options.html), history_page(series).encode())
         print(f"wrote {options.html}", file=sys.stderr)
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:
     """Searches are no runs, and what cannot be read is named on stderr."""
-    from assay.core.run_file import read_run_file
+    from assay.run_file import read_run_file
 
     readable = {}
     for name, folder in folders.items():

@@ -20,7 +20,6 @@ from assay.cli import streams
 from assay.cli.output import has_styles, width_of_stream
 from assay.cli.progress import ProgressLine, duration
 from assay.cli.running_scores import RunningScore, earlier_attempts
-from assay.core.run_file import RunFile
 from assay.core.types import Record, TaskDefinition
 from assay.costs.prices import Quote, find_prices
 from assay.costs.spending import Spending, add_line, cost_of, money, projected, total_cost
@@ -30,6 +29,7 @@ from assay.pages.document import Span
 from assay.pages.terminal import Row, flat, sentence_lines, without_end_spaces
 from assay.pages.text_width import cut, width_of
 from assay.results.report_settings import View
+from assay.run_file import RunFile
 from assay.text.wording import count_of
 
 TICK_SECONDS = 0.25

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"assay optimize: {error}", file=sys.stderr)
         return WITH_FAILURES
     if output is not None:
-        from assay.core.run_file import write_whole
+        from assay.run_file import write_whole
 
         texts = {output / f"{name}.txt": text for name, text in result.best_components.items()}
         for path, text in (texts or {output: result.best}).items():

@@ -174,8 +174,8 @@ _FLAGS = {"max_tokens": "--task-max-tokens", "model_options": "--task-model-arg"
 
 
 def _task_fitness(options: argparse.Namespace) -> Any:
-    from assay.core.config import RunConfig
     from assay.optimize.task_fitness import TaskFitness
+    from assay.run_config import RunConfig
     from assay.runs.plan import check_settings, plan_runs, read_tasks
 
     if not options.task_model:

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.core.run_file import write_whole
     from assay.pages.html.report_page import report_page
+    from assay.run_file import write_whole
 
     if options.samples < 0:
         raise UsageError(f"--samples must be 0 or more, got {options.samples}")

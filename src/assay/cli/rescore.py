@@ -22,8 +22,8 @@ from assay.runs.exit_status import exit_status_of, why_without_score
 from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
-    from assay.core.run_file import RunFile
     from assay.core.types import TaskDefinition
+    from assay.run_file import RunFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from assay.cli.progress import progress_of
-    from assay.core.config import RunConfig
-    from assay.core.run_file import read_run_file, sealed_as
     from assay.pages.documents.leaderboard import INCOMPLETE, notes
     from assay.pages.documents.more_tables import board_tables
+    from assay.run_config import RunConfig
+    from assay.run_file import read_run_file, sealed_as
     from assay.runs.later.rescore import rescore
     from assay.runs.plan import check_settings, warnings_of
     from assay.tasks.load import load_tasks

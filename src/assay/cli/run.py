@@ -25,9 +25,9 @@ from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
 
 if TYPE_CHECKING:
-    from assay.core.config import RunConfig
     from assay.core.types import TaskDefinition
     from assay.results.board.board_types import Leaderboard
+    from assay.run_config import RunConfig
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
 

@@ -20,7 +20,7 @@ from assay.tasks.task_settings import TaskSettings
 from assay.text.os_errors import is_file, reason
 
 if TYPE_CHECKING:
-    from assay.core.config import RunConfig
+    from assay.run_config import RunConfig
 
 EPILOG = """\
 examples:

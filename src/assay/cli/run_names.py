@@ -37,7 +37,7 @@ def runs_named(given: Sequence[str]) -> list[str]:
 
 
 def is_search(folder: Path) -> bool:
-    from assay.core.run_file import read_run_file
+    from assay.run_file import read_run_file
 
     try:
         read_run_file(folder)

@@ -17,10 +17,10 @@ from assay.core.errors import UsageError
 from assay.text.printable import one_line
 
 if TYPE_CHECKING:
-    from assay.core.run_file import RunFile
     from assay.core.types import Record
     from assay.pages.attempt_text import AttemptText
     from assay.results.measure import Measure
+    from assay.run_file import RunFile
 
 WORST = 3
 """Attempts shown when nothing was said about how many."""
@@ -31,8 +31,8 @@ COMPARED = 50
 
 
 def show_run(folder: Path, options: argparse.Namespace) -> None:
-    from assay.core.run_file import read_run_file
     from assay.results.measure import measure_of
+    from assay.run_file import read_run_file
 
     run = read_run_file(folder)
     measures = {definition.name: measure_of(definition) for definition in run.definitions}

@@ -94,7 +94,7 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
 
 
 def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool) -> list[TaskDefinition]:
-    from assay.core.run_file import read_run_file
+    from assay.run_file import read_run_file
     from assay.tasks.load import load_tasks
 
     if out_of_a_run:

@@ -66,8 +66,8 @@ def run(options: argparse.Namespace) -> int:
 
 def scored_content(source: Path) -> dict[str, str]:
     """The sha256 of every task's content, as the run or the leaderboard has it."""
-    from assay.core.run_file import read_run_file
     from assay.results.board.board_types import read_leaderboard_file
+    from assay.run_file import read_run_file
 
     if source.is_dir():
         return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
@@ -76,7 +76,7 @@ def scored_content(source: Path) -> dict[str, str]:
 
 def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
     """The run folder; with the samples of its tasks at hand, also the key of every attempt."""
-    from assay.core.run_file import read_run_file
+    from assay.run_file import read_run_file
     from assay.runs.later.integrity import check_run
     from assay.tasks.built_tasks import keys_of
 

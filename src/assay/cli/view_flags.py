@@ -64,8 +64,8 @@ def view_of_runs(options: argparse.Namespace, sources: Sequence[Path | str]) -> 
 
 def view_of_run(options: argparse.Namespace, folder: Path) -> View:
     """The view the run was asked for with, and over it what the flags say now."""
-    from assay.core.run_file import read_run_file
     from assay.results.report_settings import view_of
+    from assay.run_file import read_run_file
 
     recorded = view_of(read_run_file(folder).config, folder)
     given = view_from(options, level=recorded.level, group_by=recorded.group_by)

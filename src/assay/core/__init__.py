@@ -15,8 +15,7 @@ Read in this order, in which nothing is used before it is defined. About how lon
     journal       4 min  a line per attempt: scored, failed or damaged; what remains, and which line counts
     model_stack   2 min  limits and settings, each a model around a model
     run           1 min  every remaining attempt, through an executor, into the journal
-    config        1 min  the settings of a run
-    run_file             the run.json that stores them, and writing files atomically
 
+`assay.run_config` are the settings of a run, `assay.run_file` the run.json that stores them.
 `assay.runs.evaluate` puts these together; the other packages supply the parts.
 """

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.draws import numbered
 from assay.core.errors import UsageError
 from assay.core.model_stack import Wrapper
@@ -22,6 +21,7 @@ from assay.core.usage import about_tokens, note
 from assay.costs.prices import Price, Quotes, find_prices, without_label
 from assay.costs.spending import Spending, Spent, money_of, spent_in, spent_rows
 from assay.overriding import override
+from assay.run_config import RunConfig
 from assay.text.printable import one_line
 
 

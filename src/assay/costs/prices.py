@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import write_whole
 from assay.core.types import Completion
+from assay.run_file import write_whole
 
 FILE_NAMES = ("prices.yaml", "prices.yml", "prices.json")
 KEPT = "prices.yaml"

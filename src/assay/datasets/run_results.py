@@ -13,13 +13,13 @@ from assay.catalog import unknown_name
 from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
-from assay.core.run_file import RunFile, read_run_file
 from assay.core.types import Record
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.traces import conversation_columns, numbered_id
 from assay.overriding import override
 from assay.part_options import Doc, PathOption, part
+from assay.run_file import RunFile, read_run_file
 from assay.snippets.payload import payload_of
 
 

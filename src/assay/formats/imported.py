@@ -18,10 +18,10 @@ from msgspec import Struct, field
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import write_text
 from assay.formats.folder.reader import NOT_CARRIED_OVER
 from assay.formats.folder.rules import LineError, check_line
 from assay.reading.strict_json import MAX_LINE_BYTES, Line
+from assay.run_file import write_text
 from assay.text.printable import one_line
 from assay.trust.project import is_of_this_project, out_of_bounds, root_of
 

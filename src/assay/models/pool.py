@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.model_stack import Limited, Timed, innermost
 from assay.core.run import Stop
@@ -28,6 +27,7 @@ from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
 from assay.models.model_names import make_model
 from assay.models.served import served_by
+from assay.run_config import RunConfig
 from assay.text.wording import count_of
 from assay.user.folder import secret_for_cache
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.run_file import write_text
 from assay.core.seams import Served
+from assay.run_file import write_text
 from assay.user.folder import user_folder
 
 WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth")

@@ -11,7 +11,6 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import read_regular
-from assay.core.run_file import SEARCH_SCHEMA, Repair, sealed_as, write_whole
 from assay.core.seams import Model
 from assay.evaluators.payload import Evaluator
 from assay.optimize.journal import FILE
@@ -20,6 +19,7 @@ from assay.optimize.results import Result
 from assay.optimize.search_settings import HOLDOUT
 from assay.optimize.sets import SearchSets
 from assay.optimize.settings import SearchSettings
+from assay.run_file import SEARCH_SCHEMA, Repair, sealed_as, write_whole
 from assay.runs.folder import put_aside, record_change, take_folder
 from assay.runs.progress import Progress
 from assay.user.seal import is_sealed, refuse_foreign

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from assay.core.attempt import attempt_key, make_attempt
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.seams import Work
@@ -23,6 +22,7 @@ from assay.optimize.demonstrations import with_demonstrations
 from assay.optimize.journal import Texts, candidate_of
 from assay.results.measure import Measure, headline_of, measure_of
 from assay.results.outcomes import failures_of
+from assay.run_config import RunConfig
 from assay.runs.assemble import Parts
 from assay.runs.progress import Progress
 from assay.tasks.built_tasks import Unavailable

@@ -9,8 +9,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RunFile
 from assay.core.types import Failure, Record, Score
 from assay.pages.document import Span, Style, text_of
 from assay.pages.terminal import Row, sentence_lines
@@ -28,6 +26,8 @@ from assay.results.conversation import (
 )
 from assay.results.measure import Measure
 from assay.results.per_example import PerExample, judge_prompt, judge_words, per_example
+from assay.run_config import RunConfig
+from assay.run_file import RunFile
 from assay.text.numbers import milliseconds, number
 from assay.text.printable import one_line, printable
 from assay.text.wording import count_of

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.run_file import write_whole
 from assay.results.board.board_types import Leaderboard, TaskRow, missing_words
 from assay.results.board.weak_passes import weak_sentence
 from assay.results.gates.result import GateResult
+from assay.run_file import write_whole
 from assay.text.numbers import number
 from assay.text.printable import printable
 

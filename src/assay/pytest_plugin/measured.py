@@ -13,7 +13,6 @@ from numbers import Real
 
 from assay.catalog import unknown_name
 from assay.core.errors import AssayError
-from assay.core.run_file import read_run_file
 from assay.core.types import Bounds, Record
 from assay.overriding import override
 from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
@@ -21,6 +20,7 @@ from assay.results.board.overall import failed_attempts
 from assay.results.measure import Measure, measure_of
 from assay.results.per_example import PerExample, per_example
 from assay.results.worst_attempts import worst_attempts
+from assay.run_file import read_run_file
 from assay.runs.evaluate import RunResult
 from assay.text.numbers import level_text, number
 from assay.text.printable import one_line

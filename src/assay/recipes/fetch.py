@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from assay.core.errors import UsageError
-from assay.core.run_file import writing_whole
 from assay.recipes.fetched import FETCHED, fetched_files, record_fetched
 from assay.recipes.recipe import PublishedFile, Recipe
+from assay.run_file import writing_whole
 from assay.transport.download import download
 
 HUB = "https://huggingface.co/"

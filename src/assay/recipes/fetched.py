@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import write_text
+from assay.run_file import write_text
 from assay.user.folder import user_secret
 
 FETCHED = "FETCHED"

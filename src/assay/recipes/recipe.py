@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from assay.catalog import own_version, unknown_name
 from assay.core.errors import UsageError
-from assay.core.run_file import write_text
 from assay.recipes.sources import Source, Sources
+from assay.run_file import write_text
 
 Row = dict[str, Any]
 """One line of a task folder."""

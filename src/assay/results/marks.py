@@ -21,9 +21,9 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines
 from assay.core.regular_file import open_to_append, read_regular
-from assay.core.run_file import read_run_file
 from assay.results.board.journal_table import AttemptLine
 from assay.results.measure import Measure, measures_of, share_of_marks
+from assay.run_file import read_run_file
 from assay.stats.agreement import Agreement, agreement
 from assay.stats.intervals import Interval
 from assay.text.numbers import interval, number, percent

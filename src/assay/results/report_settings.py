@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
-from assay.core.run_file import read_run_file
 from assay.costs.prices import KEPT, Prices, find_prices
 from assay.results.board.board_types import level_of_file
+from assay.run_config import RunConfig
+from assay.run_file import read_run_file
 
 GROUP = "group"
 """The metadata key whose values cluster samples unless another is named."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.core.run_file import RunFile
+from assay.run_file import RunFile
 from assay.text.wording import few
 
 

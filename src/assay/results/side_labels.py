@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.core.run_file import RunFile
 from assay.results.diff.paired_columns import Side
+from assay.run_file import RunFile
 
 
 def side_labels(sides: Sequence[Side]) -> list[str]:

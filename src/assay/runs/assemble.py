@@ -19,11 +19,9 @@ from typing import Any
 import msgspec
 
 from assay.checking.rehearse_tests import refusal, rehearse_tests
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.run import Stop
-from assay.core.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.core.seams import BuildContext, Model, close_part, identity_of, offers_of
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, TaskDefinition, Usage
@@ -36,6 +34,8 @@ from assay.models.model_names import make_model
 from assay.models.pool import ModelPool, attempts_in_flight
 from assay.overriding import override
 from assay.results.board.python_metrics import runs_code
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.runs.folder import versions
 from assay.runs.git_commit import commit_here
 from assay.runs.progress import Progress

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.run_file import RunFile
+from assay.run_file import RunFile
 
 NOT_AGAIN = ("--fresh",)
 """Switches of the first start that would move the run aside."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.core.journal import AttemptOutcome, Counting, Failed, about_how_many, lines_at, read_journal
-from assay.core.run_file import RunFile
 from assay.core.types import Record
+from assay.run_file import RunFile
 from assay.storage.key_set import KeySet
 from assay.storage.reached import Reached
 

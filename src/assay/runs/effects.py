@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay import catalog
-from assay.core.config import RunConfig
 from assay.core.describe import ScorerInfo
 from assay.core.errors import UsageError
 from assay.core.model_stack import innermost
@@ -21,6 +20,7 @@ from assay.core.types import PartSpec, Request
 from assay.datasets.content import is_elsewhere
 from assay.models.layers.cached import is_wanted
 from assay.results.report_settings import metadata_value
+from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove
 from assay.setting import AppliesTo, flag_of, settings_of

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.run import Stop
-from assay.core.run_file import RunFile, read_run_file
 from assay.core.seams import Metric, Model
 from assay.core.types import Record, TaskDefinition
 from assay.models.adapters.python_callable import as_model
@@ -27,6 +25,8 @@ from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import view_of
 from assay.results.side_labels import run_labels
+from assay.run_config import RunConfig
+from assay.run_file import RunFile, read_run_file
 from assay.runs.assemble import assemble
 from assay.runs.chosen_models import chosen_models
 from assay.runs.earlier_attempts import EarlierAttempts, attempts_in

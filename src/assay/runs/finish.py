@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.core.run_file import RunFile, read_run_file
 from assay.pages.documents.report import report_page, write_report
 from assay.results.board.board_types import Leaderboard, write_leaderboard_file
 from assay.results.board.journal_table import read_tables
@@ -13,6 +12,7 @@ from assay.results.board.leaderboard import board_of
 from assay.results.board.python_metrics import runs_code
 from assay.results.marks import marks_sentence
 from assay.results.report_settings import View, view_of
+from assay.run_file import RunFile, read_run_file
 
 if TYPE_CHECKING:
     from assay.runs.python_metrics import PythonMetrics

@@ -18,10 +18,10 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.journal import lock_journal, read_records
 from assay.core.regular_file import read_regular
-from assay.core.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
 from assay.costs.prices import KEPT, keep_prices
 from assay.models.layers.thinking import without_thinking
 from assay.results.board.sandboxes import FOLDER as SANDBOXES
+from assay.run_file import RunFile, SealedFile, read_run_file, sealed_as, write_whole
 from assay.runs.shard_files import Shard, holds_attempts
 from assay.text.wording import setting_in_words
 from assay.trust.consent import code_seal

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.prices import find_prices
@@ -18,6 +17,7 @@ from assay.results.gates.gate_check import check_gates
 from assay.results.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
 from assay.results.gates.result import GateResult, broken_gates
 from assay.results.report_settings import View
+from assay.run_config import RunConfig
 from assay.task_records import Policy
 from assay.text.wording import hint
 

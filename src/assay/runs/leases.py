@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from assay.core.config import RunConfig
+from assay.run_config import RunConfig
 
 SMALLEST_PIECE = 0.02
 """Of the limit. With less than this left nothing more is lent: the last answers in flight would overdraw it."""

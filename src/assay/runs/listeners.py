@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from assay import catalog
 from assay.core.errors import UsageError
-from assay.core.run_file import RunFile
 from assay.core.types import Record
+from assay.run_file import RunFile
 from assay.text.printable import one_line
 from assay.text.tracebacks import describe_exception
 

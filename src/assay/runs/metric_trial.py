@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import PartSpec, TaskDefinition
 from assay.overriding import override
 from assay.results.board.python_metrics import runs_code
+from assay.run_config import RunConfig
 from assay.runs.python_metrics import own_summaries
 from assay.snippets.process import Snippet
 from assay.stats.metric_snippet import read_result

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 import msgspec
 
 from assay.catalog import dataset_info, solver_needs, unknown_name
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model
@@ -23,6 +22,7 @@ from assay.datasets.content import is_elsewhere
 from assay.models.model_names import check_options
 from assay.reading import env_file
 from assay.results.query.syntax import is_like
+from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
 from assay.setting import problems_of

@@ -25,8 +25,8 @@ from assay.text.wording import in_python
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.core.run_file import RunFile
     from assay.models.pool import RequestState
+    from assay.run_file import RunFile
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

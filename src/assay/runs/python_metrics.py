@@ -12,12 +12,12 @@ import msgspec
 import numpy as np
 
 from assay.catalog import CATALOG, resolve
-from assay.core.run_file import read_run_file, write_whole
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.results.board.journal_table import AttemptLine, TaskTable
 from assay.results.board.python_metrics import FILE, WITH_CODE, KeptMetrics, runs_code
 from assay.results.measure import counts
 from assay.results.report_settings import GROUP, metadata_value
+from assay.run_file import read_run_file, write_whole
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
 from assay.trust.consent import untrusted

@@ -18,12 +18,12 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.journal import Journal
 from assay.core.run import Stop
-from assay.core.run_file import RunFile, sealed_as
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
 from assay.own_functions import is_here
 from assay.reading import env_file
+from assay.run_file import RunFile, sealed_as
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.evaluate import RunOptions, RunResult, begin, result_of

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from assay.core.errors import UsageError
-from assay.core.run_file import RunFile
 from assay.costs.spending import Spent, spent_in, spent_rows, with_generation
 from assay.overriding import override
 from assay.pages.documents.leaderboard import leaderboard_table, notes
@@ -29,6 +28,7 @@ from assay.results.frames.in_pandas import to_pandas
 from assay.results.frames.in_polars import to_polars
 from assay.results.frames.task_rows import tasks_table
 from assay.results.report_settings import metadata_key, view_of_results
+from assay.run_file import RunFile
 from assay.runs.logs import logs_of
 from assay.runs.shard_files import shard_files
 from assay.text.printable import one_line

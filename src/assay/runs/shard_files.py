@@ -16,10 +16,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.journal import AttemptOutcome, Counting, Failed, Journal, Scored, read_journal
 from assay.core.types import TaskDefinition
+from assay.run_config import RunConfig
 from assay.storage.checksum import record_of
 from assay.storage.key_set import KeySet
 

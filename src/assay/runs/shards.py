@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from assay.core.journal import Journal
 from assay.core.run import Stop
-from assay.core.run_file import read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Record
 from assay.results.board.board_types import Leaderboard
 from assay.results.report_settings import View
+from assay.run_file import read_run_file
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts, InEither
 from assay.runs.evaluate import RunOptions, on_records_for

@@ -19,7 +19,6 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.run import Stop
-from assay.core.run_file import read_run_file, write_whole
 from assay.core.seams import Model, Served
 from assay.core.types import Record, Usage
 from assay.models.served import NotReachedError, probe, served_by
@@ -41,6 +40,7 @@ from assay.results.board.stretches import (
     weak_signs,
     with_signs,
 )
+from assay.run_file import read_run_file, write_whole
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import attempts_in
 from assay.runs.folder import rename, versions

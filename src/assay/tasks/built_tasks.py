@@ -12,7 +12,6 @@ import msgspec
 
 from assay import catalog
 from assay.core.attempt import attempt_key
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
@@ -20,6 +19,7 @@ from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, T
 from assay.datasets.content import is_elsewhere
 from assay.formats.media_files import media_files_of
 from assay.own_functions import is_async
+from assay.run_config import RunConfig
 from assay.storage.key_set import KeySet
 from assay.trust.consent import require_trust
 

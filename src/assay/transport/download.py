@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from assay.core.errors import FailureError, UsageError
-from assay.core.run_file import writing_whole
 from assay.event_loop import run_anywhere
+from assay.run_file import writing_whole
 from assay.transport.client import HttpClient
 from assay.transport.connection import HttpAnswer
 from assay.transport.route import shown_host

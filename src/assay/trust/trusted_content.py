@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import open_regular, read_regular
-from assay.core.run_file import write_whole
 from assay.core.types import TaskDefinition
+from assay.run_file import write_whole
 from assay.user.folder import user_folder
 
 FILE = "trusted.json"

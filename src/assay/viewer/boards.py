@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from assay.core.errors import UsageError
 from assay.core.journal import DamagedError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import RunFile
 from assay.results.board.leaderboard import build_leaderboard, read_leaderboard
 from assay.results.report_settings import view_of
+from assay.run_file import RunFile
 from assay.viewer.builders import BOARD_FILE, LONG_BYTES, Builders
 from assay.viewer.derived import Stamp, derived_path, stamp_of
 

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from assay.core.journal import DamagedError
-from assay.core.run_file import read_run_file, write_whole
 from assay.processes.environment import worker_environment
 from assay.processes.start import Process, start_job, wait_or_kill
+from assay.run_file import read_run_file, write_whole
 from assay.viewer.derived import derived_path, stamp_of
 
 LONG_BYTES = 24 << 20

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.run_file import RunFile
 from assay.pages.charts.chart import Chart
 from assay.pages.charts.colours import colours_of
 from assay.pages.charts.figure import plain_figure
@@ -33,6 +32,7 @@ from assay.results.report_settings import View, common_view
 from assay.results.side_labels import side_labels
 from assay.results.standings.against import against_baseline
 from assay.results.standings.standing_rows import standings_of
+from assay.run_file import RunFile
 from assay.text.numbers import number
 from assay.viewer.comparing import sides_of
 from assay.viewer.index import Snapshot

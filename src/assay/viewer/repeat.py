@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from assay.core.run_file import RunFile
 from assay.core.types import Request
 from assay.models.adapters.anthropic import API_VERSION, DEFAULT_MAX_TOKENS, anthropic_body, anthropic_url
 from assay.models.adapters.gemini import gemini_body, gemini_url
 from assay.models.adapters.openai import openai_body, openai_url
+from assay.run_file import RunFile
 from assay.runs.command import command_without
 
 LEFT_OUT = ("--only", "--limit", "--run-dir", "--output", "--shard", "--junit")

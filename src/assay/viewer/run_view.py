@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import Damaged, key_number, refuse_damaged
-from assay.core.run_file import RunFile, read_run_file
 from assay.costs.prices import find_prices
 from assay.results.marks import Mark, standing_marks
 from assay.results.measure import measures_of
@@ -25,6 +24,7 @@ from assay.results.outcomes import EXCLUDED
 from assay.results.query.evaluate import Mask, evaluate, texts_of
 from assay.results.query.fields import Schema
 from assay.results.query.syntax import Query, SearchText
+from assay.run_file import RunFile, read_run_file
 from assay.storage.checksum import is_intact
 from assay.viewer import word_index
 from assay.viewer.boards import Boards

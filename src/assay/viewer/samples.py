@@ -8,8 +8,6 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from assay.core.config import RunConfig
-from assay.core.run_file import RunFile
 from assay.core.types import Request
 from assay.formats.media_files import FILE
 from assay.models.adapters.chat_messages import message_body
@@ -28,6 +26,8 @@ from assay.results.marks import Mark
 from assay.results.outcomes import OUTCOMES
 from assay.results.query.fields import Schema
 from assay.results.query.syntax import written
+from assay.run_config import RunConfig
+from assay.run_file import RunFile
 from assay.viewer.index import Snapshot
 from assay.viewer.overview import value_histogram
 from assay.viewer.previews import LONG_LINE, LONGEST_SHOWN, SHOWN, cut_to, preview_of

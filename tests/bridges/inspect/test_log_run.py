@@ -12,8 +12,8 @@ import pytest
 from assay.bridges.inspect.log_run import CONVERTED, is_log, other_results, run_of_log
 from assay.cli.main import main
 from assay.core.errors import UsageError
-from assay.core.run_file import read_run_file
 from assay.results.board.board_types import TaskRow
+from assay.run_file import read_run_file
 from assay.runs.run_handle import Run, open_run
 
 LOGS = Path(__file__).parent / "logs"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.types import Completion, Request
 from assay.results.board.board_types import TaskRow
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.formats.declarative.load import read_yaml_tasks
 from assay.results.board.leaderboard import Leaderboard
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 
 ROOT = Path(__file__).parents[3]

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from tests.results.yaml_runs import ASKS, EQUALS, python_scorer, write_task
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.types import Completion, DatasetSpec, Request
 from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import build_task
 from assay.tasks.load import load_tasks

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.types import TaskDefinition
 from assay.formats.declarative.load import read_yaml_tasks
 from assay.results.board.leaderboard import Leaderboard
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 
 Read = Callable[..., list[TaskDefinition]]

@@ -11,13 +11,13 @@ import pytest
 from tests.contracts.model import check_model, closing
 from tests.servers.fake_openai import fake_openai
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.seams import Model, offers_of
 from assay.core.types import Request
 from assay.models.adapters.providers import split_address
 from assay.models.model_names import make_model
 from assay.models.pool import ModelPool
+from assay.run_config import RunConfig
 
 LOCAL = {
     "ollama": "http://localhost:11434/v1",

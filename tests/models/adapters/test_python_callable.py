@@ -16,7 +16,6 @@ import pytest
 from tests.contracts.model import check_model, closing
 
 from assay.catalog import import_own
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import Wrapper, innermost
@@ -26,6 +25,7 @@ from assay.models.adapters.python_callable import ListModel, TextModel, as_model
 from assay.models.adapters.toy import ToyModel
 from assay.models.pool import ModelPool
 from assay.models.rate_limits import HasRateLimits, RateLimits
+from assay.run_config import RunConfig
 
 
 def total(prompt: str) -> str:

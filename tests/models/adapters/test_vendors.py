@@ -12,13 +12,13 @@ from tests.contracts.model import check_model, closing
 from tests.models.adapters.vendors import KEY, VENDORS, ask_server, with_keys
 from tests.servers.fake_vendors import fake_anthropic
 
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Request
 from assay.models.adapters.anthropic import AnthropicModel
 from assay.models.model_names import make_model
 from assay.models.pool import ModelPool
+from assay.run_config import RunConfig
 
 environment = pytest.fixture(autouse=True)(with_keys)
 

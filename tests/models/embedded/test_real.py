@@ -16,10 +16,10 @@ from tests.contracts.model import closing
 from tests.end_to_end.commands import assay
 
 from assay.core.journal import read_records
-from assay.core.run_file import read_run_file
 from assay.core.types import Completion, Message, Record, Request
 from assay.models.embedded import weights as embedded_weights
 from assay.models.embedded.model import EmbeddedModel
+from assay.run_file import read_run_file
 from assay.stats.intervals import mean_interval
 from assay.stats.subgroups import fisher_exact
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from assay.core.attempt import make_attempt
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Completion, DatasetSpec, PartSpec, Record, Request, Sample, TaskDefinition, Trace
 from assay.models.layers.waiting import WithoutWaiting
 from assay.models.pool import ModelPool
+from assay.run_config import RunConfig
 
 QUEUE_SECONDS = 0.5
 

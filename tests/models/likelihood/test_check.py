@@ -13,10 +13,10 @@ from tests.contracts.model import closing
 from tests.runs.shard_runs import run_shard
 from tests.servers.word_server import likeliest, logprob, word_server
 
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.models.likelihood.check import PROBES, likelihood_problem
 from assay.models.model_names import make_model
+from assay.run_config import RunConfig
 from assay.runs.evaluate import RunOptions, RunResult, run_evaluation, run_planned
 from assay.runs.plan import PlannedRun
 from assay.runs.progress import run_blocking

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from tests.journals import write_lines
 
-from assay.core.config import RunConfig
 from assay.core.fingerprint import short_fingerprint
-from assay.core.run_file import RUN_SCHEMA, RunFile
 from assay.core.task import REFUSED_HERE
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Score, TaskDefinition
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import View
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile
 
 BROKEN, REFUSED, EXCLUDED = "broken", "refused", "excluded"
 Came = float | str | Score

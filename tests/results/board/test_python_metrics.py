@@ -9,11 +9,11 @@ import pytest
 from tests.results.board.scripted_boards import write_run
 
 from assay.core.errors import UsageError
-from assay.core.run_file import read_run_file
 from assay.core.types import PartSpec
 from assay.results.board.journal_table import TaskTable, read_tables
 from assay.results.board.python_metrics import FILE, output_for, read_python_metrics, runs_code
 from assay.results.report_settings import View
+from assay.run_file import read_run_file
 
 
 def table_of(folder: Path, *scores: float) -> TaskTable:

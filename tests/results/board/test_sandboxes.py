@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from tests.results.board.scripted_boards import write_run
 
-from assay.core.run_file import RunFile, read_run_file
 from assay.results.board.sandboxes import FOLDER, sandbox_notices, sandbox_of
+from assay.run_file import RunFile, read_run_file
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 from tests.results.runs import Adder, run_into, write_sums
 
-from assay.core.run_file import RunFile, read_run_file
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.history.changes import changes_between
+from assay.run_file import RunFile, read_run_file
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tests.results.runs import Adder, run_into, write_sums
 
 from assay.core.errors import UsageError
-from assay.core.run_file import RunFile, read_run_file
 from assay.results.board.leaderboard import empty_leaderboard
 from assay.results.diff.comparison import diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
@@ -22,6 +21,7 @@ from assay.results.history.history_types import History, HistoryRun
 from assay.results.history.timeline import HistorySource, histories
 from assay.results.measure import measure_of
 from assay.results.report_settings import View
+from assay.run_file import RunFile, read_run_file
 
 VIEW = View()
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.config import RunConfig
 from assay.pages.documents.prompt_pairs import prompt_pairs_document
 from assay.pages.markdown import markdown
 from assay.results.diff.comparison import diff
 from assay.results.report_settings import View
 from assay.results.standings.prompts import compare_prompts
+from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.load import load_tasks
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.results.runs import run_into, write_sums
 
-from assay.core.config import RunConfig
 from assay.pages.documents.estimate import estimate_tables
 from assay.pages.markdown import markdown
+from assay.run_config import RunConfig
 from assay.runs.later.dry_run import estimate
 from assay.tasks.load import load_tasks
 

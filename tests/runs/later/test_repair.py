@@ -19,9 +19,9 @@ from tests.results.runs import Adder, Broken, run_into, write_sums
 from assay.core import journal as journal_module
 from assay.core.errors import UsageError
 from assay.core.journal import Journal, lock_journal, read_records
-from assay.core.run_file import read_run_file
 from assay.optimize.journal import SearchEntry, SearchJournal
 from assay.results.board.leaderboard import build_leaderboard
+from assay.run_file import read_run_file
 from assay.runs.later.integrity import check_run
 from assay.runs.later.repair import ASIDE, MAX_GAPS, repair
 from assay.runs.shard_files import Shard, new_file

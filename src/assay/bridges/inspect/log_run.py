@@ -19,14 +19,14 @@ import msgspec
 from assay.bridges.inspect.log_files import LogHeader, log_header, log_samples
 from assay.bridges.inspect.log_records import record_of
 from assay.bridges.inspect.log_samples import InspectSamples
-from assay.core.config import RunConfig
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.journal import Journal
 from assay.core.regular_file import open_regular
-from assay.core.run_file import RunFile, read_run_file
 from assay.core.types import DatasetSpec, PartSpec, Record, Sample, TaskDefinition
 from assay.datasets.json_lines import file_sha256
+from assay.run_config import RunConfig
+from assay.run_file import RunFile, read_run_file
 from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.task_records import Provenance

@@ -17,10 +17,10 @@ import msgspec
 
 from assay.bridges.promptfoo.config import FILE, Config, PlacedValue
 from assay.core.errors import FailureError, UsageError
-from assay.core.run_file import write_text
 from assay.core.seams import BuildContext
 from assay.core.types import DatasetSpec, Sample
 from assay.datasets.json_lines import file_sha256
+from assay.run_file import write_text
 from assay.snippets.programs import Programs
 from assay.user.cache_folder import cache_folder
 

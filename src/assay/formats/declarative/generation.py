@@ -29,7 +29,6 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.regular_file import open_regular, read_regular
 from assay.core.run import Stop
-from assay.core.run_file import write_whole, writing_whole
 from assay.core.seams import BuildContext, close_part
 from assay.core.types import Message, Request, Usage
 from assay.core.usage import Account, about_tokens, usage_of
@@ -45,6 +44,7 @@ from assay.models.model_names import make_model
 from assay.models.pool import wrap_alone
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template
+from assay.run_file import write_whole, writing_whole
 from assay.snippets.process import Snippet
 from assay.user.project_folder import make_project_folder
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.core.config import RunConfig
 from assay.core.describe import ModelOffers
 from assay.core.draws import is_sampled
 from assay.core.errors import UsageError
@@ -15,6 +14,7 @@ from assay.core.model_stack import Wrapper
 from assay.core.seams import Model
 from assay.core.types import Completion, Draw, Request
 from assay.overriding import override
+from assay.run_config import RunConfig
 
 if TYPE_CHECKING:
     from assay.models.completion_cache import CompletionCache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.core.run_file import write_whole
 from assay.pages.document import Block, Cell, Heading, Items, Span, TextTable
 from assay.pages.documents.leaderboard import notes
 from assay.pages.documents.more_tables import board_tables
 from assay.pages.markdown import markdown
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.stretches import NOT_KNOWN, served_in_words
+from assay.run_file import write_whole
 from assay.text.printable import one_line, printable
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from assay.core.run_file import write_whole
 from assay.pages.charts.figure import figures
 from assay.pages.charts.forest import differences_chart
 from assay.pages.documents.diff import (
@@ -22,6 +21,7 @@ from assay.pages.html.page import listed, page, prompt_block, shown_of, table, t
 from assay.pages.html.pictures import Pictures
 from assay.results.diff.differences import BoardDiff, Flip
 from assay.results.diff.paired_columns import Side
+from assay.run_file import write_whole
 from assay.text.numbers import number
 
 Sides = Sequence[Side]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.run_file import write_whole
 from assay.pages.charts.colours import colours_of
 from assay.pages.charts.figure import figures
 from assay.pages.charts.sections import comparison_charts
@@ -14,6 +13,7 @@ from assay.pages.html.element import Child, tag
 from assay.pages.html.page import listed, page, table
 from assay.results.standings.against import BaselineCell
 from assay.results.standings.standing_rows import Standings
+from assay.run_file import write_whole
 
 
 def write_standings_page(path: Path, standings: Standings, cells: Sequence[BaselineCell], baseline: str) -> None:

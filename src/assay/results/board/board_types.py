@@ -11,12 +11,12 @@ from msgspec.structs import force_setattr
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import write_whole
 from assay.core.types import Bounds, Summary
 from assay.costs.spending import Cost, JudgeRow
 from assay.overriding import override
 from assay.results.board.stretches import Stretch
 from assay.results.per_example import PerExample
+from assay.run_file import write_whole
 from assay.stats.calibration import ReliabilityBin
 
 _T = TypeVar("_T")

@@ -16,7 +16,6 @@ from msgspec import UNSET
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
-from assay.core.run_file import RunFile, read_run_file
 from assay.core.task import REFUSED_HERE
 from assay.core.types import Bounds, PartSpec, Summary, TaskDefinition
 from assay.costs.prices import Prices, find_prices
@@ -52,6 +51,7 @@ from assay.results.metric_label import metric_label
 from assay.results.per_example import PerExample, read_examples
 from assay.results.report_settings import View, missing_group, missing_key, view_of
 from assay.results.server_template import template_notices
+from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import with_bounds
 from assay.stats.score_table import ScoreTable
 

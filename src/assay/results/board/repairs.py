@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.core.run_file import RunFile
+from assay.run_file import RunFile
 
 
 def repair_notices(run: RunFile) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import RunFile
+from assay.run_file import RunFile
 
 FOLDER = "sandboxes"
 

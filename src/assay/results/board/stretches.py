@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import RunFile
 from assay.core.seams import Served
 from assay.core.types import Completion, Record, Usage
 from assay.costs.spending import Spending
+from assay.run_file import RunFile
 from assay.storage.checksum import is_intact
 from assay.text.printable import one_line
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
-from assay.core.run_file import read_run_file
 from assay.core.types import Message, Record
 from assay.results.board.board_types import Leaderboard, TaskRow, read_leaderboard_file
 from assay.results.board.journal_table import AttemptLine, TraceLine
@@ -30,6 +29,7 @@ from assay.results.outcomes import failures_of
 from assay.results.pace import Pace
 from assay.results.per_example import PerExample, per_example, question, question_media
 from assay.results.report_settings import View, metadata_value
+from assay.run_file import read_run_file
 
 Digests = NDArray[np.int64]
 PlaceColumn = NDArray[np.int64]

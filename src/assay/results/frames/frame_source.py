@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
-from assay.core.run_file import RunFile, read_run_file
 from assay.core.types import Record
 from assay.costs.prices import Prices, Quote, find_prices
 from assay.costs.spending import Spending, add_attempt, cost_of, judge_rows, total_cost
@@ -33,6 +32,7 @@ from assay.results.measure import Measure, measures_of
 from assay.results.metric_label import metric_label
 from assay.results.outcomes import OUTCOMES, judged, outcome_of
 from assay.results.report_settings import View, view_of
+from assay.run_file import RunFile, read_run_file
 from assay.text.wording import hint
 
 Only = Callable[[Record], bool]

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from assay.core.run_file import RunFile
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.stretches import served_changes
 from assay.results.diff.sentences import repeats_name
+from assay.run_file import RunFile
 from assay.text.wording import shortened
 
 HASH = re.compile(r"[0-9a-f]{32,}")

@@ -9,7 +9,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.core.errors import UsageError
-from assay.core.run_file import RunFile
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import in_overall
 from assay.results.diff.paired_columns import Side
@@ -17,6 +16,7 @@ from assay.results.history.changes import changes_between
 from assay.results.history.history_types import History, HistoryRun, RunVerdict, Step
 from assay.results.history.score_matrix import MOST_EARLIER, Column, ScoreMatrix, at_ends
 from assay.results.report_settings import View
+from assay.run_file import RunFile
 from assay.stats.intervals import Floats
 from assay.stats.level_shifts import Shift, can_fall, fall, possible_starts, window_levels
 from assay.stats.quantiles import normal_quantile

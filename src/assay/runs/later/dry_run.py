@@ -11,7 +11,6 @@ import msgspec
 
 from assay.catalog import OTHER_MODELS
 from assay.core.attempt import attempt_key
-from assay.core.config import RunConfig
 from assay.core.errors import FailureError
 from assay.core.model_stack import WithRunSettings, given_settings, innermost
 from assay.core.seams import Model, identity_of, offers_of
@@ -26,6 +25,7 @@ from assay.models.pool import ModelPool
 from assay.models.served import NotReachedError, probe
 from assay.overriding import override
 from assay.results.side_labels import model_and_prompt
+from assay.run_config import RunConfig
 from assay.runs.assemble import Parts, assemble, with_frame
 from assay.runs.canary import PROMPTS
 from assay.runs.earlier_attempts import EarlierAttempts

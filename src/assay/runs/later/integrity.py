@@ -18,7 +18,6 @@ from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
 from assay.core.journal import Counting, Damaged, Failed, read_lines
 from assay.core.regular_file import read_regular
-from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.task import task_fingerprint
 from assay.core.types import PartSpec, Record
 from assay.overriding import override
@@ -29,6 +28,7 @@ from assay.results.board.leaderboard import build_leaderboard
 from assay.results.board.repairs import repair_notices
 from assay.results.board.stretches import read_stretches
 from assay.results.report_settings import view_of
+from assay.run_file import RunFile, read_run_file, sealed_as
 from assay.storage.checksum import number_of
 from assay.storage.key_set import KeySet
 from assay.user.seal import is_sealed

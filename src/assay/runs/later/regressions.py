@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
-from assay.core.run_file import writing_whole
 from assay.core.types import TaskDefinition
 from assay.reading.strict_json import read_lines
 from assay.results.frames.frame_source import RunSource
+from assay.run_file import writing_whole
 from assay.tasks.load import load_tasks
 from assay.text.wording import few
 

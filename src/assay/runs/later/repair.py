@@ -21,7 +21,7 @@ import msgspec
 from assay.core.errors import SearchFolderError
 from assay.core.journal import COPY_BYTES, Damaged, MayFail, Scored, lock_journal, read_journal, read_lines
 from assay.core.regular_file import open_regular, open_to_append, read_regular
-from assay.core.run_file import Repair, RunFile, read_run_file, write_whole, writing_whole
+from assay.run_file import Repair, RunFile, read_run_file, write_whole, writing_whole
 from assay.runs.finish import finish
 from assay.runs.later.integrity import WholeLine
 from assay.runs.progress import run_blocking

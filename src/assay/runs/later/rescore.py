@@ -18,7 +18,6 @@ from assay.core.fingerprint import short_fingerprint
 from assay.core.journal import Journal, counting_lines
 from assay.core.regular_file import open_regular
 from assay.core.run import Stop, remaining_work
-from assay.core.run_file import RunFile, read_run_file, sealed_as
 from assay.core.seams import Previewable, Scorer, Work
 from assay.core.task import Task
 from assay.core.types import Failure, Message, Record, Sample, Score, TaskDefinition, Trace
@@ -26,6 +25,7 @@ from assay.formats.media_files import media_files_of
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import View
+from assay.run_file import RunFile, read_run_file, sealed_as
 from assay.runs.assemble import assemble_tasks, describe
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.finish import finish

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.core.config import RunConfig
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.run_config import RunConfig
 from assay.setting import Purpose, settings_of
 
 

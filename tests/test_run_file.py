@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import UnwritableError, UsageError
-from assay.core.run_file import read_run_file, sealed_as, write_text, write_whole
+from assay.run_file import read_run_file, sealed_as, write_text, write_whole
 
 DEFINITION = {
     "name": "t",

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 from msgspec import Struct
 
-from assay.core.config import RunConfig
 from assay.core.errors import SearchFolderError, UnwritableError, UsageError
 from assay.core.regular_file import irregular, read_regular
 from assay.core.types import TaskDefinition
+from assay.run_config import RunConfig
 from assay.text import os_errors
 
 RUN_SCHEMA = "run.v1"
