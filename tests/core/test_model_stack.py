@@ -38,7 +38,7 @@ def test_a_slow_answer_is_a_timeout_and_not_an_answer() -> None:
         return caught.value
 
     error = asyncio.run(go())
-    assert error.failure.kind == "timeout"
+    assert (error.failure.kind, error.failure.retryable) == ("timeout", False)
 
 
 def test_settings_fill_only_what_a_request_leaves_open() -> None:

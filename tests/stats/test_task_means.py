@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.stats.coverage import CEILING, DATA_SETS, FLOOR, all_or_nothing, covered
 
 from assay.stats.intervals import Interval
-from assay.stats.task_means import TaskMean, mean_of_tasks_interval, satterthwaite
+from assay.stats.task_means import TaskMean, mean_of_tasks_interval, satterthwaite, with_shared_ends
 
 DOMINATED = 1.0
 """One small task near an end of the scale decides, and its interval is symmetric in the mean over tasks."""
@@ -63,3 +63,15 @@ def test_degrees_of_freedom_do_not_depend_on_the_scale(scale: float) -> None:
     variances, degrees = np.array([[0.3], [0.02], [0.0]]), np.array([[19.0], [4.0], [7.0]])
     assert satterthwaite(variances * scale, degrees) == satterthwaite(variances, degrees)
     assert np.isinf(satterthwaite(variances * 0.0, degrees))
+
+
+def test_tasks_of_one_sample_have_their_common_spread_whatever_larger_tasks_are_among_them() -> None:
+    means, units, variances = np.array([0.0, 1.0, 1.0, 0.9]), np.array([1, 1, 1, 50]), np.array([0, 0, 0, 0.09 / 49])
+    _, spreads = with_shared_ends(means, units, variances, ends=(0.0, 1.0))
+    alone = [0.0, 1.0, 1.0, 0.0, 1.0]  # the three samples, and one at either end
+    assert spreads[:3] == pytest.approx([np.var(alone)] * 3)
+    # the larger task keeps its own, with the quarter of a sample at either end that is its share
+    whole = np.array([*[1.0] * 45, *[0.0] * 5])
+    centre = (whole.sum() + 0.25) / 50.5
+    squares = ((whole - centre) ** 2).sum() + 0.25 * (centre**2 + (1 - centre) ** 2)
+    assert spreads[3] == pytest.approx(squares / (50.5 * 49.5))
