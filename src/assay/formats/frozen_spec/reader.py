@@ -1,7 +1,7 @@
 """The frozen task spec as a file: validate it line by line, and read it as one task per category.
 
 Everything a runner needs of the spec can be imported from here: the record (`TaskSpec`), its validator, the fixtures,
-`render` and `post_process`. The rules themselves are in `spec_rules`.
+`render` and `post_process`. The rules themselves are in `rules.py`.
 """
 
 from __future__ import annotations
