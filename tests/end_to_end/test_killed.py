@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from tests.end_to_end.commands import assay, fake_server, leaderboard, start_assay, write_task
 
 from assay.core.journal import read_records
@@ -18,6 +19,7 @@ KILLS = 20
 CONCURRENCY = 16
 
 
+@pytest.mark.timeout(900)
 def test_twenty_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     prompts = {f"compute: {n} + {n % 7}": str(n + n % 7 if n % 10 else -1) for n in range(SAMPLES)}
     task = write_task(tmp_path / "sums.jsonl", prompts)

@@ -30,6 +30,7 @@ def main() -> int:
 
 def explore(seed: int) -> int:
     command = [sys.executable, "-m", "pytest", "-n", "2", "-m", "hypothesis", f"--hypothesis-seed={seed}"]
+    command.append("--timeout=900")  # three hundred examples in place of a hundred
     return subprocess.run([*command, *sys.argv[1:]], env={**os.environ, "ASSAY_EXPLORE": "1"}).returncode
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,6 +31,15 @@ def score(prediction: str, sample: Sample, **options: Any) -> Score:
             await scorer.aclose()
 
     return asyncio.run(use())
+
+
+@pytest.fixture(scope="module")
+def shared_sandbox() -> Iterator[None]:
+    """Keeps one sandbox for the tests that only run programs: to start one takes longer than a program does."""
+    holder = code_exec("holder")
+    holder.start_here()
+    yield
+    asyncio.run(holder.aclose())
 
 
 def sample(targets: tuple[str, ...] = (), **extras: Any) -> Sample:
@@ -89,6 +99,7 @@ SHAPES = [
 
 @linux
 @pytest.mark.parametrize(("prediction", "given", "options", "share", "outcome"), SHAPES, ids=range(len(SHAPES)))
+@pytest.mark.usefixtures("shared_sandbox")
 def test_the_score_is_the_share_that_holds(
     prediction: str, given: Sample, options: dict[str, Any], share: float, outcome: str
 ) -> None:
@@ -100,6 +111,7 @@ def test_the_score_is_the_share_that_holds(
 
 
 @linux
+@pytest.mark.usefixtures("shared_sandbox")
 def test_the_answer_is_the_code_that_ran() -> None:
     found = score("```\ndef f(x): return 1\n```", sample(io_pairs=[[1, 1]]), post_process="extract_code_block")
     assert found.answer is not None
@@ -107,6 +119,7 @@ def test_the_answer_is_the_code_that_ran() -> None:
 
 
 @linux
+@pytest.mark.usefixtures("shared_sandbox")
 def test_only_so_many_checks_are_recorded() -> None:
     found = score("def f(x): return x", sample(io_pairs=[[n, n] for n in range(60)]))
     assert found.metadata is not None
@@ -115,7 +128,9 @@ def test_only_so_many_checks_are_recorded() -> None:
 
 
 @linux
-def test_scorers_share_a_sandbox_and_the_last_one_ends_it() -> None:
+def test_scorers_share_a_sandbox_and_the_last_one_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_shared", module._Shared())
+
     async def use() -> None:
         one, other = code_exec("a"), code_exec("b")
         report = one.start_here()
@@ -216,6 +231,7 @@ BROKEN = [
 @linux
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("code", ["def f(x): return 2", "def f(x): return None", "", "import sys; sys.exit(0)"])
+@pytest.mark.usefixtures("shared_sandbox")
 def test_a_test_that_cannot_run_is_a_failure_whatever_the_program_does(broken: Sample, code: str) -> None:
     with pytest.raises(FailureError) as caught:
         score(code, broken)
@@ -224,6 +240,7 @@ def test_a_test_that_cannot_run_is_a_failure_whatever_the_program_does(broken: S
 
 
 @linux
+@pytest.mark.usefixtures("shared_sandbox")
 def test_a_test_that_every_program_passes_is_a_failure() -> None:
     tests = "def check(candidate):\n    try:\n        assert candidate(1) == 2\n    except Exception:\n        pass"
     with pytest.raises(FailureError) as caught:
@@ -257,6 +274,7 @@ SPOILERS = {
 
 @linux
 @pytest.mark.parametrize("name", SPOILERS)
+@pytest.mark.usefixtures("shared_sandbox")
 def test_no_program_makes_its_own_wrong_answer_a_broken_test(name: str) -> None:
     tests = "import math\ndef check(candidate):\n    r = candidate(1)\n    assert len(r) == 2\n"
     tests += "    assert [math.floor(x) for x in r] == [1, 2]\n    assert r.index(2) == 1"
@@ -268,6 +286,7 @@ def test_no_program_makes_its_own_wrong_answer_a_broken_test(name: str) -> None:
 @pytest.mark.parametrize(
     ("prompt", "fails"), [("Write `foo(x)`.", True), ("Write `foo` and fooo.", False), ("", False)]
 )
+@pytest.mark.usefixtures("shared_sandbox")
 def test_a_test_that_misspells_the_function_of_its_prompt_is_a_failure(prompt: str, fails: bool) -> None:
     given = Sample(id="1", prompt=prompt, targets=("fooo(1) == 1",))
     if not fails:
@@ -286,6 +305,7 @@ UNASKED = {
 
 
 @pytest.mark.parametrize("target", UNASKED.values(), ids=UNASKED)
+@pytest.mark.usefixtures("shared_sandbox")
 def test_a_name_that_neither_test_nor_prompt_has_is_a_failure_beside_one_that_it_has(target: str) -> None:
     given = Sample(id="1", prompt="Write a function `f_one(x)` that adds 1.", targets=(target,))
     with pytest.raises(FailureError, match="which neither the test nor the prompt has, beside `f_one`"):
@@ -303,12 +323,14 @@ def test_a_name_that_neither_test_nor_prompt_has_is_a_failure_beside_one_that_it
     ],
     ids=["no name is in the prompt", "every name is in the prompt", "only what the prompt asks for", "a class"],
 )
+@pytest.mark.usefixtures("shared_sandbox")
 def test_names_that_the_prompt_has_or_does_not_decide_about_are_the_programs(prompt: str, target: str) -> None:
     given = Sample(id="1", prompt=prompt, targets=(target,))
     assert score("def f_one(x): return x + 1\nhelper = Helper = f_one", given).values["outcome"] == "pass"
 
 
 @linux
+@pytest.mark.usefixtures("shared_sandbox")
 def test_what_a_star_import_of_the_test_defines_is_not_a_missing_name() -> None:
     given = Sample(
         id="1",
@@ -320,6 +342,7 @@ def test_what_a_star_import_of_the_test_defines_is_not_a_missing_name() -> None:
 
 
 @linux
+@pytest.mark.usefixtures("shared_sandbox")
 def test_a_name_that_the_reference_solution_defines_is_the_programs() -> None:
     solution = "def f_one(x): return x + 1\ndef helper(x): return x + 1"
     given = Sample(
