@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-real test test-peers prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
+.PHONY: help setup demo demo-real test test-peers test-for coverage cpu prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,19 +43,30 @@ test: lint  ## everything that `make check` does, and the whole test suite
 
 PEERS := .venv-peers
 TORCH ?= torch==2.13.0
-$(PEERS)/.installed: requirements-dev.lock requirements-peers.lock pyproject.toml
+$(PEERS)/.installed: requirements-peers.lock tests/peers/package-lock.json pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-peers.lock
-	$(PEERS)/bin/python -m pip install --quiet --no-deps '$(TORCH)'
+	$(PEERS)/bin/python -m pip install --quiet '$(TORCH)'
 	$(PEERS)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	mkdir -p $(PEERS)/node
+	cp tests/peers/package.json tests/peers/package-lock.json $(PEERS)/node
+	npm install --prefix $(PEERS)/node --no-save --silent --no-audit --no-fund  # not `ci`: it wants other systems' packages
 	@touch $(PEERS)/.installed
 
-test-peers: $(PEERS)/.installed  ## against lm_eval and transformers, in .venv-peers (TORCH=… is the build of PyTorch, CPU is enough)
-	$(PEERS)/bin/python -m pytest -m peers
+test-peers: $(PEERS)/.installed  ## compare with lm_eval, inspect_ai, promptfoo, ray and others, and write it down (ONLY=ray; TORCH=… is the build)
+	$(PEERS)/bin/python -m tests.peers.prove $(ONLY)
+
+coverage: $(TOOLS)  ## run the suite under coverage, and map which tests hold which file (half an hour)
+	$(BIN)/python -m tests.coverage_map measure -n 2
+
+test-for:  ## which tests hold a source file, after `make coverage`: make test-for FILE=src/assay/core/run.py
+	@$(BIN)/python -m tests.coverage_map $(FILE)
+
+cpu: $(TOOLS)  ## CPU seconds of every test, heaviest first (TESTS=tests/viewer for some)
+	$(BIN)/python -m pytest -n 0 -p tests.cpu_seconds $(TESTS)
 
 prove: $(TOOLS)  ## the long proofs: whole simulations, matrices and sweeps, of which the suite runs excerpts
-	$(BIN)/python -m pytest -n 2 -m prove
+	$(BIN)/python -m pytest -n 2 -m prove --timeout=1800
 
 test-lowest:  ## the security tests with the lowest versions that pyproject.toml allows, in .venv-lowest
 	.ci/lowest $(PYTHON)
@@ -117,7 +128,8 @@ lock:  ## resolve the dependencies again (needs uv)
 	$(COMPILE) --extra build --extra embedded -c requirements.lock -o requirements-embedded.lock
 	$(COMPILE) --extra build --extra embedded --extra dev -c requirements.lock -o requirements-dev.lock
 	$(COMPILE) --extra build --extra docs -c requirements-dev.lock -o requirements-docs.lock
-	@echo 'requirements-peers.lock: what lm_eval, transformers, datasets and accelerate need beyond requirements-dev.lock'
+	$(COMPILE) --extra build --extra embedded --extra dev --extra lm-eval --extra inspect-ai --extra inspect --extra ray \
+		--extra transformers tests/peers/requirements.in --override tests/peers/without_torch.txt -o requirements-peers.lock
 
 clean:  ## remove what setup and runs created
 	rm -rf $(VENV) $(PEERS) runs outputs .assay build dist

@@ -172,6 +172,8 @@ def become(what: Mapping[str, Any], streams: Sequence[int]) -> NoReturn:
     os.chdir(what["cwd"])
     os.environ.clear()
     os.environ.update(variables)
+    if (coverage := sys.modules.get("coverage")) and (current := coverage.Coverage.current()):
+        current.switch_context(variables.get("TEST_FILE", ""))  # what runs from here on is the work of that test
     # as a new Python has it
     installed = (sys.prefix, sys.base_prefix)
     python = [folder for folder in sys.path if folder.startswith(installed) or folder.endswith("site-packages")]

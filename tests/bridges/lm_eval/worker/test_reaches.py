@@ -8,6 +8,7 @@ import pytest
 
 from assay.bridges.lm_eval.lm_eval_source import read_lm_eval
 from assay.core.errors import UsageError
+from assay.formats.task_source import SourceContext
 from assay.trust.consent import require_trust
 
 pytestmark = pytest.mark.peers
@@ -26,7 +27,7 @@ def test_a_group_of_an_odd_shape_gets_a_sentence(elsewhere: Path) -> None:
     file = elsewhere / "g.yaml"
     file.write_text("group: [a, b]\ntask: {x: [1]}\n")
     with pytest.raises(UsageError, match=r"g\.yaml: lm_eval .* cannot read it|has no task, group or tag"):
-        read_lm_eval(f"lm-eval:g@{file}", only_looks=True)
+        read_lm_eval(f"lm-eval:g@{file}", context=SourceContext(only_looks=True))
 
 
 def test_an_include_does_not_lead_out_of_the_project(elsewhere: Path) -> None:
@@ -34,12 +35,12 @@ def test_an_include_does_not_lead_out_of_the_project(elsewhere: Path) -> None:
     file = elsewhere / "t.yaml"
     file.write_text("include: ../secret.yaml\ntask: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\n")
     with pytest.raises(UsageError, match=r"includes `../secret.yaml`, which leads outside the project"):
-        read_lm_eval(f"lm-eval:t@{file}", only_looks=True)
+        read_lm_eval(f"lm-eval:t@{file}", context=SourceContext(only_looks=True))
 
 
 def test_the_advice_names_what_was_typed(elsewhere: Path) -> None:
     file = elsewhere / "t.yaml"
     file.write_text("task: t\noutput_type: generate_until\ndoc_to_text: '{{q}}'\ndoc_to_target: a\n")
-    (definition,) = read_lm_eval(f"lm-eval:t@{file}", only_looks=True)
+    (definition,) = read_lm_eval(f"lm-eval:t@{file}", context=SourceContext(only_looks=True))
     with pytest.raises(UsageError, match=rf"assay trust lm-eval:t@{file}"):
         require_trust([definition], trust=False)
