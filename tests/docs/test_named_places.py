@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.catalog import CATALOG
+from assay.catalog import CATALOG, group_of
 from tests.end_to_end.forks import ROOT
 
 SOURCE = ROOT / "src" / "assay"
@@ -29,7 +29,7 @@ DOTTED = re.compile(r"(?<![\w./-])assay((?:\.[a-z_]\w*)+(?:\.[A-Z]\w*)?)")
 
 PUBLIC = [
     *([name] for name in assay.__all__),
-    *([f"{kind}s"] for kind in CATALOG),  # groups of entry points
+    *([group_of(kind).removeprefix("assay.")] for kind in CATALOG),
     *(["toml"], ["py"], ["score"]),  # files of that name, and an attribute of spans
 ]
 

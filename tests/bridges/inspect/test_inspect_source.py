@@ -204,9 +204,8 @@ async def both(task: str, folder: Path) -> tuple[Path, Path, list[Any], list[Any
         peer = await asyncio.create_subprocess_exec(sys.executable, "-m", "inspect_ai", *words, env=environment)
         assert await peer.wait() == 0
         theirs, server.bodies = server.bodies, []
-        (definition,) = read_tasks(
-            [f"inspect:own.py@{task}"], make_config(), models={"grader": f"openai:g@{server.base_url}"}
-        ).definitions
+        graders = {"grader": f"openai:g@{server.base_url}"} if task == "graded" else {}
+        (definition,) = read_tasks([f"inspect:own.py@{task}"], make_config(), models=graders).definitions
         (planned,) = plan_runs([definition], make_config(cache=False), [f"openai:m@{server.base_url}"])
         await run_all([planned], RunOptions(folder=folder / "run"))
     (log,) = (folder / "logs").glob("*.json")
