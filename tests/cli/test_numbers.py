@@ -95,6 +95,18 @@ def test_a_dry_run_and_a_budget(somewhere: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", "tasks", "--quiet", "--budget-tokens", "60000"]) == 0
 
 
+def test_comparisons_say_which_definition_a_word_has(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A task folder's `exact_match` is the lenient one."""
+    assert main(["leaderboard", "a", "b"]) == 0
+    assert "Scores: exact_match (normalized)." in capsys.readouterr().out
+    assert main(["leaderboard", "a", "b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"sums": "exact_match (normalized)"}
+    assert main(["diff", "a", "b"]) == 0
+    assert "- sums, exact_match (normalized): " in capsys.readouterr().out
+    assert main(["diff", "a", "b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["metric"] == "exact_match (normalized)"
+
+
 def test_a_dry_run_calls_each_model_what_tables_call_it(somewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sums(somewhere / "tasks", "sums", 2)
     several = ["run", "tasks", "--dry-run", "--model", "old=stub:1", "--model", "new=stub:2", "--model", "stub:3"]

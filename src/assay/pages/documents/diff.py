@@ -28,7 +28,7 @@ def diff_document(diff: BoardDiff) -> list[Block]:
         diff_table(diff),
     ]
     if diff.tasks:
-        blocks.append(Items([(Span(task.task), f": {task.verdict}") for task in diff.tasks]))
+        blocks.append(Items([(Span(task.task), f", {one_line(task.metric)}: {task.verdict}") for task in diff.tasks]))
     if diff.notices:
         blocks.append(Items(diff.notices))
     blocks += [Heading(2, "What changed"), Items(_changes(diff))]

@@ -16,6 +16,7 @@ from assay.results.standings.standing_rows import Cell as TaskCell
 from assay.results.standings.standing_rows import ModelRow, Standings
 from assay.text.numbers import interval, number, percent, signed, signed_interval
 from assay.text.printable import one_line
+from assay.text.wording import few
 
 CsvField = tuple[str, str | float | None]
 
@@ -24,8 +25,24 @@ def standings_document(standings: Standings) -> list[Block]:
     """Ranks and totals, then scores per task, per category and per slice."""
     blocks: list[Block] = [*_places(standings), scores_table(standings)]
     blocks += [part for part in (categories_table(standings), slices_table(standings)) if part is not None]
-    blocks.append(Sentence(f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."))
+    blocks += [Sentence(each) for each in how_made(standings)]
     return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
+
+
+def how_made(standings: Standings) -> list[str]:
+    """What the scores are, and how ranks and normalised scores come from them."""
+    ranks = f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."
+    return [f"Scores: {_metrics(standings)}.", ranks]
+
+
+def _metrics(standings: Standings) -> str:
+    """Which metric each task has, those of one metric together."""
+    tasks: dict[str, list[str]] = {}
+    for task in standings.tasks:
+        tasks.setdefault(standings.metrics[task], []).append(task)
+    if len(tasks) == 1:
+        return one_line(next(iter(tasks)))
+    return one_line("; ".join(f"{metric} of {few(names)}" for metric, names in tasks.items()))
 
 
 NORMALISED = {

@@ -56,7 +56,7 @@ def differences(diff: BoardDiff) -> Child:
     return [
         figures([chart]) if chart is not None else None,
         table(diff_table(diff)),
-        listed([[tag("b", task.task), ": ", task.verdict] for task in diff.tasks]),
+        listed([[tag("b", task.task), f", {task.metric}: ", task.verdict] for task in diff.tasks]),
         tag(
             "p",
             "Differences are B minus A over the samples that both scored. Detectable is the smallest true difference "

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.pages.charts.colours import colours_of
 from assay.pages.charts.figure import figures
 from assay.pages.charts.sections import comparison_charts
-from assay.pages.documents.standings import NORMALISED, categories_table, place_table, scores_table, slices_table
+from assay.pages.documents.standings import categories_table, how_made, place_table, scores_table, slices_table
 from assay.pages.html.element import Child, tag
 from assay.pages.html.page import listed, page, table
 from assay.results.standings.against import BaselineCell
@@ -40,7 +40,7 @@ def standings_section(standings: Standings) -> Child:
     """The table of ranks."""
     return [
         table(place_table(standings)),
-        tag("p", f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}.", class_="soft"),
+        *(tag("p", sentence, class_="soft") for sentence in how_made(standings)),
         listed(standings.notes) if standings.notes else None,
     ]
 

@@ -104,6 +104,7 @@ def _task(
     first, second = rows
     task = TaskDiff(
         task=name,
+        metric=" → ".join(dict.fromkeys(row.metric_definition for row in rows if row is not None)),
         score_a=first.score if first else None,
         score_b=second.score if second else None,
         change=_change(first.score if first else None, second.score if second else None),

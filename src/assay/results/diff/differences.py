@@ -96,6 +96,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """One task in both results, or in one of them."""
 
     task: str
+    metric: str
+    """What its score is, with the definition of a word that formats share; both, where they differ."""
     score_a: float | None
     score_b: float | None
     change: float | None

@@ -105,6 +105,8 @@ class Standings(Struct, frozen=True, kw_only=True):
     normalisation: Normalisation
     models: list[ModelRow]
     tasks: list[str]
+    metrics: dict[str, str]
+    """What the score of each task is, with the definition of a word that formats share."""
     shared: list[str]
     """Tasks that every model has a score on: overall numbers are over these."""
     ranking: str
@@ -171,12 +173,19 @@ def standings_of(
         normalisation=normalisation,
         models=models,
         tasks=names,
+        metrics={name: _metric(name, sides) for name in names},
         shared=shared,
         ranking=ranking,
         notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides)],
         unequal=list(unequal.values()),
         pairs=pairs,
     )
+
+
+def _metric(task: str, sides: Sequence[Side]) -> str:
+    """The metric that a task was scored with, or all of them."""
+    rows = (row for side in sides for row in side.board.tasks if row.task == task)
+    return " and ".join(dict.fromkeys(row.metric_definition for row in rows))
 
 
 def _has_common(compared: Sequence[Side], name: str) -> bool:
