@@ -12,7 +12,7 @@ _NAMES = {
         "Completion DatasetSpec Failure PartSpec Record Request Sample Score Summary TaskDefinition Trace"
     ),
     "assay.core.fingerprint": "fingerprint",
-    "assay.harness": "METRIC_FNS run_leaderboard run_task write_leaderboard",
+    "assay.harness": "METRIC_FNS TaskResult run_leaderboard run_task write_leaderboard",
     "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
     "assay.models.adapters.toy": "ToyAdapter",
     "assay.prompts.few_shot": "render",
@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.formats.frozen_spec.reader import validate_file as validate_file
     from assay.formats.frozen_spec.reader import validate_task as validate_task
     from assay.harness import METRIC_FNS as METRIC_FNS
+    from assay.harness import TaskResult as TaskResult
     from assay.harness import run_leaderboard as run_leaderboard
     from assay.harness import run_task as run_task
     from assay.harness import write_leaderboard as write_leaderboard

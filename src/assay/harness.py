@@ -1,5 +1,6 @@
 """The small harness API: task folders in, an adapter with `generate(prompts)`, a leaderboard out.
 
+    seed_fixture_tasks("outputs/tasks")
     tasks = load_all_tasks("outputs/tasks")
     board = run_leaderboard(tasks, ToyAdapter(), batch_size=8)
     write_leaderboard(board, "outputs/leaderboard.json")
@@ -22,16 +23,32 @@ from assay.core.errors import UsageError
 from assay.core.seams import Metric, ModelAdapter, TakesBatches, close_part
 from assay.core.types import DatasetSpec, TaskDefinition, Trace
 from assay.event_loop import run_anywhere
-from assay.formats.folder.reader import ContentHash, define_task, sample_of, scorer_of
+from assay.formats.fixtures import seed_fixture_tasks
+from assay.formats.folder.reader import ContentHash, define_task, load_all_tasks, sample_of, scorer_of
 from assay.formats.folder.rules import CATALOG_NAMES, Example
 from assay.models.adapters.python_callable import as_model
+from assay.models.adapters.toy import ToyAdapter
 from assay.results.board.board_types import Leaderboard, TaskRow, write_leaderboard_file
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.scorers.code_exec import code_exec as code_exec_scorer
 from assay.tasks.own_metric import metric_name
 
+__all__ = [
+    "METRIC_FNS",
+    "Example",
+    "ModelAdapter",
+    "TaskResult",
+    "ToyAdapter",
+    "load_all_tasks",
+    "run_leaderboard",
+    "run_task",
+    "seed_fixture_tasks",
+    "write_leaderboard",
+]
 DEFAULT_BATCH_SIZE = 8
+TaskResult = TaskRow
+"""What `run_task` returns: score, counts, latency and the per-example records of one task."""
 
 
 def run_task(

@@ -79,4 +79,5 @@ def test_a_part_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(catalog, "resolve", missing)
     assert first_line("model", "x") == "(needs some_package)"
-    assert [singular(word) for word in ("metrics", "metric", "s")] == ["metric", "metric", ""]
+    words = ("metrics", "metric", "post_process", "post_processes", "s")
+    assert [singular(word) for word in words] == ["metric", "metric", "post_process", "post_process", "s"]

@@ -158,7 +158,11 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
 
 
 def singular(word: str) -> str:
-    return word[:-1] if word.endswith("s") else word
+    """The kind that a word names: `metrics`, `post_processes` and `post_process` alike."""
+    from assay import catalog
+
+    endings = (word, word.removesuffix("s"), word.removesuffix("es"))
+    return next((kind for kind in endings if kind in catalog.CATALOG), word)
 
 
 def first_line(kind: str, name: str) -> str:

@@ -76,8 +76,8 @@ def _json(text: str) -> Any:
 
 
 def _same_json(left: Any, right: Any) -> bool:
-    if left is None or right is None:
-        return False
+    if left is None or right is None or isinstance(left, bool) != isinstance(right, bool):
+        return False  # Python takes true for 1
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same_json(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):

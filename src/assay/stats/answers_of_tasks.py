@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.stats.intervals import Floats, Interval
-from assay.stats.paired import RightWrong, agreeing, minimum_detectable_effect
+from assay.stats.paired import AnswerPairs, agreeing, minimum_detectable_effect
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
 from assay.stats.task_means import MANY, quantile, satterthwaite, tail, with_shared_ends
 
@@ -19,7 +19,7 @@ class AnswersOfTasks(Struct, frozen=True, tag=METHOD):
     """Student's t with the combined standard error, Bonett and Price's win and loss shared by all tasks; where few
     pairs differ, the exact sign-flip test over the pairs of all tasks at once: a handful of samples proves nothing."""
 
-    tasks: tuple[RightWrong, ...]
+    tasks: tuple[AnswerPairs, ...]
 
     @property
     def difference(self) -> float:

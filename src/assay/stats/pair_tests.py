@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.guarded import Spread, combined, p_values
 from assay.stats.intervals import Floats, cluster_degrees, is_binary, rows_by_cluster
-from assay.stats.paired import RightWrong
+from assay.stats.paired import AnswerPairs
 
 
 class _Task(NamedTuple):
@@ -93,9 +93,9 @@ class PairTests:
         return p_values(spreads[0] if len(spreads) == 1 else combined(spreads, reach), (-reach, reach))
 
 
-def _answers(task: _Task, i: int, j: int) -> RightWrong:
+def _answers(task: _Task, i: int, j: int) -> AnswerPairs:
     assert task.wins is not None  # noqa: S101 - for the type checker
-    return RightWrong(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
+    return AnswerPairs(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
 
 
 def _spread(task: _Task, weight: float, i: int, j: int) -> Spread:

@@ -35,7 +35,7 @@ from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t
 MCNEMAR = "mcnemar-exact"
 
 
-class RightWrong(Struct, frozen=True, tag=MCNEMAR):
+class AnswerPairs(Struct, frozen=True, tag=MCNEMAR):
     """Independent pairs of right and wrong answers: McNemar's exact test, with the interval that agrees with it."""
 
     wins: int
@@ -86,7 +86,7 @@ class RightWrong(Struct, frozen=True, tag=MCNEMAR):
         return detectable_share_difference(self.wins, self.losses, self.n, level, power)
 
 
-class Graded(Struct, frozen=True, tag="guarded-t"):
+class GuardedPairs(Struct, frozen=True, tag="guarded-t"):
     """Differences of scores on a scale, or of clusters of answers: a t test that reckons with an unseen total loss."""
 
     spread: Spread
@@ -115,7 +115,7 @@ class Graded(Struct, frozen=True, tag="guarded-t"):
         return detectable_mean(self.spread, self.reach, level, power) if self.spread.units > 1 else None
 
 
-class OpenEnded(Struct, frozen=True, tag="skewed-t"):
+class OpenPairs(Struct, frozen=True, tag="skewed-t"):
     """Differences of values without a scale, such as seconds: t, corrected for the skewness that was seen."""
 
     spread: SkewedT
@@ -139,7 +139,7 @@ class OpenEnded(Struct, frozen=True, tag="skewed-t"):
         return minimum_detectable_effect(self.spread.error, self.spread.degrees, level, power)
 
 
-Evidence = RightWrong | Graded | OpenEnded
+Evidence = AnswerPairs | GuardedPairs | OpenPairs
 
 
 class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -223,11 +223,11 @@ def compare(
     scale = _in_unit(before) and _in_unit(after)
     evidence: Evidence
     if binary and groups is None:
-        evidence = RightWrong(wins, losses, n, int(before.sum()))
+        evidence = AnswerPairs(wins, losses, n, int(before.sum()))
     elif scale:
-        evidence = Graded(spread_of(differences, groups), had=spread_of(before, groups))
+        evidence = GuardedPairs(spread_of(differences, groups), had=spread_of(before, groups))
     else:
-        evidence = OpenEnded(skewed_t(differences, groups))
+        evidence = OpenPairs(skewed_t(differences, groups))
     interval, test = evidence.interval(level), type(evidence).__struct_config__.tag
     better, worse = evidence.p_values()
     p_value = min(1.0, 2.0 * min(better, worse))
@@ -404,7 +404,7 @@ def _p_of_changes(
     evidence: Evidence, differences: Floats, groups: ArrayLike | Sequence[Any] | None, p_value: float, level: float
 ) -> float | None:
     """The p-value of the sign-flip test where it alone finds something; its signs say nothing about the mean."""
-    if not isinstance(evidence, Graded) or p_value < 1.0 - level or not differences.any():
+    if not isinstance(evidence, GuardedPairs) or p_value < 1.0 - level or not differences.any():
         return None
     p_of_changes = permutation_test(differences, groups=groups)[1]
     return p_of_changes if p_of_changes < 1.0 - level else None

@@ -96,12 +96,12 @@ def test_the_fixture_covers_every_branch() -> None:
     assert load_fixtures() == validated
 
 
-def test_the_bad_fixture_breaks_every_rule_once_and_holds_nothing_else() -> None:
+def test_the_bad_fixture_breaks_every_rule_once_and_holds_one_good_record_that_is_given_twice() -> None:
     validated, errors = validate_file(BAD_SPEC_FIXTURE)
     lines = BAD_SPEC_FIXTURE.read_bytes().splitlines()
-    assert validated == []
+    assert [task.task_id for task in validated] == ["duplicate_task_id"]
     assert sorted(error.rule for error in errors) == sorted(LINE_RULES)
-    assert len(errors) == len(lines)
+    assert len(errors) == len(lines) - 1
     for error in errors:
         line = lines[error.line_number - 1].decode(errors="replace")
         assert error.line == (line if len(line) <= 500 else line[:499] + "…")
@@ -138,10 +138,18 @@ def test_good_lines_between_bad_ones_are_kept_with_their_numbers(tmp_path: Path)
     assert "line 1" in errors[1].detail
 
 
-def test_a_bad_record_gives_its_id_too(tmp_path: Path) -> None:
-    validated, errors = validate_file(write(tmp_path, record(prompt=""), record(), b'{"task_id": 4}', b"{"))
-    assert validated == []
-    assert [error.rule for error in errors] == ["empty_prompt", "duplicate_task_id", "missing_required", "bad_json"]
+def test_a_bad_record_takes_no_good_one_with_it(tmp_path: Path) -> None:
+    """Uniqueness is checked last, among the validated ones."""
+    lines = [record(prompt=""), record(), b'{"task_id": 4}', b"{", record()]
+    validated, errors = validate_file(write(tmp_path, *lines))
+    assert len(validated) == 1
+    assert [error.rule for error in errors] == ["empty_prompt", "missing_required", "bad_json", "duplicate_task_id"]
+    assert "line 2" in errors[-1].detail
+
+
+def test_an_unknown_post_process_rule_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"unknown post-process rule `lowr`. Did you mean `lower`\?"):
+        post_process("B", "lowr")
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n", b" \n"])

@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 from assay.results.diff.overall_difference import overall_diff
 from assay.stats.drops import non_inferiority
-from assay.stats.paired import RightWrong, compare
+from assay.stats.paired import AnswerPairs, compare
 
 Scores = NDArray[np.float64]
 Pairs = tuple[Scores, Scores, NDArray[np.int64] | None]
@@ -84,7 +84,7 @@ def test_of_right_and_wrong_answers_it_passes_with_half_of_what_the_level_leaves
         chance = scipy_stats.binom.pmf(losses, n, gained + margin)
         for wins in range(int(scipy_stats.binom.isf(1e-7, n, gained)) + 2 if gained else 1):
             here = chance * scipy_stats.binom.pmf(wins, n - losses, gained / (1 - gained - margin))
-            interval = RightWrong(wins, losses, n, right=losses).no_drop_interval(0.95)
+            interval = AnswerPairs(wins, losses, n, right=losses).no_drop_interval(0.95)
             if here > 1e-7 and non_inferiority(interval, margin).outcome == "met":
                 passed += here
     assert passed <= 0.0255, passed

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -108,7 +108,15 @@ def post_process(text: str, rule: str) -> str:
 
     Example: post_process("The answer is B.", "extract_letter") == "B"
     """
-    return str(resolve("post_process", rule)(text))
+    try:
+        apply = resolve("post_process", rule)
+    except UsageError as error:
+        raise UnknownRuleError(str(error)) from None
+    return str(apply(text))
+
+
+class UnknownRuleError(UsageError, ValueError):
+    """A post-process rule that nobody has."""
 
 
 def load_fixtures() -> list[TaskSpec]:
@@ -197,11 +205,11 @@ def _walk(path: Path) -> Iterator[tuple[Line, TaskSpec | SpecError]]:
     line = None
     for line in read_lines(path):
         outcome = _validate_line(line)
-        # a bad record's id counts too: of two lines with one id, it is unknown which is meant
-        task_id = outcome.task_id if isinstance(outcome, TaskSpec) else _field_of(line, "task_id")
-        first = line.number if task_id is None else seen.of(task_id, line.number)
-        if first != line.number and isinstance(outcome, TaskSpec):
-            outcome = _error(line, "duplicate_task_id", "task_id", f"{task_id} is already given on line {first}")
+        if isinstance(outcome, TaskSpec):  # a bad line takes no good one with it
+            task_id = outcome.task_id
+            first = seen.of(task_id, line.number)
+            if first != line.number:
+                outcome = _error(line, "duplicate_task_id", "task_id", f"{task_id} is already given on line {first}")
         yield line, outcome
     if line is None:
         nothing = Line(0, b"")
@@ -247,7 +255,7 @@ class _Validated:
             if isinstance(outcome, TaskSpec):
                 self.suite.setdefault(outcome.category, _Category()).add(line, outcome)
             else:
-                skipped_records[_field_of(line, "category")] += 1
+                skipped_records[_category_of(line)] += 1
                 self.errors += [outcome] if len(self.errors) < _SHOWN_ERRORS else []
         self.bad = skipped_records.total()
         for category, count in skipped_records.items() if self.suite else ():
@@ -325,14 +333,13 @@ def _scorer_key(metric: str, rule: str) -> str:
 
 
 class _Given(Struct):
-    task_id: Any = None
     category: Any = None
 
 
-def _field_of(line: Line, name: Literal["task_id", "category"]) -> str | None:
-    """The value of this field in a bad line, as far as it can be read."""
+def _category_of(line: Line) -> str | None:
+    """The category of a bad line, as far as it can be read."""
     try:
-        value = getattr(msgspec.json.decode(line.content, type=_Given), name)
+        value = msgspec.json.decode(line.content, type=_Given).category
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return value if isinstance(value, str) else None

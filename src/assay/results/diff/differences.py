@@ -8,7 +8,7 @@ from assay.overriding import override
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.paired import Graded, OpenEnded, PairedComparison
+from assay.stats.paired import GuardedPairs, OpenPairs, PairedComparison
 
 
 class OverallDiff(Struct, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
     test: str
     """`combined-t` of right/wrong answers, else `guarded-t` or `skewed-t`."""
-    evidence: AnswersOfTasks | Graded | OpenEnded
+    evidence: AnswersOfTasks | GuardedPairs | OpenPairs
     """What the test and the interval are made from."""
     adjusted_p: float | None = None
     significant: bool = False

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.results.diff.differences import OverallDiff
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.guarded import SkewedT, combined
-from assay.stats.paired import Evidence, Graded, OpenEnded, PairedComparison, RightWrong
+from assay.stats.paired import AnswerPairs, Evidence, GuardedPairs, OpenPairs, PairedComparison
 from assay.stats.task_means import satterthwaite
 
 
@@ -33,21 +33,21 @@ def overall_diff(compared: Sequence[PairedComparison], level: float) -> OverallD
     )
 
 
-def overall_evidence(tasks: Sequence[Evidence]) -> AnswersOfTasks | Graded | OpenEnded:
+def overall_evidence(tasks: Sequence[Evidence]) -> AnswersOfTasks | GuardedPairs | OpenPairs:
     """What the pairs of all tasks say about the mean of the tasks' differences."""
-    answers = tuple(task for task in tasks if isinstance(task, RightWrong))
+    answers = tuple(task for task in tasks if isinstance(task, AnswerPairs))
     if len(answers) == len(tasks):
         return AnswersOfTasks(answers)
-    scored: list[RightWrong | Graded] = [task for task in tasks if not isinstance(task, OpenEnded)]
+    scored: list[AnswerPairs | GuardedPairs] = [task for task in tasks if not isinstance(task, OpenPairs)]
     if len(scored) == len(tasks):
-        return Graded(combined([each.spread for each in scored]), had=combined([each.had for each in scored]))
-    return OpenEnded(_without_a_scale(tasks))
+        return GuardedPairs(combined([each.spread for each in scored]), had=combined([each.had for each in scored]))
+    return OpenPairs(_without_a_scale(tasks))
 
 
 def _without_a_scale(tasks: Sequence[Evidence]) -> SkewedT:
     """Student's t with Welch and Satterthwaite's degrees of freedom."""
     variances = np.array(
-        [task.spread.error**2 if isinstance(task, OpenEnded) else task.spread.second for task in tasks]
+        [task.spread.error**2 if isinstance(task, OpenPairs) else task.spread.second for task in tasks]
     )
     degrees = np.array([task.spread.degrees for task in tasks])
     varies = bool(variances.any())

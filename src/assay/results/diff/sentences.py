@@ -10,7 +10,7 @@ from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
 from assay.stats.mcnemar_power import pairs_to_find
-from assay.stats.paired import Graded, PairedComparison
+from assay.stats.paired import GuardedPairs, PairedComparison
 from assay.stats.quantiles import student_t_quantile
 from assay.text.numbers import equals_p, level_text, number, signed
 
@@ -214,7 +214,7 @@ def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
 def _no_chance(comparison: PairedComparison) -> str:
     """What is left to say where the answers changed beyond chance and another mean is not shown."""
     difference, evidence = abs(comparison.difference or 0.0), comparison.evidence
-    if comparison.p_of_changes is None or not isinstance(evidence, Graded) or not difference:
+    if comparison.p_of_changes is None or not isinstance(evidence, GuardedPairs) or not difference:
         return ""
     kind = "cluster" if comparison.clusters is not None else "sample"
     q = student_t_quantile(0.5 + comparison.interval.level / 2.0, evidence.spread.degrees)

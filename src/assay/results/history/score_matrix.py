@@ -16,7 +16,7 @@ MOST_EARLIER = 64
 """So many earlier runs are compared with; a level that long is known well enough."""
 
 
-class Column(NamedTuple):
+class RunScores(NamedTuple):
     """A run's number for each row: as scored, and at both ends of what failed and remaining attempts leave open."""
 
     seen: Floats
@@ -33,22 +33,23 @@ class ScoreMatrix:
     def __init__(self, first: Side, tasks: Sequence[str]) -> None:
         self._tasks = list(tasks)
         self._samples: dict[str, NDArray[np.int64]] = {}
-        clusters, weights = [], []
+        codes, weights, self._rows = [], [], 0
         for task in self._tasks:
             columns = first.tasks[task].by_sample()
             self._samples[task] = columns.identities
-            clusters.append(columns.groups)
+            distinct, own = np.unique(columns.groups, return_inverse=True)
+            codes.append(own + self._rows)
             weights.append(np.full(len(columns), 1.0 / len(columns)))
+            self._rows += len(distinct)
         self.samples = sum(map(len, weights))
         self._weights = np.concatenate(weights) * self.samples / len(self._tasks)
-        distinct, self._codes = np.unique(np.concatenate(clusters), return_inverse=True)
-        self._rows = len(distinct)
-        self.columns: list[Column] = []
+        self._codes = np.concatenate(codes)
+        self.columns: list[RunScores] = []
 
-    def column(self, side: Side) -> Column:
+    def scores_of(self, side: Side) -> RunScores:
         """The numbers of a run, not yet part of the matrix."""
         worst, best = filled(side, right=False), filled(side, right=True)
-        return Column(seen=self._values(side, None), low=self._values(worst, end=0), high=self._values(best, end=1))
+        return RunScores(seen=self._values(side, None), low=self._values(worst, end=0), high=self._values(best, end=1))
 
     def lost(self, side: Side) -> Floats:
         """What a run that lost everything would have."""
@@ -85,7 +86,7 @@ class ScoreMatrix:
         return values if end is None or bounds is None else np.where(np.isnan(values), bounds[end], values)
 
 
-def at_ends(columns: Sequence[Column], window: int, *, for_a_fall: bool) -> Floats:
+def at_ends(columns: Sequence[RunScores], window: int, *, for_a_fall: bool) -> Floats:
     """The matrix in which open attempts speak for a fall in the last runs, or against it."""
     earlier, last = columns[:-window], columns[-window:]
     reference = [column.high if for_a_fall else column.low for column in earlier]

@@ -14,7 +14,7 @@ from assay.results.board.overall import in_overall
 from assay.results.diff.paired_columns import Side
 from assay.results.history.changes import changes_between
 from assay.results.history.history_types import History, HistoryRun, RunVerdict, Step
-from assay.results.history.score_matrix import MOST_EARLIER, Column, ScoreMatrix, at_ends
+from assay.results.history.score_matrix import MOST_EARLIER, RunScores, ScoreMatrix, at_ends
 from assay.results.report_settings import View
 from assay.run_file import RunFile
 from assay.stats.intervals import Floats
@@ -136,7 +136,7 @@ class _Epoch:
             return replace(point, verdict="not compared", reason=_partial(point))
         if self._pinned is not None and not self._names and point.run != self._pinned:
             return replace(point, verdict="not compared", reason="before the baseline")
-        self._matrix.columns.append(self._matrix.column(side))
+        self._matrix.columns.append(self._matrix.scores_of(side))
         self._names.append(point.run)
         return point if len(self._names) == 1 else self._verdict(point, side)
 
@@ -161,7 +161,7 @@ class _Epoch:
         """Whether failed or remaining attempts leave anything open."""
         return any(not np.array_equal(column.low, column.high) for column in self._columns(1))
 
-    def _columns(self, window: int) -> list[Column]:
+    def _columns(self, window: int) -> list[RunScores]:
         """The level's runs, or the pinned one, and the last `window` runs."""
         columns = self._matrix.columns
         earlier = columns[:1] if self._pinned is not None else columns[self._begin : -window][-MOST_EARLIER:]

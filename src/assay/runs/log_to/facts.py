@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.core.errors import UsageError
 from assay.core.fingerprint import short_fingerprint
+from assay.core.types import Bounds
 from assay.costs.spending import Cost
 from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
 from assay.runs.evaluate import RunResult
@@ -68,14 +69,15 @@ def metrics_of(board: Leaderboard) -> dict[str, float]:
 def metrics_of_run(board: Leaderboard) -> dict[str, float]:
     """The numbers over all tasks."""
     metrics = dict(_scored("overall_", board.overall_score, board.overall_interval))
-    metrics |= {"failed": board.failed, "timeouts": board.timeouts}
+    metrics |= _bounded("overall_", board.overall_bounds) | {"failed": board.failed, "timeouts": board.timeouts}
     return metrics | _costs(cost=board.cost, judge_cost=board.judge_cost)
 
 
 def metrics_of_task(row: TaskRow) -> dict[str, float]:
     names = ("failed", "timeouts", "scored", "total", "latency_ms", "tokens_in", "tokens_out")
     counts = {name: getattr(row, name) for name in names}
-    return dict(_scored("", row.score, row.interval)) | counts | _costs(cost=row.cost)
+    counts["coverage"] = row.coverage
+    return dict(_scored("", row.score, row.interval)) | _bounded("", row.bounds) | counts | _costs(cost=row.cost)
 
 
 def portable(name: str) -> str:
@@ -100,6 +102,11 @@ def _scored(before: str, score: float | None, interval: ScoreInterval | None) ->
     if interval is not None:
         yield f"{before}low", interval.low
         yield f"{before}high", interval.high
+
+
+def _bounded(before: str, bounds: Bounds | None) -> dict[str, float]:
+    """What the number would be had every failed attempt been wrong, or right."""
+    return {} if bounds is None else {f"{before}bounds_low": bounds.low, f"{before}bounds_high": bounds.high}
 
 
 def _costs(**costs: Cost | None) -> dict[str, float]:
