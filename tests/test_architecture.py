@@ -402,12 +402,12 @@ def users_of(*names: str) -> dict[str, set[str]]:
 
 def test_a_run_is_put_together_in_one_place() -> None:
     here = {"runs/assemble.py"}
-    assert users_of("build_task", "build_solver", "start_scorers", "attempts_in_flight", "in_processes") == {
+    assert users_of("build_task", "build_solver", "start_scorers", "attempts_in_flight", "placed") == {
         "build_task": here,
         "build_solver": {"runs/preview.py"},  # which shows requests, and answers none
         "start_scorers": here | {"checking/task_check.py"},  # which says what cannot be started
         "attempts_in_flight": here,
-        "in_processes": here,
+        "placed": {"tasks/built_tasks.py"},
     }
     # a dry run asks models that only record
     assert users_of("ModelPool")["ModelPool"] == here | {"runs/later/dry_run.py"}

@@ -29,7 +29,10 @@ from assay.models.layers.retrying import Retrying
 from assay.models.layers.settings import WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
+from assay.scorers.hosts import MovedScorer
 from assay.scorers.processes import MayMove
+from assay.scorers.supervisor import Supervisor
+from assay.scorers.thread_host import FromAnyLoop
 from assay.testing import check_model_wrapper
 
 SOURCE = Path(assay.__file__).parent
@@ -49,6 +52,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "WithoutThinking": WithoutThinking,
     "WithoutWaiting": WithoutWaiting,
     "ReadsMedia": lambda model: ReadsMedia(model, MediaFiles(Path("task.jsonl"))),
+    "FromAnyLoop": lambda model: FromAnyLoop(model, asyncio.get_running_loop),
     "WithFrame": lambda model: WithFrame(model, system=None, prefill=None),
 }
 
@@ -105,7 +109,8 @@ class Closable:
 def test_a_scorer_that_may_move_is_closed() -> None:
     async def closed() -> int:
         inside = Closable()
-        outside = MayMove(inside, PartSpec(key="s", use="contains"), 1, worth_it_seconds=1.0)
+        moved = MovedScorer(scorer=inside, part=PartSpec(key="s", use="contains"))
+        outside = MayMove(moved, Supervisor(), worth_it_seconds=1.0)
         await outside.aclose()
         return inside.closed
 

@@ -234,7 +234,7 @@ async def _stack(path: str, model: Any, settings: dict[str, Any]) -> list[Any]:
     (run,) = plan_runs(definitions, config, [model])
     async with assemble(run.definitions, run.config, model=run.model) as parts:
         scorers = [scorer for task in parts.tasks for scorer in task.scorers.values()]
-        processes = [len(scorer.pool.processes) for scorer in scorers if isinstance(scorer, MayMove)]
+        processes = [parts.supervisor.most for scorer in scorers if isinstance(scorer, MayMove)]
         layers: list[Any] = [parts.in_flight, processes]
         layer: Any = parts.model
         while isinstance(layer, Wrapper):

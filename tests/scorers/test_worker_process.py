@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.commands import assay, start_assay, write_task
-from tests.scorers.moving import METRIC, moved, score
+from tests.scorers.moving import METRIC, own_metric, values
 
 from assay.core.journal import read_records
-from assay.core.types import Failure, Score
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -26,20 +25,9 @@ def metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_process_that_dies_costs_time_and_only_who_kills_every_one_fails(metrics: Path) -> None:
-    predictions = [*["yes"] * 20, "die once", *["no"] * 20, "die", *["yes"] * 20]
-    found = score(moved("own_metrics:fickle"), predictions, metrics / "mark")
-    failures = [(at, each.kind) for at, each in enumerate(found) if isinstance(each, Failure)]
-    assert failures == [(41, "crashed")]
-    values = [each.values["score"] for each in found if isinstance(each, Score)]
-    assert values == [*[1.0] * 20, 0.0, *[0.0] * 20, *[1.0] * 20]
-
-
 def test_processes_see_no_key(metrics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_TEST_API_KEY", "sk-secret")
-    (found,) = score(moved("own_metrics:fickle"), ["key"])
-    assert isinstance(found, Score)
-    assert found.values == {"score": 0.0}
+    assert values(own_metric("own_metrics:fickle").score(["key"])) == [0.0]
 
 
 def test_processes_do_not_outlive_a_run_that_was_killed(metrics: Path) -> None:
@@ -60,6 +48,34 @@ def test_processes_do_not_outlive_a_run_that_was_killed(metrics: Path) -> None:
     assert assay(*command, cwd=metrics).returncode == 0
     keys = [record.key for record in read_records(journal)]
     assert len(keys) == len(set(keys)) == 3000
+
+
+HANGS = """
+import os
+from pathlib import Path
+
+def hangs(prediction, targets, extras):
+    Path("pid.part").write_text(str(os.getpid()))
+    Path("pid.part").rename("pid")
+    while True:
+        try:
+            pass
+        except:
+            pass
+"""
+
+
+def test_not_even_one_that_hangs_outlives_a_run_that_was_killed(metrics: Path) -> None:
+    (metrics / "hanging.py").write_text(HANGS)
+    task = write_task(metrics / "t.jsonl", {"write: 1": "1"}, metric="hanging:hangs")
+    process = start_assay("run", task, "--run-dir", "r", "--quiet", cwd=metrics)
+    while not (metrics / "pid").exists():
+        assert process.poll() is None
+        os.sched_yield()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while b"worker_process" in command_line(int((metrics / "pid").read_text())):
+        os.sched_yield()
 
 
 def command_line(pid: int) -> bytes:

@@ -73,7 +73,6 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
     from assay.runs.assemble import assemble_tasks
     from assay.runs.metric_trial import MetricError, try_metrics
     from assay.runs.plan import check_settings, warnings_of
-    from assay.scorers.watch import Watch
     from assay.tasks.load import read_sources
 
     config = RunConfig(limit=options.limit, trust=bool(options.trust), timeout_seconds=options.timeout)
@@ -95,9 +94,8 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
             return None
 
         means = Means(config, parts.build_task, script, tried, partial(_policy_findings, config=config))
-        with Watch(None):
-            checks = [await check_built(task, means) for task in loaded]
-            rests = [(file, await check_rest(file, reading, means)) for file in refused]
+        checks = [await check_built(task, means) for task in loaded]
+        rests = [(file, await check_rest(file, reading, means)) for file in refused]
     policies = means.try_policies(loaded)
     checks += [
         TaskCheck(task=file, findings=[each for each in policies if each.task == file])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core.draws import Draws
-from assay.core.errors import FailureError, OutOfTimeError
+from assay.core.errors import FailureError
 from assay.core.fingerprint import short_fingerprint
 from assay.core.seams import Model, Work
 from assay.core.task import Task
@@ -97,12 +97,8 @@ async def score_trace(task: Task, sample: Sample, trace: Trace, earlier: Record 
     for scorer in task.scorers_for(sample):
         before = repeats()
         try:
-            score = given.get(scorer.name) or await scorer(sample, trace)
-            if overdue and (late := overdue.get(id(trace))):
-                raise late  # the scorer caught the exception that should have ended it, and returned a made-up score
-            scores.append(score)
+            scores.append(given.get(scorer.name) or await scorer(sample, trace))
         except BaseException as error:
-            overdue.pop(id(trace), None)
             failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
             failures.append(msgspec.structs.replace(failure, scorer=scorer.name))
         if times := repeats() - before:
@@ -127,15 +123,11 @@ def apply_rules(
     return tuple(excluded), tuple(failures)
 
 
-overdue: dict[int, OutOfTimeError] = {}
-"""The error raised when scoring a trace took too long, by the trace's `id()`."""
-
-
 def raise_unless_part_error(error: BaseException) -> BaseException:
     """Return an error of the part itself, such as `sys.exit` in a metric; raise one that ends the run."""
     task = asyncio.current_task()
     stray = isinstance(error, asyncio.CancelledError) and task is not None and not task.cancelling()
-    if isinstance(error, Exception | SystemExit | OutOfTimeError) or stray:
+    if isinstance(error, Exception | SystemExit) or stray:
         return error
     raise error
 
@@ -144,8 +136,6 @@ def failure_of(error: BaseException, stage: Stage, part: str) -> Failure:
     """The failure that an exception carries; for any other exception, kind `exception` with its traceback."""
     if isinstance(error, FailureError):
         return error.failure
-    if isinstance(error, OutOfTimeError):
-        return Failure(stage=stage, part=part, kind=error.kind, message=str(error))
     description = describe_exception(error)
     return Failure(stage=stage, part=part, kind="exception", message=str(description), traceback=description.traceback)
 

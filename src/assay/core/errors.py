@@ -6,8 +6,6 @@
     │   └── SearchFolderError a folder that holds a search, where a run is wanted
     └── FailureError      something broke during an attempt. Carries a `Failure`, is recorded, and is never a score.
 
-    OutOfTimeError        raised inside a scorer that computes too long; no `except Exception` catches it.
-
 Parts (models, solvers, scorers) raise `FailureError` when they can name what went wrong. Any other exception they
 raise is caught in exactly one place, `core/attempt.py`, and becomes a `Failure` of kind `exception`.
 """
@@ -51,11 +49,3 @@ class FailureError(AssayError):
         self.away = away
         """Set when a server cannot be reached, or rejects requests for reasons unrelated to the request: temporarily
         (`refusing`), or until the user changes something (`closed`: the key, the model's name, the account)."""
-
-
-class OutOfTimeError(BaseException):
-    """Ends a scorer's own code whatever it catches: `except Exception: return 0.0` must not become a score."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind

@@ -2,7 +2,7 @@
 
 Where the loop is our own, the two take turns in the main thread: the loop stands still while the engine computes, and
 runs while it asks. In a loop that somebody else runs, the engine waits in a thread of its own. Either way the loop is
-where signals arrive and where the watch over scoring can end what computes too long.
+where signals arrive.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -43,7 +43,6 @@ from assay.runs.effects import why_not_applied
 from assay.runs.listeners import SearchEvent
 from assay.runs.patient_evaluator import PatientEvaluator
 from assay.runs.progress import Progress, run_blocking, signals
-from assay.scorers.watch import Watch
 
 __all__ = ["SearchFolder", "SearchProgress", "SearchSettings", "aoptimize", "optimize"]
 
@@ -104,18 +103,19 @@ async def aoptimize(
             journal.on_entry = lambda entry: events.tell("entry", entry=entry)
         events.tell("began")
         try:
-            with _watch_over_scorers(evaluator, stop, progress):
-                for lender, kinds in lenders:
-                    progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")
-                _announce(planned, sets, evaluator, len(journal), progress)
-                if probe and not len(journal):
-                    await _probe(evaluator, settings, journal, stop, progress)
-                money = SearchBudget(limits, models, journal.spent)
-                work = _Work(settings, sets, evaluator, model, journal, money, stop, progress, propose, events)
-                result = await work.run(path, planned, now.fingerprint)
-                write_files(path, result)
-                best = result.valset.best.mean
-                events.tell("finished", calls=result.calls["used"], best=best, last=result.stopped, result=result)
+            if isinstance(evaluator, TaskFitness):
+                evaluator.bind(stop, progress.warn)
+            for lender, kinds in lenders:
+                progress.say(f"{lender}: {journal.borrow(lender / FILE, kinds)} answers may be reused")
+            _announce(planned, sets, evaluator, len(journal), progress)
+            if probe and not len(journal):
+                await _probe(evaluator, settings, journal, stop, progress)
+            money = SearchBudget(limits, models, journal.spent)
+            work = _Work(settings, sets, evaluator, model, journal, money, stop, progress, propose, events)
+            result = await work.run(path, planned, now.fingerprint)
+            write_files(path, result)
+            best = result.valset.best.mean
+            events.tell("finished", calls=result.calls["used"], best=best, last=result.stopped, result=result)
         finally:
             await evaluator.close()
             if proposer is not None:
@@ -155,11 +155,6 @@ def check_proposer(settings: SearchSettings, proposer: Model) -> None:
         is_set = getattr(settings.proposer_request, name) is not None
         if is_set and (why := why_not_applied(proposer, name)) is not None:
             raise UsageError(f"--{name.replace('_', '-')} has no effect here: {why}")
-
-
-def _watch_over_scorers(evaluator: Evaluator, stop: Stop, progress: Progress) -> AbstractContextManager[None]:
-    """Those of tasks, which call a model first; programs and services score in processes of their own."""
-    return Watch(None, stop, progress.warn) if isinstance(evaluator, AsksModels) else nullcontext()
 
 
 def _announce(planned: CallEstimate, sets: SearchSets, evaluator: Evaluator, known: int, progress: Progress) -> None:

@@ -5,7 +5,7 @@ Each evaluation is an ordinary attempt, made by `core/attempt.py`: same solver, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from assay.core.attempt import attempt_key, make_attempt
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import WithRunSettings, given_settings
+from assay.core.run import Stop
 from assay.core.seams import Work
 from assay.core.task import Task
 from assay.core.types import Record, Sample, TaskDefinition
@@ -107,6 +108,10 @@ class TaskFitness:
             await self._parts.check()
         finally:
             await self.close()
+
+    def bind(self, stop: Stop, say: Callable[[str], None]) -> None:
+        """From now on scoring ends when the search is stopped."""
+        self._parts.supervisor.bind(stop, say)
 
     def _refuse_unusable(self) -> None:
         for task in self._parts.tasks:

@@ -42,6 +42,7 @@ class Child:
         stderr: Stderr = "read",
         max_stderr_bytes: int = STDERR_TAIL_BYTES,
         ends_with_us: bool = False,
+        inherits: Sequence[int] = (),
     ) -> None:
         """Its output goes to `on_line` line by line, or is kept; a line, or all that is kept, may have `max_bytes`.
 
@@ -53,7 +54,7 @@ class Child:
         try:
             if ends_with_us:
                 watcher.add(self._mark)
-            self._process = start(command, env=env, cwd=cwd, stderr=stderr)
+            self._process = start(command, env=env, cwd=cwd, stderr=stderr, inherits=inherits)
         except BaseException:
             watcher.remove(self._mark)
             raise

@@ -24,8 +24,11 @@ def start(
     env: Mapping[str, str],
     cwd: Path | None = None,
     stderr: Stderr = "dropped",
+    inherits: Sequence[int] = (),
 ) -> Process:
     """A program that is spoken to: its input and output are pipes. `OSError` when it cannot be started.
+
+    Of our open files it has those in `inherits`, by the same numbers, and no other.
 
     It leads a process group, so that it can be ended with all it has started, and Ctrl-C is not for it. Nothing is
     run between fork and exec: copying the memory map of a large process would take longer than most programs.
@@ -39,6 +42,7 @@ def start(
         cwd=cwd,
         env=dict(env),
         start_new_session=True,
+        pass_fds=inherits,
     )
 
 

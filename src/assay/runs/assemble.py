@@ -39,7 +39,7 @@ from assay.run_file import RUN_SCHEMA, RunFile, read_run_file, sealed_as
 from assay.runs.folder import versions
 from assay.runs.git_commit import commit_here
 from assay.runs.progress import Progress
-from assay.scorers.processes import in_processes
+from assay.scorers.supervisor import Supervisor
 from assay.tasks.built_tasks import Unavailable, build_task, has_own_parts, start_scorers
 from assay.trust.consent import require_trust
 
@@ -87,6 +87,8 @@ class BuiltTasks:
         self.sandbox: dict[str, Any] | None = None
         """What confines model-written code here, once it has been started."""
         self.closing = AsyncExitStack()
+        self.supervisor = Supervisor(config.timeout_seconds, config.score_workers)
+        self.closing.push_async_callback(self.supervisor.aclose)
         self._context = BuildContext(
             model_for=model_for,
             min_sandbox=config.min_sandbox,
@@ -111,17 +113,14 @@ class BuiltTasks:
             self.tasks.append(self.build_task(definition))
 
     def build_task(self, definition: TaskDefinition) -> Task:
-        """One task, its scorers free to move to processes of their own; closed with all the others."""
+        """One task, whose scorers may score in processes of their own; closed with all the others."""
         config = self.config
-        task = build_task(definition, context=self._context, config=config, trust=config.trust)
-        parts = {part.key: part for part in definition.scorers}
-        scorers = {
-            key: in_processes(scorer, parts[key], config.score_workers, config.timeout_seconds)
-            for key, scorer in task.scorers.items()
-        }
-        for part in (task.solver, *scorers.values()):
+        task = build_task(
+            definition, context=self._context, config=config, supervisor=self.supervisor, trust=config.trust
+        )
+        for part in (task.solver, *task.scorers.values()):
             self.closing.push_async_callback(close_part, part)
-        return replace(task, scorers=scorers)
+        return task
 
     def start_sandboxes(self, progress: Progress) -> None:
         """Start what confines model-written code, before any model call; warn first of a tier below the full one.

@@ -22,7 +22,7 @@ from assay.models.layers.cached import is_wanted
 from assay.results.report_settings import metadata_value
 from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
-from assay.scorers.processes import MayMove
+from assay.scorers.processes import MayMove, OwnCode
 from assay.setting import AppliesTo, flag_of, settings_of
 from assay.text.wording import few, hint
 
@@ -152,6 +152,8 @@ def _why_no_batches(run: PlannedParts, _: str) -> str | None:
 
 def _why_no_processes(run: PlannedParts, _: str) -> str | None:
     for task in run.tasks:
+        if any(isinstance(scorer, OwnCode) and scorer.only_computes for scorer in task.scorers.values()):
+            return None
         moves = any(isinstance(scorer, MayMove) for scorer in task.scorers.values())
         # rows of tables stay in this process
         if moves and (is_elsewhere(task.definition.dataset) or all(s.row is None for s in islice(task.dataset, 1))):

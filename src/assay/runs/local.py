@@ -15,7 +15,6 @@ from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import MadeEarlier
 from assay.runs.progress import Progress
 from assay.runs.stretches import OpenStretch
-from assay.scorers.watch import Watch
 
 
 async def run_here(
@@ -35,21 +34,21 @@ async def run_here(
     """
     config = parts.config
     parts.models.bind(stop, progress.say)
+    parts.supervisor.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
-    with Watch(config.timeout_seconds, stop, progress.say):
-        await run_attempts(
-            parts.tasks,
-            parts.model,
-            journal,
-            InStretch(LocalExecutor(parts.in_flight), stretch),
-            finished=finished,
-            earlier=finished.record,
-            settings=config.settings(),
-            repeat=config.repeat,
-            positions=positions,
-            stop=stop,
-            on_records=on_records,
-        )
+    await run_attempts(
+        parts.tasks,
+        parts.model,
+        journal,
+        InStretch(LocalExecutor(parts.in_flight), stretch),
+        finished=finished,
+        earlier=finished.record,
+        settings=config.settings(),
+        repeat=config.repeat,
+        positions=positions,
+        stop=stop,
+        on_records=on_records,
+    )
 
 
 class InStretch:

@@ -20,12 +20,14 @@ from assay.datasets.content import is_elsewhere
 from assay.formats.media_files import media_files_of
 from assay.own_functions import is_async
 from assay.run_config import RunConfig
+from assay.scorers.processes import is_own, placed
 from assay.storage.key_set import KeySet
 from assay.trust.consent import require_trust
 
 if TYPE_CHECKING:
     from assay.sandbox import SandboxReport
     from assay.scorers.over_parts import Postprocessor
+    from assay.scorers.supervisor import Supervisor
 
 
 def build_task(
@@ -33,6 +35,7 @@ def build_task(
     *,
     context: BuildContext = NO_CONTEXT,
     config: RunConfig | None = None,
+    supervisor: Supervisor | None = None,
     trust: bool = False,
     out_of_a_run: bool = False,
 ) -> Task:
@@ -57,7 +60,7 @@ def build_task(
     postprocessors: dict[str, Postprocessor] = {}
     for part in definition.scorers:
         try:
-            scorers[part.key] = _make_scorer(part, definition, context, postprocessors)
+            scorers[part.key] = _make_scorer(part, definition, context, postprocessors, supervisor)
         except FailureError as error:
             scorers[part.key] = Unavailable(part.key, msgspec.structs.replace(error.failure, kind=REFUSED_HERE))
     solver: Solver = _make_part("solver", definition.solver, definition, context)
@@ -89,12 +92,22 @@ def _why_unusable(scorers: Mapping[str, Scorer]) -> Failure | None:
 
 
 def _make_scorer(
-    part: PartSpec, definition: TaskDefinition, context: BuildContext, postprocessors: dict[str, Postprocessor]
+    part: PartSpec,
+    definition: TaskDefinition,
+    context: BuildContext,
+    postprocessors: dict[str, Postprocessor],
+    supervisor: Supervisor | None,
 ) -> Scorer:
-    """The scorer, wrapped by the task's postprocessor where it has one: a single one for all its scorers."""
+    """The scorer, placed where it scores and wrapped by the task's postprocessor, of which all its scorers have one."""
     options = dict(part.options)
     source = options.pop(catalog.POSTPROCESS, None)
-    scorer: Scorer = _make_part("scorer", msgspec.structs.replace(part, options=options), definition, context)
+    part = msgspec.structs.replace(part, options=options)
+
+    def build(context: BuildContext) -> Scorer:
+        made: Scorer = _make_part("scorer", part, definition, context)
+        return made
+
+    scorer = placed(part, build, context, supervisor)
     if source is None:
         return scorer
     from assay.scorers.over_parts import Postprocessor, over_parts
@@ -210,11 +223,7 @@ def _fitting(kind: str, use: str, made: Any) -> Any:
 
 def has_own_parts(definition: TaskDefinition) -> bool:
     """Whether the solver, a scorer or a metric is third-party code, which may return anything."""
-    return not catalog.is_ours("solver", definition.solver.use) or any(
-        not catalog.is_ours("scorer", part.use)
-        or ("metric" in part.options and not catalog.is_ours("metric", part.options["metric"]))
-        for part in definition.scorers
-    )
+    return not catalog.is_ours("solver", definition.solver.use) or any(map(is_own, definition.scorers))
 
 
 def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:

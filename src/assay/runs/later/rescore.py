@@ -33,7 +33,6 @@ from assay.runs.folder import prepare_rescored, refuse_rescored
 from assay.runs.progress import Progress, run_blocking, signals
 from assay.runs.stretches import AcceptedChanges, open_rescoring
 from assay.scorers.judging.judge import NOT_CALLED
-from assay.scorers.watch import Watch
 from assay.trust.consent import code_seal, require_trust
 from assay.user.seal import is_sealed
 
@@ -122,7 +121,8 @@ async def _rescore(
                 progress.plan(run_file, journal.path)
                 progress.begin(sum(map(config.attempts_of, definitions)), len(finished), definitions)
                 try:
-                    with signals(stop, progress), Watch(config.timeout_seconds, stop, progress.say):
+                    parts.supervisor.bind(stop, progress.say)
+                    with signals(stop, progress):
                         work = remaining_work(parts.tasks, finished, config.repeat, stop)
                         await _score_all(
                             work, answers, journal, _Verdicts(earlier.definitions, definitions), counts, progress
