@@ -16,7 +16,6 @@ from assay.core.errors import FailureError
 from assay.core.seams import BuildContext, Model, Scorer
 from assay.core.types import Completion, Failure, PartSpec, Request, Sample, Score, Trace
 from assay.core.usage import Account, note
-from assay.scorers.hosts import is_plain
 
 SCORERS = """
 import asyncio, os
@@ -198,16 +197,6 @@ def test_a_variable_that_a_process_does_not_get_is_named(monkeypatch: pytest.Mon
     assert "ASSAY_PASS_ENV=MY_SERVICE_TOKEN" in failure.message
     monkeypatch.setenv("ASSAY_PASS_ENV", "MY_SERVICE_TOKEN")
     assert values(own_scorer("Needs").score(["a"])) == [1.0]
-
-
-@pytest.mark.parametrize("value", [None, "a", 1, 1.5, True, {"a": [1, {"b": None}]}, []])
-def test_what_json_gives_back_is_plain(value: Any) -> None:
-    assert is_plain(value)
-
-
-@pytest.mark.parametrize("value", [(1,), {1: 2}, {"a": {1, 2}}, b"", float("nan"), [float("inf")], Path(), {"a": (1,)}])
-def test_what_json_changes_is_not(value: Any) -> None:
-    assert not is_plain(value)
 
 
 def test_rows_that_json_would_change_are_scored_here() -> None:
