@@ -84,7 +84,7 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
         Flag("--patience MINUTES", "how long to wait out an outage of a server before stopping (default {default}; "
              "rerun to resume)", unit=60)] = 3600.0
     score_workers: Annotated[int | None, Setting(Purpose.EXECUTION, AppliesTo.SCORER_PROCESSES, ZERO_OR_MORE),
-        Flag("--score-workers N", "processes for CPU-bound scorers: auto (where it pays), a number, 0: one, for own code",
+        Flag("--score-workers N", "processes for CPU-bound scorers: auto (where it pays), a number, 0: only own code",
              none_word="auto")] = 0
     requests_per_minute: Annotated[float | None, Setting(Purpose.EXECUTION, AppliesTo.CALLS, ABOVE_0),
         Flag("--rpm N", "requests per minute, at most")] = None
