@@ -43,7 +43,7 @@ test: lint  ## everything that `make check` does, and the whole test suite
 
 PEERS := .venv-peers
 TORCH ?= torch==2.13.0
-$(PEERS)/.installed: requirements-peers.lock tests/peers/package-lock.json pyproject.toml
+$(PEERS)/.installed: requirements-peers.lock tests/peers/package-lock.json
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-peers.lock
 	$(PEERS)/bin/python -m pip install --quiet '$(TORCH)'

@@ -1,7 +1,8 @@
 """Which code is compared with which other program, and when: `proved.json` is written by `make test-peers`.
 
 A proof is of the code as it was: the hash of its syntax trees without docstrings and imports, whatever file a function
-is in. So prose, formatting and moves need no new proof, and every change of what the code does needs one.
+is in and whatever its variables are called. So prose, formatting, moves and better names of variables need no new
+proof, and every change of what the code does needs one.
 """
 
 from __future__ import annotations
@@ -92,20 +93,34 @@ def _parts(file: Path) -> Iterator[str]:
         yield text
         return
     for statement in ast.parse(text).body:
-        if words := _words(statement):
+        if words := _words(statement, _variables(statement)):
             yield words
 
 
-def _words(value: Any) -> str:
+def _words(value: Any, variables: dict[str, str]) -> str:
     """A syntax tree as text: `ast.dump` differs between versions of Python."""
     if isinstance(value, ast.Import | ast.ImportFrom) or _is_docstring(value):
         return ""
+    if isinstance(value, ast.Name):
+        return f"Name({variables.get(value.id, value.id)})"
     if isinstance(value, list):
-        return " ".join(words for item in value if (words := _words(item)))
+        return " ".join(words for item in value if (words := _words(item, variables)))
     if isinstance(value, ast.AST):
-        fields = ((name, _words(field)) for name, field in ast.iter_fields(value) if name not in ("ctx", "kind"))
-        return f"{type(value).__name__}({', '.join(f'{name}={words}' for name, words in fields if words)})"
+        fields = [(name, field) for name, field in ast.iter_fields(value) if name not in ("ctx", "kind")]
+        written = [f"{name}={words}" for name, field in fields if (words := _words(field, variables))]
+        return f"{type(value).__name__}({', '.join(written)})"
     return "" if value is None else repr(value)
+
+
+def _variables(statement: ast.stmt) -> dict[str, str]:
+    """Numbers for the names that functions and comprehensions of the statement assign, in their order."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    scopes = [node for node in ast.walk(statement) if isinstance(node, kinds)]
+    names = [node for scope in scopes for node in ast.walk(scope) if isinstance(node, ast.Name)]
+    assigned = sorted(
+        (node for node in names if isinstance(node.ctx, ast.Store)), key=lambda node: (node.lineno, node.col_offset)
+    )
+    return {name: f"variable {number}" for number, name in enumerate(dict.fromkeys(node.id for node in assigned))}
 
 
 def _is_docstring(value: Any) -> bool:
