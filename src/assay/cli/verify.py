@@ -66,12 +66,12 @@ def run(options: argparse.Namespace) -> int:
 
 def scored_content(source: Path) -> dict[str, str]:
     """The sha256 of every task's content, as the run or the leaderboard has it."""
-    from assay.results.board.board_types import read_leaderboard_file
+    from assay.results.board.consistency import read_checked_board
     from assay.run_file import read_run_file
 
     if source.is_dir():
         return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
-    return {row.task: row.sha256 for row in read_leaderboard_file(source).tasks}
+    return {row.task: row.sha256 for row in read_checked_board(source).tasks}
 
 
 def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:

@@ -28,8 +28,8 @@ from assay.results.board.board_types import (
     SliceRow,
     TaskRow,
     interval_of,
-    read_leaderboard_file,
 )
+from assay.results.board.consistency import read_checked_board
 from assay.results.board.groups import group_rows
 from assay.results.board.journal_table import AttemptLine, TaskTable, empty_table, read_tables
 from assay.results.board.likelihood import calibration_of, likelihood_of
@@ -168,7 +168,7 @@ def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> Co
 def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:
     """A leaderboard from its file, or computed from a run folder."""
     path = Path(path)
-    return build_leaderboard(path, view) if path.is_dir() else read_leaderboard_file(path)
+    return build_leaderboard(path, view) if path.is_dir() else read_checked_board(path)
 
 
 def _row(

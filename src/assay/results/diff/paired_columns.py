@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.core.journal import lines_at
 from assay.core.types import Message, Record
-from assay.results.board.board_types import Leaderboard, TaskRow, read_leaderboard_file
+from assay.results.board.board_types import Leaderboard, TaskRow
+from assay.results.board.consistency import read_checked_board
 from assay.results.board.journal_table import AttemptLine, TraceLine
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.conversation import Part, answer_of
@@ -163,7 +164,7 @@ def read_side(source: Path | str, view: View, *, pace: bool = False) -> Side:
     path = Path(source)
     if path.is_dir():
         return _from_run(path, view, pace)
-    board = read_leaderboard_file(path)
+    board = read_checked_board(path)
     measures = {row.task: _measure_of(row) for row in board.tasks}
     columns = {
         row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
