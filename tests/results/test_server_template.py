@@ -10,19 +10,21 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.results.server_template import template_notices
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile
+from assay.task_records import TaskPlan
 
 CHAT = {"name": "openai:m", "adapter": "openai", "base_url": "http://127.0.0.1:9/v1", "mode": "chat"}
 
 
-def run_of(model: dict[str, Any], *, source: str = "lm_eval", turns: bool = False) -> RunFile:
+def run_of(model: dict[str, Any], *, as_written: bool = True, turns: bool = False) -> RunFile:
     definition = TaskDefinition(
         name="triviaqa",
-        format=source,
+        format="lm_eval",
         dataset=DatasetSpec(use="lm_eval"),
         solver=PartSpec(key="requests", use="lm_eval", options={"turns": True} if turns else {}),
         scorers=(),
         aggregates=(),
         metric="exact_match",
+        plan=TaskPlan(system_in_requests=as_written),
     )
     return RunFile(
         schema=RUN_SCHEMA, fingerprint="", tasks={"triviaqa": "0"}, model=model, settings={}, config=RunConfig(),
@@ -40,7 +42,7 @@ def test_a_chat_endpoint_gets_messages_and_the_board_says_so() -> None:
     "run",
     [
         run_of(CHAT, turns=True),
-        run_of(CHAT, source="task_folder"),
+        run_of(CHAT, as_written=False),
         run_of({**CHAT, "mode": "completions"}),
         run_of({"name": "embedded:m", "adapter": "embedded", "engine": "numpy-float32"}),
         run_of({"name": "transformers:m", "adapter": "transformers"}),
