@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import EQUALS, python_scorer, write_task
 
 from assay.checking.findings import Finding, TaskCheck
 from assay.checking.reference_model import Script
 from assay.checking.rehearse import MOST_SAMPLES, rehearse
-from assay.formats.declarative.load import read_yaml_tasks
 from assay.run_config import RunConfig
 from assay.runs.assemble import assemble_tasks
 

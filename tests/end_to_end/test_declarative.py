@@ -130,7 +130,7 @@ def test_the_other_commands_take_a_declarative_run(tmp_path: Path) -> None:
     assert assay("run", "t.yaml", "--run-dir", "one", cwd=tmp_path).returncode == 0
     assert assay("run", "t.yaml", "--run-dir", "two", "--model", "stub:2", cwd=tmp_path).returncode == 0
     for arguments, says in (
-        (["diff", "one", "two"], "t"),
+        (["diff", "one", "two"], "no difference: every sample that both have was scored the same"),
         (["report", "one"], "0.500"),
         (["show", "t.yaml"], "request:\ncompute: 1 + 1"),
         (["list", "t.yaml"], "2 samples, accuracy (string_equals), t.yaml"),

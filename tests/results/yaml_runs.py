@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.formats.declarative.load import read_yaml_tasks
+from tests.formats.declarative.reading import read_yaml_tasks
+
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation

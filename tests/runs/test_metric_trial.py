@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import EQUALS, python_scorer, run_task, write_task
 
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.core.types import Completion, Request
-from assay.formats.declarative.load import read_yaml_tasks
 from assay.results.board.board_types import Leaderboard
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import EQUALS, write_task
 
 from assay.core.errors import UsageError
 from assay.core.task import task_fingerprint
 from assay.core.types import TaskDefinition
-from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.formats.declarative.load import check_yaml_file
 from assay.runs.preview import preview
 
 LISTED = [{"q": "1+1", "a": "2"}, {"q": "2+2", "a": "4"}]

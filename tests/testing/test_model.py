@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -197,6 +198,40 @@ def test_a_bad_model_breaks_its_clause(make: Any, clause: Any) -> None:
 
 def test_every_clause_can_break() -> None:
     assert clauses([clause for _, clause in BROKEN]) == clauses(contract.CLAUSES)
+
+
+class KnowsCapitals(Adds):
+    """Answers one domain only, and refuses everything else."""
+
+    async def generate(self, request: Request) -> Any:
+        if request.text().startswith("The capital of"):
+            return Completion(text="Paris")
+        raise FailureError(Failure(stage="model", part=self.name, kind="refused", message="only capitals"))
+
+    async def generate_batch(self, requests: Sequence[Request]) -> Sequence[Completion | FailureError]:
+        outcomes = await asyncio.gather(*(self.generate(request) for request in requests), return_exceptions=True)
+        return [each for each in outcomes if isinstance(each, Completion | FailureError)]
+
+
+class ShamesAnotherForSums(KnowsCapitals):
+    async def generate(self, request: Request) -> Any:
+        raise FailureError(Failure(stage="model", part="the network", kind="refused", message="no"))
+
+
+def test_a_model_of_one_domain_is_not_broken_because_it_cannot_add() -> None:
+    check_model(KnowsCapitals)
+    check_model(KnowsCapitals, Exam(question=lambda a, b: f"The capital of {a} and {b}", answer=lambda a, b: "Paris"))
+
+
+def test_a_model_must_answer_the_question_that_it_is_said_to_answer() -> None:
+    for exam in (EXAM, Exam(question=lambda a, b: f"{a} plus {b}")):
+        found = broken_by(functools.partial(check_model, KnowsCapitals, exam))
+        assert found.clause == words(contract.answers_a_prompt)
+
+
+def test_the_failure_of_a_model_without_an_exam_is_still_its_own() -> None:
+    found = broken_by(lambda: check_model(ShamesAnotherForSums))
+    assert found.clause == words(contract.answers_a_prompt)
 
 
 @pytest.mark.parametrize("make", [Adds, lambda: lambda prompt: prompt.upper(), lambda: lambda prompts: prompts])

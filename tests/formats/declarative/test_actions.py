@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.formats.declarative.yaml_tasks import TASK, Read, run
-
-from assay.formats.declarative.load import read_yaml_tasks
 
 
 def test_a_failing_action_is_a_failure_at_its_stage(read: Read, tmp_path: Path) -> None:

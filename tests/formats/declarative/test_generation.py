@@ -7,12 +7,12 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 
 import assay
 from assay.cli.main import main
 from assay.core.errors import UsageError
 from assay.formats.declarative import generation
-from assay.formats.declarative.load import read_yaml_tasks
 
 TASK = """\
 key: t

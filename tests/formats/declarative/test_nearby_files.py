@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.calls import calls_of
 from tests.formats.declarative.nearby_projects import library, project_in
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.formats.declarative.yaml_tasks import ROWS, RUN, TASK, Read
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.load import read_yaml_tasks
 from assay.formats.declarative.yaml_reader import read_yaml
 
 ABOUT_ROWS = """\

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import ASKS, EQUALS, python_scorer, write_task
 
 from assay.core.errors import UsageError
 from assay.core.types import Completion, DatasetSpec, Request
-from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.formats.declarative.load import check_yaml_file
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation
 from assay.tasks.built_tasks import build_task

@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.servers.file_server import file_server
 
 import assay
 from assay.core.errors import UsageError
-from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.formats.declarative.load import check_yaml_file
 
 PASS_THROUGH = """\
 key: logged

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 
 from assay.core.types import TaskDefinition
-from assay.formats.declarative.load import read_yaml_tasks
 from assay.results.board.leaderboard import Leaderboard
 from assay.run_config import RunConfig
 from assay.runs.evaluate import run_evaluation

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.contracts.model import Exam, check_model
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import EQUALS, write_task
 
 from assay.cli.main import main
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Message, Request
-from assay.formats.declarative.load import read_yaml_tasks
 from assay.models.model_names import make_model
 from assay.trust.consent import reaches
 

@@ -73,17 +73,12 @@ def reading_options(context: SourceContext, mending: Mending | None = None) -> R
     )
 
 
-def read_yaml_tasks(path: Path, **how: Any) -> list[TaskDefinition]:
-    """The tasks of a YAML file; `how` are the fields of `ReadingOptions`.
+def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
+    """The tasks of a YAML file, with the places of their fields.
 
     Nothing is executed here; whether snippets may run is decided when they are to run (see `trust/consent.py`).
     Variables are resolved in a file of this project, or one that the user trusts; any other file keeps its `$NAME`s.
     """
-    return [task.definition for task in read_located_tasks(path, ReadingOptions(**how))]
-
-
-def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
-    """The same, with the places of their fields."""
     how = replace(how, models_needed=how.models_needed and not how.only_reads)
     if how.trust or (is_of_this_project(path) and not how.allow_outside):
         return _read_tasks(path, variables(), how)

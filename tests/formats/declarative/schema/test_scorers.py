@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.declarative.reading import read_yaml_tasks
 from tests.results.yaml_runs import run_task, write_task
 
 from assay.catalog import CATALOG
 from assay.core.errors import UsageError
 from assay.core.seams import close_part
 from assay.core.types import Completion, Sample, Score, Trace
-from assay.formats.declarative.load import check_yaml_file, read_yaml_tasks
+from assay.formats.declarative.load import check_yaml_file
 from assay.formats.declarative.schema.scorers import METRIC_TYPES
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.tasks.built_tasks import build_task
