@@ -52,7 +52,7 @@ EXCUSES = (
     Excuse(r"no chromium is installed .*", lambda: True, "`.ci/run` installs one and sets ASSAY_NEED_BROWSER"),
     Excuse(r".*\bnode\b.*", lambda: no_program("node"), "JavaScript; the workflow sets ASSAY_NEED_NODE"),
     Excuse(r"(?:there is )?no (\w+) here", no_program, "tries a program that not every machine has"),
-    Excuse(r"(git|nginx|tinyproxy|caddy|llama-server) is not installed", no_program, "tries a real program"),
+    Excuse(r"(git|nginx|tinyproxy) is not installed", no_program, "tries a real program"),
     Excuse(r"needs the (openssl) program .*", no_program, "tries a real program"),
     Excuse(
         r".*(?:original files|published data|shared data|documentation of the format) (?:are|is) not here|\S+ is not "
