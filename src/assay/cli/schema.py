@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from assay.formats.declarative.schema.checked import editor_schema
+    from assay.formats.declarative.checked import editor_schema
 
     print(json.dumps(editor_schema(options.kind), indent=2, ensure_ascii=False))
     return DONE

@@ -32,9 +32,8 @@ class GenerationSettings(TypedDict, total=False):
     seed: NotRequired[Annotated[int, Doc("Passed on to models that take one.")]]
 
 
-Generation = Annotated[
-    GenerationSettings | None, Doc("How the model answers: `temperature`, `top_p`, `max_tokens`, `stop`, `seed`.")
-]
+GENERATION_DOC = Doc("How the model answers: `temperature`, `top_p`, `max_tokens`, `stop`, `seed`.")
+Generation = Annotated[GenerationSettings | None, GENERATION_DOC]
 
 
 @part(

@@ -10,7 +10,7 @@ import yaml
 from tests.formats.declarative.yaml_parts import EXAMPLES, MODEL_TASK, task
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     EDITOR_SCHEMAS,
     editor_schema,
     kind_of,

@@ -11,7 +11,7 @@ import pytest
 from tests.tasks.likelihood_tasks import ROWS, Reader, choice_task, run, text_task, write
 
 from assay.core.journal import read_records
-from assay.formats.declarative.schema.checked import editor_schema
+from assay.formats.declarative.checked import editor_schema
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,7 @@ import yaml
 from tests.formats.declarative.test_reference import whole_file
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.load import check_yaml_file
-from assay.formats.declarative.reference import TypeReference, type_references
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     checked_adapter,
     checked_dataset,
     checked_evaluation,
@@ -35,6 +33,8 @@ from assay.formats.declarative.schema.checked import (
     checked_task,
     kind_of,
 )
+from assay.formats.declarative.load import check_yaml_file
+from assay.formats.declarative.reference import TypeReference, type_references
 from assay.formats.declarative.yaml_reader import read_yaml
 
 STORED = Path(__file__).with_name("option_messages.json")
@@ -292,13 +292,14 @@ def read_as(path: Path) -> object:
 UNREAD = (
     *("display_name", "description", "long_description", "tags", "task", "tasks", "secrets", "tls_context", "language"),
     *("custom_headers", "score_aggregators", "fast_subset_size", "dataset_generators", "type", "evaluated_entity_type"),
+    *("string_kind", "usage", "examples", "values_mapping"),
 )
 """Fields of records that decide nothing."""
 
 
 def _told(value: Any) -> Any:
     """What a record says: a field of it that says nothing is as good as none, but for the options of parts."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_told(item) for item in value]
     if not isinstance(value, dict):
         return value
@@ -306,7 +307,7 @@ def _told(value: Any) -> Any:
     return {
         name: each
         for name, each in inner.items()
-        if name == "options" or (each not in (None, [], {}) and (name not in UNREAD or "options" in value))
+        if name == "options" or (each not in (None, [], {}, ()) and (name not in UNREAD or "options" in value))
     }
 
 

@@ -22,8 +22,7 @@ import pytest
 import yaml
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.definition import check_only
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     EDITOR_SCHEMAS,
     checked_dataset,
     checked_model,
@@ -31,6 +30,7 @@ from assay.formats.declarative.schema.checked import (
     editor_schema,
     kind_of,
 )
+from assay.formats.declarative.definition import check_only
 from assay.formats.declarative.yaml_reader import CORE_SCHEMA, Document, Yaml12Loader, read_yaml
 from assay.reading.bounded_yaml import composed
 

@@ -201,8 +201,8 @@ def test_several_datasets_stand_side_by_side_under_their_keys_or_parameters(proj
         ("key: a.b", "does not match"),
         ("keys: [d]", "needs at least 2 items"),
         ("keys: [d, d]", "the same dataset is named twice"),
-        ("key: d, keys: [d, e]", "needs either `key` or `keys`"),
-        ("source: task_result", "needs either `key` or `keys`"),
+        ("key: d, keys: [d, e]", "needs one of `key` and `keys`"),
+        ("source: task_result", "needs one of `key` and `keys`"),
         ("keys: [d, none]", "there is no dataset `none`"),
     ],
 )

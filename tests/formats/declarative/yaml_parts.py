@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.formats.declarative.checked import (
+    checked_definition,
+    checked_task,
+)
 from assay.formats.declarative.records import (
     BenchmarkTask,
     TaskEntry,
-)
-from assay.formats.declarative.schema.checked import (
-    checked_definition,
-    checked_task,
 )
 from assay.formats.declarative.yaml_reader import Document, read_yaml
 

@@ -17,6 +17,7 @@ from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.inline import Inline
 from assay.datasets.rows import RepeatedIdsError
 from assay.formats.declarative.aggregates import aggregates_of, headline
+from assay.formats.declarative.checked import check_definition, checked_definition, checked_task
 from assay.formats.declarative.config_spec import (
     Need,
     NoValueError,
@@ -40,7 +41,6 @@ from assay.formats.declarative.records import (
     record,
     without_nulls,
 )
-from assay.formats.declarative.schema.checked import check_definition, checked_definition, checked_task
 from assay.formats.declarative.schema.scorers import METRIC_TYPES
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.formats.declarative.shape import PLACEHOLDER, mappings

@@ -53,7 +53,6 @@ from assay.part_options import (
 )
 from assay.schema_rules import Schema, at_least_one, exactly_one
 
-USER_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")
 REFERENCED_KEY = Text(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-$]+")
 
 
@@ -84,16 +83,18 @@ def object_of(
     rule: Rule | None = None,
     info: PartInfo | None = None,
     shapes: Mapping[str, Shape] | None = None,
+    only: Sequence[str] = (),
 ) -> ObjectOf:
     """The mapping that a factory, a `TypedDict` or a record declares, with its rules, doc and example.
 
     `called` is what messages call it; `word` is the field that chooses it. `common` are fields that it shares with
     others of its kind, `rule` and `together` what there is to say beyond the part, and `shapes` the shapes of fields
-    whose types do not show them; `info` is given where the part itself does not say what it is.
+    whose types do not show them; `info` is given where the part itself does not say what it is, and
+    `only` where not all of its fields are there.
     """
     info = info or info_of(declared) or PartInfo((inspect.getdoc(declared) or "").partition("\n")[0])
     called = info.name or called
-    options = [option for option in options_of(declared) if option.marker(Doc)]
+    options = [option for option in options_of(declared) if option.marker(Doc) and (option.name in only or not only)]
     old = {option.written: option.marker(OldName) for option in options if option.marker(OldName)}
     fields = {**(word or {}), **(common or {})}
     for option in options:
@@ -230,11 +231,12 @@ def _is_record(kind: Any) -> bool:
 
 
 def _union_of(kinds: tuple[Any, ...], markers: Sequence[Any]) -> Shape:
-    if set(kinds) == {int, float}:
-        return shape_of(float, markers)
+    inner = [_unwrapped(kind) for kind in kinds]
+    if {kind for kind, _ in inner} == {int, float}:
+        return shape_of(float, inner[-1][1])
     if set(kinds) <= {str, bool, int, float}:
         return Scalar()
-    text, other = (shape_of(*_unwrapped(kind)) for kind in kinds)
+    text, other = (shape_of(*each) for each in inner)
     if any(isinstance(marker, TemplateOption) for marker in markers):
         text = shape_of(str, markers)
     return OrMapping(text, other) if isinstance(other, ObjectOf | MapOf) else TextOr(text, other)

@@ -15,12 +15,13 @@ from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, Usage
 from assay.datasets.content import Pinnable, content_hash, is_elsewhere
+from assay.formats.declarative.checked import checked_adapter, checked_dataset, checked_model
 from assay.formats.declarative.from_annotations import options_of
+from assay.formats.declarative.model_records import AdapterReference
 from assay.formats.declarative.model_specs import ModelSpec, model_spec, of_provider
 from assay.formats.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.formats.declarative.reading_options import ReadingOptions
 from assay.formats.declarative.records import (
-    AdapterReference,
     DatasetEntry,
     GeneratedSource,
     ModelStep,
@@ -31,7 +32,6 @@ from assay.formats.declarative.records import (
     record,
     without_nulls,
 )
-from assay.formats.declarative.schema.checked import checked_adapter, checked_dataset, checked_model
 from assay.formats.declarative.schema.datasets import CALLED_OTHERWISE, SOURCE, declared
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.part_options import PathOption

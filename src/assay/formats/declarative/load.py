@@ -14,6 +14,15 @@ from assay.core.regular_file import open_regular
 from assay.core.types import DatasetSpec, TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.datasets.content import is_elsewhere
+from assay.formats.declarative.checked import (
+    checked_adapter,
+    checked_dataset,
+    checked_evaluation,
+    checked_model,
+    checked_task,
+    kind_of,
+    other_kind,
+)
 from assay.formats.declarative.config_spec import typed_config
 from assay.formats.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
 from assay.formats.declarative.library import Library, NoDatasetError
@@ -24,15 +33,6 @@ from assay.formats.declarative.places import Places
 from assay.formats.declarative.reading_options import ReadingOptions
 from assay.formats.declarative.records import TaskEntry
 from assay.formats.declarative.run_file import tasks_of_run
-from assay.formats.declarative.schema.checked import (
-    checked_adapter,
-    checked_dataset,
-    checked_evaluation,
-    checked_model,
-    checked_task,
-    kind_of,
-    other_kind,
-)
 from assay.formats.declarative.yaml_reader import Document, PlacedError, Plain, all_of, read_yaml
 from assay.formats.task_source import LoadedTask, NoOptions, SourceContext
 from assay.reading.env_file import variables

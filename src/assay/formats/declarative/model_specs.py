@@ -8,18 +8,18 @@ import msgspec
 from msgspec import Struct
 
 from assay.costs.prices import model_names
-from assay.formats.declarative.records import (
+from assay.formats.declarative.model_records import (
+    IDENTITIES,
+    RESPONSES,
     AdapterReference,
     CustomConnection,
     CustomInference,
     ModelEntry,
     NamedModel,
-    Options,
     ProvidedModel,
     ProviderConnection,
-    without_nulls,
 )
-from assay.formats.declarative.schema.models import IDENTITIES, RESPONSES
+from assay.formats.declarative.records import Options, without_nulls
 from assay.formats.declarative.yaml_reader import Document, FieldPath, hint_here
 from assay.models.adapters.openai_responses import RESPONSES_INPUT, RESPONSES_OUTPUT
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address

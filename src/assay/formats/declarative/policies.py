@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assay.formats.declarative.records import PolicyEntry, PolicyRule, PolicyScope, ThresholdRule
+from assay.formats.declarative.run_records import PolicyEntry, PolicyRule, PolicyScope, ThresholdRule
 from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, all_of, hint_here
 from assay.task_records import Policy
 

@@ -6,14 +6,15 @@ its own: the tables of `schema/` say what they may be, the part itself what they
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Plain
-from assay.part_options import Choice, Doc, InFiles, ModelKey, Placeholders, PythonOption, TemplateOption, part
+from assay.part_options import Choice, Doc, InFiles, ModelKey, Placeholders, Problem, PythonOption, TemplateOption, part
 
 Options = dict[str, Plain]
 Name = Annotated[str, Meta(min_length=1), Doc("Display name.")]
@@ -23,42 +24,106 @@ LongDescription = Annotated[str | None, Doc("Markdown.")]
 Tags = Annotated[tuple[str, ...], Doc("Words to search by.")]
 
 
+UserKey = Annotated[str, Meta(min_length=1, max_length=250, pattern=r"[a-zA-Z0-9_\-]+")]
+ResultKey = Annotated[str, Meta(min_length=1, max_length=250, pattern=r"[^./\\][^/\\]*")]
+"""A dataset's key, or the name of a run folder: letters of all scripts and dots, but no path."""
+ValueType = Literal["string", "integer", "float", "boolean"]
+Entity = Literal["dataset", "model"]
+
+
+@part("A value to try.", name="an example", example="{value: be brief, display_name: Brevity}\n")
+class ParameterExample(Struct, frozen=True, kw_only=True):
+    value: Annotated[str, Doc("The value.")]
+    display_name: OtherName = None
+
+
 class Parameter(Struct, frozen=True, kw_only=True):
-    """One entry of a `config_spec`."""
+    """One entry of a `config_spec`, of any type."""
 
     type: str
-    key: str
-    default_value: Plain = None
-    nullable: bool = False
-    min: int | float | None = None
-    max: int | float | None = None
-    dtype: str = "string"
+    key: Annotated[UserKey, Doc("The name in `<< config.… >>`."), Placeholders(whole=False)]
+    display_name: Annotated[Name, InFiles()] = ""
+    description: Description = None
+    default_value: Annotated[Plain, Doc("Used when no value is given.")] = None
+    nullable: Annotated[bool, Doc("Whether null is a value."), Placeholders(whole=False)] = False
+    min: Annotated[int | float | None, Doc("Smallest value allowed.")] = None
+    max: Annotated[int | float | None, Doc("Largest value.")] = None
+    string_kind: Annotated[Literal["freeform", "python", "jinja"], Doc("How an editor treats it.")] = "freeform"
+    examples: Annotated[tuple[ParameterExample, ...] | None, Doc("Values to try.")] = None
+    usage: Annotated[
+        Literal["model_under_test", "judge_model", "synthesizer_model", "productivity_assistant"] | None,
+        Doc("What the model is for."),
+    ] = None
+    dtype: Annotated[ValueType, Doc("What its items are."), InFiles()] = "string"
     """The kind of the items of a `list`."""
-    value_dtype: str = "string"
+    value_dtype: Annotated[ValueType, Doc("What its values are."), InFiles()] = "string"
     """The kind of the values of a `dict`."""
-    allowed_values: tuple[str, ...] = ()
-    multiple: bool = False
+    allowed_values: Annotated[
+        tuple[str, ...], Meta(min_length=1), Doc("The values that may be chosen."), InFiles()
+    ] = ()
+    multiple: Annotated[bool, Doc("Whether several may be chosen.")] = False
+    values_mapping: Annotated[Plain, Doc("Ignored.")] = None
 
 
+@part(
+    "One declarative task.",
+    name="a task",
+    example="""\
+key: capitals
+display_name: Capitals
+description: One question for each country.
+definition:
+  dataset: {key: countries}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages: [{role: user, content: "What is the capital of {{ sample.country }}?"}]
+  scorers:
+    - {type: contains, value: "{{ sample.capital }}"}
+""",
+)
 class TaskEntry(Struct, frozen=True, kw_only=True):
     """A task before it is configured."""
 
-    key: str
-    display_name: str
-    description: str
-    config_spec: tuple[Parameter, ...]
-    tags: tuple[str, ...]
-    definition: Options
-    """With placeholders, so that any field may hold a text; `schema.checked_definition` makes a `Definition` of it."""
+    key: Annotated[UserKey, Doc("The task's identity."), Placeholders(whole=False)]
+    display_name: Name
+    description: Annotated[str, Doc("One or two sentences.")]
+    long_description: LongDescription = None
+    tasks: Annotated[tuple[Literal["chat_completion", "embeddings", "custom"], ...], Doc("What models it is for.")] = ()
+    evaluated_entity_type: Annotated[Entity | None, Doc("Deprecated here; belongs in `definition`.")] = None
+    config_spec: Annotated[tuple[Parameter, ...], Doc("The parameters of the task.")] = ()
+    definition: Annotated[
+        Options, Doc("The input of the model, and how answers are scored."), Placeholders(inside=True)
+    ]
+    """With placeholders, so that any field may hold a text; `checked_definition` makes a `Definition` of it."""
+    tags: Tags = ()
 
 
+def _one_dataset_or_several(options: Mapping[str, Any]) -> list[Problem]:
+    keys = options["keys"]
+    twice = isinstance(keys, list) and len({str(key) for key in keys}) < len(keys)
+    return [(("keys",), "the same dataset is named twice")] if twice else []
+
+
+@part(
+    "The dataset of a task, or several side by side.",
+    name="a task dataset",
+    example="{key: countries}\n",
+    one_of=(("key", "keys"),),
+    check=_one_dataset_or_several,
+)
 class TaskDataset(Struct, frozen=True, kw_only=True):
-    key: str | None
-    keys: tuple[str, ...] | None
-    """Several, whose rows stand side by side."""
-    source: Literal["dataset", "task_result"]
-    """What the key names."""
-    fast_subset_size: Plain = None
+    key: Annotated[ResultKey | None, Doc("The key of the dataset.")] = None
+    keys: Annotated[
+        Annotated[tuple[Annotated[str, ModelKey("")], ...], Meta(min_length=2)] | None,
+        Doc("Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for `<< config.x >>`."),
+    ] = None
+    source: Annotated[
+        Literal["dataset", "task_result"],
+        Doc("`task_result`: the key is that of a run's result, or the name of its folder in `runs/`."),
+    ] = "dataset"
+    fast_subset_size: Annotated[Plain, Doc("Old; ignored.")] = None
 
 
 @part(
@@ -93,44 +158,90 @@ class SolverEntry(Struct, frozen=True, kw_only=True):
 
 class MetricEntry(Struct, frozen=True, kw_only=True):
     type: str
-    key: str | None = None
+    key: Annotated[UserKey | None, Doc("Unique within the scorer.")] = None
     options: Options = {}
 
 
 class ScorerEntry(Struct, frozen=True, kw_only=True):
     type: str
-    key: str | None
-    purpose: Literal["score", "qa"]
-    metrics: tuple[MetricEntry, ...] | None
-    display_name: str | None
+    key: Annotated[UserKey | None, Doc("The scorer's name inside the task.")] = None
+    purpose: Annotated[Literal["score", "qa"], Doc("`qa` feeds actions and evidence, not the metrics.")] = "score"
+    metrics: Annotated[tuple[MetricEntry, ...] | None, Doc("What is computed over all samples.")] = None
+    display_name: OtherName = None
     options: Options
 
 
+@part(
+    "What happens to samples that match a filter.",
+    name="an action rule",
+    example="""\
+key: no-refusals
+action: exclude_from_metrics
+filter: {op: equals, expression: "{{ scores.kind.label }}", value: refusal}
+""",
+)
 class ActionEntry(Struct, frozen=True, kw_only=True):
-    key: str
-    action: str
-    filter: Options
+    key: Annotated[UserKey, Doc("The rule's name, as shown in reports.")]
+    action: Annotated[Literal["exclude_from_metrics"], Doc("What happens to the samples that match.")]
+    filter: Annotated[Options, Doc("Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`.")]
 
 
+@part(
+    "How often each sample is attempted; the leaderboard then has pass@k, pass^k and the consistency of answers.",
+    name="trials",
+    example="{num_trials: 5}\n",
+)
 class Trials(Struct, frozen=True, kw_only=True):
-    """How often each sample is attempted."""
+    num_trials: Annotated[int, Meta(ge=2), Doc("Attempts at each sample.")]
+    score_aggregators: Annotated[Plain, Doc("Ignored: k is 1, 2, 5, 10, … and the number of trials.")] = None
 
-    num_trials: int
+
+TrialsOption = Annotated[Trials | None, Doc("How often each sample is attempted.")]
 
 
+@part(
+    "Dataset, solver, scorers and actions of a task.",
+    name="a benchmark_task definition",
+    example="""\
+type: benchmark_task
+evaluated_entity_type: dataset
+dataset: {key: people}
+scorers:
+  - {type: not_equals, value: "", text: "{{ sample.name }}"}
+""",
+)
 class BenchmarkTask(Struct, frozen=True, kw_only=True, tag_field="type", tag="benchmark_task"):
     """What a task does, with every value known."""
 
-    evaluated_entity_type: Literal["model", "dataset"]
-    dataset: TaskDataset | None
-    solver: SolverEntry | None
-    scorers: tuple[ScorerEntry, ...]
-    actions: tuple[ActionEntry, ...] | None
-    trials: Trials | None
+    evaluated_entity_type: Annotated[Entity, Doc("What is evaluated.")] = "model"
+    dataset: Annotated[
+        TaskDataset | None,
+        Doc("Where the samples come from; a task about datasets may leave it to `--dataset-key`."),
+    ] = None
+    solver: Annotated[SolverEntry | None, Doc("How the model is called; a task about datasets has none.")] = None
+    scorers: Annotated[
+        tuple[ScorerEntry, ...], Doc("How answers are scored; the first number is the task's score.")
+    ] = ()
+    actions: Annotated[tuple[ActionEntry, ...] | None, Doc("Rules that keep samples out of the numbers.")] = None
+    trials: TrialsOption = None
 
 
+@part(
+    "Evidence computed without model or dataset.",
+    name="a system_task definition",
+    example="""\
+type: system_task
+compute_evidence_snippet: |
+  import sys
+
+  def compute_evidence():
+      return {"metrics": {"supported": {"value": int(sys.version_info >= (3, 11)), "reason": sys.version}}}
+""",
+)
 class SystemTask(Struct, frozen=True, kw_only=True, tag_field="type", tag="system_task"):
-    compute_evidence_snippet: str
+    compute_evidence_snippet: Annotated[
+        str, PythonOption("Returns `{metrics: {name: {value, reason}}}`.", "compute_evidence")
+    ]
 
 
 Definition = BenchmarkTask | SystemTask
@@ -276,137 +387,6 @@ def dataset_record(checked: Options) -> DatasetEntry:
     return record({**checked, "source": {"type": source["type"], "options": options}}, DatasetEntry)
 
 
-class AdapterCode(Struct, frozen=True, kw_only=True):
-    source_code: str
-
-
-class AdapterReference(Struct, frozen=True, kw_only=True):
-    """The key of an adapter, or its templates."""
-
-    key: str | None = None
-    process_input: AdapterCode | None = None
-    process_output: AdapterCode | None = None
-
-
-class CustomInference(Struct, frozen=True, kw_only=True, tag_field="connection_type", tag="custom_inference"):
-    adapter: AdapterReference | None
-    run_inference_snippet: str
-    environment: dict[str, str]
-    timeout: int | float
-    model_key: str | None
-
-
-class CustomConnection(Struct, frozen=True, kw_only=True, tag_field="connection_type", tag="custom_connection"):
-    adapter: AdapterReference | None
-    url: str
-    api_key: str | None
-    model_key: str | None
-    tls_context: Plain
-    custom_headers: dict[str, str] | None
-
-
-class ProviderConnection(Struct, frozen=True, kw_only=True, tag_field="connection_type", tag="provider_connection"):
-    provider_id: str
-    model_key: str
-    api_key: str | None
-
-
-class NamedModel(Struct, frozen=True, kw_only=True, tag_field="connection_type", tag="assay"):
-    model: str
-    options: Options
-
-
-class ModelEntry(Struct, frozen=True, kw_only=True):
-    key: str
-    display_name: str
-    rate_limit: int | None
-    max_concurrent_requests: int | None
-    cache: bool | None
-    generation: Options | None
-    config: CustomConnection | CustomInference | ProviderConnection | NamedModel
-
-
-class ProvidedModel(Struct, frozen=True, kw_only=True, rename={"provider": "$provider"}):
-    provider: str
-    """`openai/gpt-4.1-nano`."""
-
-
-class TaskSpecification(Struct, frozen=True, kw_only=True):
-    key: str | None
-    task_key: str
-    task_config: Options
-    model_key: str | None
-    dataset_key: str | None
-    num_samples: int | None
-    subsampling: str | None
-    trials: Trials | None
-
-
-class EvaluationEntry(Struct, frozen=True, kw_only=True):
-    key: str
-    config_spec: tuple[Parameter, ...]
-    task_specifications: Plain
-    """With placeholders; `schema.checked_specifications` reads them."""
-    num_samples: int | None
-    subsampling: str | None
-    cache_policy: str | None
-    mode: str | None
-
-
-class RunConfigEntry(Struct, frozen=True, kw_only=True):
-    num_samples: int | None
-    subsampling: str | None
-    cache_policy: str | None
-    trials_config: Trials | None
-
-
-class PolicyScope(Struct, frozen=True, kw_only=True):
-    evaluation_keys: list[str] | None = None
-    task_specification_keys: list[str] | None = None
-    scorer_keys: list[str] | None = None
-    metric_keys: list[str] | None = None
-
-    def holds(self, evaluation: str, specification: str) -> bool:
-        """Whether a rule of this scope is about this task of this evaluation."""
-        of_evaluation = self.evaluation_keys is None or evaluation in self.evaluation_keys
-        return of_evaluation and (self.task_specification_keys is None or specification in self.task_specification_keys)
-
-
-class ThresholdRule(Struct, frozen=True, kw_only=True, tag_field="type", tag="threshold"):
-    metric: str
-    operator: str
-    threshold: int | float
-
-
-class ExistsRule(Struct, frozen=True, kw_only=True, tag_field="type", tag="exists"):
-    metric: str
-
-
-class PolicyRule(Struct, frozen=True, kw_only=True):
-    key: str
-    definition: ThresholdRule | ExistsRule
-    scope: PolicyScope | Literal["all_latest"]
-
-
-class PolicyEntry(Struct, frozen=True, kw_only=True):
-    key: str
-    rules: tuple[PolicyRule, ...]
-
-
-class RunEntry(Struct, frozen=True, kw_only=True):
-    """A run file; its models, datasets and tasks are checked one by one."""
-
-    model_adapters: list[Plain]
-    models: list[Plain]
-    datasets: list[Plain]
-    tasks: list[Plain]
-    prompts: list[str]
-    evaluation: EvaluationEntry | None
-    policies: tuple[PolicyEntry, ...]
-    config: Options
-    run_config: RunConfigEntry | None
-
-
 T = TypeVar("T")
 
 
@@ -415,7 +395,7 @@ def record(checked: Plain, kind: type[T]) -> T:
     return msgspec.convert(checked, kind)
 
 
-def without_nulls(options: Options) -> Options:
+def without_nulls(options: Mapping[str, Any]) -> Options:
     """The options that have a value: what was left out is not part of a task's identity."""
     return {name: value for name, value in options.items() if value is not None}
 

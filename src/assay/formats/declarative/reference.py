@@ -15,9 +15,8 @@ from itertools import chain
 import msgspec
 from msgspec import UNSET, Struct
 
+from assay.formats.declarative.checked import EDITOR_SCHEMAS
 from assay.formats.declarative.code_shapes import ExpressionText, PatternText, PythonText, TemplatedValue, TemplateText
-from assay.formats.declarative.reference_examples import example_of
-from assay.formats.declarative.schema.checked import EDITOR_SCHEMAS
 from assay.formats.declarative.schema.models import ADAPTER
 from assay.formats.declarative.schema.scorers import values_given
 from assay.formats.declarative.shape import (
@@ -164,14 +163,15 @@ def _reference(kind: str, name: str, tag: str | None, shape: ObjectOf) -> TypeRe
         tag=tag,
         fields=tuple(_field(key, entry, chooses=key == tag) for key, entry in shape.fields.items()),
         gives=tuple(gives or ()),
-        example=_example(kind, name, tag, shape),
+        example=_example(name, tag, shape),
     )
 
 
-def _example(kind: str, name: str, tag: str | None, shape: ObjectOf) -> str:
-    if not shape.example:
-        return example_of(kind, name)
-    return shape.example if "\n" in shape.example else f"{{{tag}: {name}, {shape.example}}}\n"
+def _example(name: str, tag: str | None, shape: ObjectOf) -> str:
+    """What the part says, with the field that chooses it where it says the others in one line."""
+    if not shape.example or "\n" in shape.example:
+        return shape.example
+    return f"{{{tag}: {name}, {shape.example}}}\n"
 
 
 def _field(name: str, entry: Field, *, chooses: bool) -> FieldReference:

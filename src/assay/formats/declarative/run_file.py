@@ -11,29 +11,27 @@ import msgspec
 
 from assay.catalog import OTHER_MODELS, solver_needs
 from assay.core.errors import UsageError
-from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
-from assay.formats.declarative.definition import placed_at, task_definition
-from assay.formats.declarative.library import Library
-from assay.formats.declarative.model_specs import model_spec
-from assay.formats.declarative.places import Places, PromptFile
-from assay.formats.declarative.policies import check_scopes, policy_rules
-from assay.formats.declarative.records import (
-    EvaluationEntry,
-    Options,
-    PolicyEntry,
-    RunConfigEntry,
-    RunEntry,
-    TaskEntry,
-    TaskSpecification,
-    without_nulls,
-)
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     checked_adapter,
     checked_dataset,
     checked_model,
     checked_run,
     checked_specifications,
     checked_task,
+)
+from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
+from assay.formats.declarative.definition import placed_at, task_definition
+from assay.formats.declarative.library import Library
+from assay.formats.declarative.model_specs import model_spec
+from assay.formats.declarative.places import Places, PromptFile
+from assay.formats.declarative.policies import check_scopes, policy_rules
+from assay.formats.declarative.records import Options, TaskEntry, without_nulls
+from assay.formats.declarative.run_records import (
+    EvaluationEntry,
+    PolicyEntry,
+    RunConfigEntry,
+    RunEntry,
+    TaskSpecification,
 )
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
@@ -143,10 +141,7 @@ def _all_of(document: Document, tasks: Tasks) -> EvaluationEntry:
     if not tasks:
         raise document.error((), "there is nothing to run: give `tasks`")
     written: list[Plain] = [{"task_key": key} for key in tasks]
-    return EvaluationEntry(
-        key="all", config_spec=(), task_specifications=written, num_samples=None, subsampling=None,
-        cache_policy=None, mode=None,
-    )  # fmt: skip
+    return EvaluationEntry(key="all", display_name="all", task_specifications=written)
 
 
 def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:

@@ -445,7 +445,7 @@ def mappings(value: Plain) -> list[Fields]:
 
 def need(name: str) -> str:
     """The verb after a name: several things need, one needs."""
-    return "needs" if name.startswith(("a ", "an ")) else "need"
+    return "need" if name.endswith("s") and not name.startswith(("a ", "an ")) else "needs"
 
 
 def require_one(result: Fields, names: Sequence[str], where: FieldPath, report: Report, of: str) -> None:

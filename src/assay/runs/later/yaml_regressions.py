@@ -19,7 +19,7 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import TaskDefinition
 from assay.datasets.content import content_hash, is_elsewhere, sources_of
-from assay.formats.declarative.schema.checked import kind_of
+from assay.formats.declarative.checked import kind_of
 from assay.formats.declarative.yaml_reader import VARIABLE, read_yaml
 from assay.overriding import override
 from assay.results.frames.frame_source import RunSource

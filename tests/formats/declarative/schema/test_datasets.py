@@ -8,7 +8,7 @@ import pytest
 from tests.formats.declarative.yaml_parts import read
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     checked_dataset,
 )
 

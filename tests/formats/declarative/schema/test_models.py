@@ -8,13 +8,10 @@ import pytest
 from tests.formats.declarative.yaml_parts import read
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.records import (
-    CustomConnection,
-    ModelEntry,
-)
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     checked_model,
 )
+from assay.formats.declarative.model_records import CustomConnection, ModelEntry
 
 
 def test_models(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from assay.catalog import CATALOG, resolve
 from assay.datasets.rows import RowDataset
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import DatasetEntry, GeneratedSource
-from assay.formats.declarative.schema.fields import mapping
 from assay.formats.declarative.schema.filters import FILTER
 from assay.formats.declarative.shape import Field, Fields, ListOf, ObjectOf, PartTypes, Refused, Report, Tagged, Text
 from assay.formats.declarative.yaml_reader import FieldPath
@@ -39,7 +38,7 @@ SOURCE = Tagged(
     "dataset source",
     PartTypes((*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in _OF_OTHER_FORMATS)), _source),
     kind="dataset",
-    own=mapping("a source", "A dataset of an installed package or your own.", type=Field(Text())),
+    own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
     refused=dict.fromkeys(
         ("inspect_ai", "langsmith", "phoenix", "claude_code"),
         "Traces are read from files here: export them, and write `source: {type: traces, file_path: …}`.",

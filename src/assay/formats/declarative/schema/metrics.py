@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from assay.catalog import CATALOG, resolve
-from assay.formats.declarative.from_annotations import USER_KEY, an, object_of, word
-from assay.formats.declarative.schema.fields import mapping
+from assay.formats.declarative.from_annotations import an, object_of, word
+from assay.formats.declarative.records import MetricEntry
 from assay.formats.declarative.shape import Field, ObjectOf, PartTypes, Tagged, Text, ValueText
 
-_COMMON = {"key": Field(USER_KEY, None, "Unique within the scorer.")}
+_COMMON = object_of(MetricEntry).fields
 _OF_OTHER_FORMATS = ("repetitions", "evidence", "lm_eval")
 """Aggregates that no YAML file names."""
 
@@ -20,7 +20,7 @@ METRIC = Tagged(
     "metric",
     PartTypes((name for name in CATALOG["aggregate"] if name not in _OF_OTHER_FORMATS), _metric),
     kind="aggregate",
-    own=mapping("a metric", "An aggregate of an installed package or your own.", **_COMMON, type=Field(Text())),
+    own=ObjectOf("a metric", "An aggregate of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )
 
 

@@ -2,56 +2,74 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from assay.formats.declarative.config_spec import value_problem
-from assay.formats.declarative.from_annotations import USER_KEY, an
+from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import Parameter, record
-from assay.formats.declarative.schema.fields import DESCRIPTION, NAME, Kind, kind, mapping, text, word
-from assay.formats.declarative.schema.together import default_of
-from assay.formats.declarative.shape import (
-    Anything,
-    Boolean,
-    Field,
-    Fields,
-    ListOf,
-    Number,
-    ObjectOf,
-    Report,
-    Tagged,
-    Text,
-)
+from assay.formats.declarative.shape import Fields, ObjectOf, PartTypes, Report, Tagged
 from assay.formats.declarative.yaml_reader import FieldPath
-
-_DTYPES = Text(words=("string", "integer", "float", "boolean"))
-_EXAMPLE = mapping(
-    "an example", "A value to try.", value=Field(Text(), doc="The value."), display_name=text("Display name.", None)
-)
+from assay.part_options import PartInfo
 
 
-def _parameter(name: str, kind: Kind) -> ObjectOf:
-    common = {
-        "type": word(name),
-        "key": Field(USER_KEY, doc="The name in `<< config.… >>`.", placeholder=False),
-        "display_name": NAME,
-        "description": DESCRIPTION,
-        "default_value": Field(Anything(), None, "Used when no value is given."),
-        "nullable": Field(Boolean(), False, "Whether null is a value.", placeholder=False),
-    }
-    together = (default_of(_KINDS[name]),) if name in _KINDS else ()
-    return mapping(an(f"{name} parameter"), kind.doc, _parameter_rule, *together, **common, **kind.fields)
+class _Type(NamedTuple):
+    """A type of parameter: what it is, what JSON calls its values, an example, and the fields of it alone."""
+
+    doc: str
+    values: str | None
+    example: str
+    own: tuple[str, ...] = ()
 
 
-_KINDS = {
-    "float": "number",
-    "int": "integer",
-    "boolean": "boolean",
-    "list": "array",
-    "dict": "object",
-    **dict.fromkeys(("string", "model", "dataset", "dataset_column", "task_result"), "string"),
+_TYPES = {
+    "float": _Type(
+        "A number.",
+        "number",
+        "key: threshold, display_name: Threshold, default_value: 0.5, min: 0, max: 1",
+        ("min", "max"),
+    ),
+    "int": _Type(
+        "A whole number.",
+        "integer",
+        "key: best, display_name: Best mark, default_value: 5, min: 2, max: 10",
+        ("min", "max"),
+    ),
+    "boolean": _Type("true or false.", "boolean", "key: strict, display_name: Strict, default_value: false"),
+    "string": _Type(
+        "A text.", "string", "key: tone, display_name: Tone, default_value: polite", ("string_kind", "examples")
+    ),
+    "model": _Type(
+        "The key of a model.",
+        "string",
+        "key: judge_model, display_name: Judge, default_value: judge, usage: judge_model",
+        ("usage",),
+    ),
+    "dataset": _Type("The key of a dataset.", "string", "key: rows, display_name: Rows, default_value: questions"),
+    "dataset_column": _Type("The name of a column.", "string", "key: column, display_name: Column"),
+    "list": _Type(
+        "A list of one kind of value.",
+        "array",
+        "key: columns, display_name: Columns, dtype: string, default_value: [name, email]",
+        ("dtype",),
+    ),
+    "categorical": _Type(
+        "One of the allowed values, or several of them.",
+        None,
+        "key: language, display_name: Language, allowed_values: [en, de], default_value: en",
+        ("allowed_values", "multiple", "values_mapping"),
+    ),
+    "dict": _Type(
+        "A mapping from names to one kind of value.",
+        "object",
+        "key: weights, display_name: Weights, value_dtype: float, default_value: {good: 1.0, bad: 0.0}",
+        ("value_dtype",),
+    ),
+    "task_result": _Type("The key of a task's result.", "string", "key: earlier, display_name: Earlier run"),
 }
-"""What JSON calls the values of parameters."""
+_COMMON = ("type", "key", "display_name", "description", "default_value", "nullable")
 
 
-def _parameter_rule(result: Fields, where: FieldPath, report: Report) -> None:
+def _within_limits(result: Fields, where: FieldPath, report: Report) -> None:
     """Limits that leave something, and a default within them."""
     parameter = record(result, Parameter)
     if parameter.min is not None and parameter.max is not None and parameter.min > parameter.max:
@@ -60,34 +78,18 @@ def _parameter_rule(result: Fields, where: FieldPath, report: Report) -> None:
         report.wrong((*where, "default_value"), problem)
 
 
-_LIMITS = {"min": Field(Number(), None, "Smallest value allowed."), "max": Field(Number(), None, "Largest value.")}
-_PARAMETERS = {
-    "float": kind("A number.", **_LIMITS),
-    "int": kind("A whole number.", **_LIMITS),
-    "boolean": kind("true or false."),
-    "string": kind(
-        "A text.",
-        string_kind=Field(Text(words=("freeform", "python", "jinja")), "freeform", "How an editor treats it."),
-        examples=Field(ListOf(_EXAMPLE), None, "Values to try."),
-    ),
-    "model": kind(
-        "The key of a model.",
-        usage=Field(
-            Text(words=("model_under_test", "judge_model", "synthesizer_model", "productivity_assistant")),
-            None,
-            "What the model is for.",
-        ),
-    ),
-    "dataset": kind("The key of a dataset."),
-    "dataset_column": kind("The name of a column."),
-    "list": kind("A list of one kind of value.", dtype=Field(_DTYPES, doc="What its items are.")),
-    "categorical": kind(
-        "One of the allowed values, or several of them.",
-        allowed_values=Field(ListOf(Text(), least=1), doc="The values that may be chosen."),
-        multiple=Field(Boolean(), False, "Whether several may be chosen."),
-        values_mapping=Field(Anything(), None, "Ignored."),
-    ),
-    "dict": kind("A mapping from names to one kind of value.", value_dtype=Field(_DTYPES, doc="What its values are.")),
-    "task_result": kind("The key of a task's result."),
-}
-CONFIG_PARAMETER = Tagged("parameter type", {name: _parameter(name, each) for name, each in _PARAMETERS.items()})
+def _parameter(name: str) -> ObjectOf:
+    kind = _TYPES[name]
+    default = {"properties": {"default_value": {"type": [kind.values, "null"]}}}
+    return object_of(
+        Parameter,
+        an(f"{name} parameter"),
+        *((default,) if kind.values is not None else ()),
+        word=word(name),
+        rule=_within_limits,
+        info=PartInfo(kind.doc, kind.example),
+        only=(*_COMMON, *kind.own),
+    )
+
+
+CONFIG_PARAMETER = Tagged("parameter type", PartTypes(_TYPES, _parameter))

@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from assay.catalog import CATALOG, resolve
-from assay.formats.declarative.from_annotations import USER_KEY, an, object_of, word
+from assay.formats.declarative.from_annotations import an, object_of, word
+from assay.formats.declarative.records import ScorerEntry
 from assay.formats.declarative.schema.assertions import ASSERTION, asserting
-from assay.formats.declarative.schema.fields import mapping, text
 from assay.formats.declarative.schema.metrics import METRIC, fields_read
-from assay.formats.declarative.schema.together import Schema, reads_one_of
 from assay.formats.declarative.shape import (
     Field,
     Fields,
@@ -28,6 +27,7 @@ from assay.formats.declarative.shape import (
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.metrics.choice_likelihood import NORMALIZATIONS
 from assay.part_options import PartInfo
+from assay.schema_rules import Schema
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
 from assay.scorers.judging.rag_checker import ALL_SCORES as RAG_SCORES
@@ -86,17 +86,14 @@ def _of_metric(name: str, called: str) -> ObjectOf:
 
 
 def _reads_given(name: str) -> Schema:
+    """The metrics of a scorer read values that it gives."""
     fields = dict.fromkeys(field for metric in METRIC.choices for field in fields_read(metric))
-    return reads_one_of(fields, _GIVES[name])
+    one: Schema = {"anyOf": [{"enum": list(_GIVES[name])}, {"not": {"type": "string"}}, {"pattern": "<<"}]}
+    return {"properties": {"metrics": {"items": {"patternProperties": {f"^({'|'.join(fields)})$": one}}}}}
 
 
 _METRICS_OWN = ("metric", "options")
-_COMMON = {
-    "key": Field(USER_KEY, None, "The scorer's name inside the task."),
-    "purpose": Field(Text(words=("score", "qa")), "score", "`qa` feeds actions and evidence, not the metrics."),
-    "metrics": Field(ListOf(METRIC), None, "What is computed over all samples."),
-    "display_name": text("Display name.", None),
-}
+_COMMON = object_of(ScorerEntry, shapes={"metrics": ListOf(METRIC)}).fields
 
 
 def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
@@ -162,5 +159,5 @@ SCORER = Tagged(
     "scorer",
     PartTypes(_TYPES, _scorer),
     kind="scorer",
-    own=mapping("a scorer", "A scorer of an installed package or your own.", **_COMMON, type=Field(Text())),
+    own=ObjectOf("a scorer", "A scorer of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )

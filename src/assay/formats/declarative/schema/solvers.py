@@ -5,7 +5,6 @@ from __future__ import annotations
 from assay.catalog import CATALOG, resolve
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import PostprocessorEntry
-from assay.formats.declarative.schema.fields import mapping
 from assay.formats.declarative.shape import Field, ObjectOf, PartTypes, Tagged, Text
 
 LIKELIHOOD_SOLVERS = {"choice_likelihood_solver": "choice_likelihood", "text_likelihood_solver": "text_likelihood"}
@@ -36,5 +35,5 @@ SOLVER = Tagged(
     "solver",
     PartTypes(_TYPES, _solver),
     kind="solver",
-    own=mapping("a solver", "A solver of an installed package or your own.", type=Field(Text())),
+    own=ObjectOf("a solver", "A solver of an installed package or your own.", {"type": Field(Text())}),
 )

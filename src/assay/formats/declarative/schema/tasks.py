@@ -7,20 +7,18 @@ from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.formats.declarative.code_shapes import TemplateText, parameters_demanded
-from assay.formats.declarative.from_annotations import REFERENCED_KEY, USER_KEY
+from assay.formats.declarative.from_annotations import REFERENCED_KEY, object_of, word
 from assay.formats.declarative.part_keys import scorer_keys
-from assay.formats.declarative.schema.fields import LONG_DESCRIPTION, RESULT_KEY, TAGS, mapping, snippet, text, word
+from assay.formats.declarative.records import BenchmarkTask, SystemTask, TaskDataset, TaskEntry
 from assay.formats.declarative.schema.filters import ACTION
 from assay.formats.declarative.schema.parameters import CONFIG_PARAMETER
 from assay.formats.declarative.schema.scorers import SCORER, check_label, labels_given, values_given
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
-from assay.formats.declarative.schema.together import ENTITY, ENTITY_OF_TASK, about_answers, exactly_one, of_likelihoods
+from assay.formats.declarative.schema.task_rules import ENTITY, ENTITY_OF_TASK, about_answers, of_likelihoods
 from assay.formats.declarative.shape import (
-    Anything,
     Field,
     Fields,
     ListOf,
-    Number,
     Report,
     Tagged,
     Text,
@@ -34,7 +32,6 @@ from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 
 _NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage", "evaluator")
 _SNIPPET = "compute_scores_snippet"
-_ENTITY = Text(words=("dataset", "model"))
 
 
 def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
@@ -55,14 +52,9 @@ def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
     refuse_repeated_keys(result["actions"], (*where, "actions"), report)
 
 
-def _dataset_rule(result: Fields, where: FieldPath, report: Report) -> None:
-    if (result["key"] is None) == (result["keys"] is None):
-        report.wrong(where, "a task dataset needs either `key` or `keys`")
+def _dataset_key(result: Fields, where: FieldPath, report: Report) -> None:
     if result["source"] == "dataset" and isinstance(result["key"], str) and "/" not in result["key"]:
         REFERENCED_KEY.check(result["key"], (*where, "key"), report)
-    keys = result["keys"]
-    if isinstance(keys, list) and len({str(key) for key in keys}) < len(keys):
-        report.wrong((*where, "keys"), "the same dataset is named twice")
 
 
 def _likelihood_rule(solver: Plain, scorers: list[Fields], where: FieldPath, report: Report) -> None:
@@ -171,77 +163,31 @@ def _task_rule(result: Fields, where: FieldPath, report: Report) -> None:
     refuse_repeated_keys(result["config_spec"], (*where, "config_spec"), report)
 
 
-TRIALS = Field(
-    mapping(
-        "trials",
-        "How often each sample is attempted; the leaderboard then has pass@k, pass^k and the consistency of answers.",
-        num_trials=Field(Number(whole=True, least=2), doc="Attempts at each sample."),
-        score_aggregators=Field(Anything(), None, "Ignored: k is 1, 2, 5, 10, … and the number of trials."),
-    ),
-    None,
-    "How often each sample is attempted.",
-)
-BENCHMARK = mapping(
-    "a benchmark_task definition",
-    "Dataset, solver, scorers and actions of a task.",
-    _benchmark_rule,
+BENCHMARK = object_of(
+    BenchmarkTask,
+    "",
     ENTITY,
     *of_likelihoods(LIKELIHOOD_SOLVERS),
     lambda: about_answers(_NEED_ANSWER, {kind: at for kind in SCORER.choices if (at := _looked_at(kind)) is not None}),
-    type=Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition."),
-    evaluated_entity_type=Field(_ENTITY, "model", "What is evaluated."),
-    dataset=Field(
-        mapping(
-            "a task dataset",
-            "The dataset of a task, or several side by side.",
-            _dataset_rule,
-            exactly_one("key", "keys"),
-            key=Field(RESULT_KEY, None, "The key of the dataset."),
-            keys=Field(
-                ListOf(REFERENCED_KEY, least=2),
-                None,
-                "Several datasets, aligned by position: `sample.KEY.COLUMN`, or `sample.x.COLUMN` for "
-                "`<< config.x >>`.",
-            ),
-            source=Field(
-                Text(words=("dataset", "task_result")),
-                "dataset",
-                "`task_result`: the key is that of a run's result, or the name of its folder in `runs/`.",
-            ),
-            fast_subset_size=Field(Anything(), None, "Old; ignored."),
-        ),
-        None,
-        "Where the samples come from; a task about datasets may leave it to `--dataset-key`.",
-    ),
-    solver=Field(SOLVER, None, "How the model is called; a task about datasets has none."),
-    scorers=Field(ListOf(SCORER), [], "How answers are scored; the first number is the task's score."),
-    actions=Field(ListOf(ACTION), None, "Rules that keep samples out of the numbers."),
-    trials=TRIALS,
-)
-SYSTEM = mapping(
-    "a system_task definition",
-    "Evidence computed without model or dataset.",
-    type=word("system_task"),
-    compute_evidence_snippet=snippet("compute_evidence", "Returns `{metrics: {name: {value, reason}}}`."),
+    word={"type": Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition.")},
+    rule=_benchmark_rule,
+    shapes={
+        "dataset": object_of(TaskDataset, rule=_dataset_key),
+        "solver": SOLVER,
+        "scorers": ListOf(SCORER),
+        "actions": ListOf(ACTION),
+    },
 )
 DEFINITION = Tagged(
     "task definition",
-    {"benchmark_task": BENCHMARK, "system_task": SYSTEM},
+    {"benchmark_task": BENCHMARK, "system_task": object_of(SystemTask, word=word("system_task"))},
     default="benchmark_task",
     aliases={"declarative_task": "benchmark_task"},
 )
-TASK = mapping(
-    "a task",
-    "One declarative task.",
-    _task_rule,
-    *tuple(ENTITY_OF_TASK),
-    key=Field(USER_KEY, doc="The task's identity.", placeholder=False),
-    display_name=text("Display name.", min_length=1),
-    description=text("One or two sentences."),
-    long_description=LONG_DESCRIPTION,
-    tasks=Field(ListOf(Text(words=("chat_completion", "embeddings", "custom"))), [], "What models it is for."),
-    evaluated_entity_type=Field(_ENTITY, None, "Deprecated here; belongs in `definition`."),
-    config_spec=Field(ListOf(CONFIG_PARAMETER), [], "The parameters of the task."),
-    definition=Field(DEFINITION, doc="The input of the model, and how answers are scored.", configured=True),
-    tags=TAGS,
+TASK = object_of(
+    TaskEntry,
+    "",
+    *ENTITY_OF_TASK,
+    rule=_task_rule,
+    shapes={"config_spec": ListOf(CONFIG_PARAMETER), "definition": DEFINITION},
 )

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.formats.declarative.yaml_parts import DATASET_TASK, EXAMPLES, MODEL_TASK, definition, scorer, task
 
 from assay.core.errors import UsageError
-from assay.formats.declarative.records import (
-    MetricEntry,
-)
-from assay.formats.declarative.schema.checked import (
+from assay.formats.declarative.checked import (
     checked_dataset,
     checked_model,
     checked_run,
     checked_task,
     kind_of,
+)
+from assay.formats.declarative.records import (
+    MetricEntry,
 )
 from assay.formats.declarative.yaml_reader import Document, read_yaml
 

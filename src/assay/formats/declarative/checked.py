@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from assay.formats.declarative.config_spec import check_placeholders
 from assay.formats.declarative.editor_schema import Schema, json_schema
+from assay.formats.declarative.model_records import AdapterEntry, ModelEntry, ProvidedModel
 from assay.formats.declarative.records import (
-    AdapterReference,
     DatasetEntry,
     Definition,
-    EvaluationEntry,
-    ModelEntry,
-    ProvidedModel,
-    RunEntry,
     TaskEntry,
-    TaskSpecification,
     dataset_record,
     definition_record,
     record,
 )
+from assay.formats.declarative.run_records import EvaluationEntry, RunEntry, TaskSpecification
 from assay.formats.declarative.schema.datasets import DATASET
 from assay.formats.declarative.schema.models import ADAPTER, ANY_MODEL
 from assay.formats.declarative.schema.runs import EVALUATION, RUN_FILE, SPECIFICATIONS
@@ -169,8 +165,8 @@ def checked_model(document: Document, value: Plain, where: FieldPath = ()) -> Mo
     return record(checked, ModelEntry)
 
 
-def checked_adapter(document: Document, value: Plain, where: FieldPath = ()) -> AdapterReference:
-    return record(_checked(document, value, ADAPTER, where), AdapterReference)
+def checked_adapter(document: Document, value: Plain, where: FieldPath = ()) -> AdapterEntry:
+    return record(_checked(document, value, ADAPTER, where), AdapterEntry)
 
 
 def checked_evaluation(document: Document, value: Plain, where: FieldPath = ()) -> EvaluationEntry:
