@@ -129,7 +129,7 @@ def test_only_so_many_checks_are_recorded() -> None:
 
 @linux
 def test_scorers_share_a_sandbox_and_the_last_one_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_shared", module._Shared())
+    monkeypatch.setattr(module, "_shared", module._Shared(module._shared._make))
 
     async def use() -> None:
         one, other = code_exec("a"), code_exec("b")

@@ -139,7 +139,7 @@ def _pareto_selector() -> Callable[[Random, Callable[[], bool]], Any]:
 
         @override
         def select_candidate_idx(self, state: Any) -> int:
-            if self._known == len(state.program_candidates):
+            if self._known == len(state.program_candidates):  # only a new candidate can change the front
                 return self.choice(self._front)
             self._known = len(state.program_candidates)
             return int(super().select_candidate_idx(state))

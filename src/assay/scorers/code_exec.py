@@ -34,6 +34,7 @@ from assay.sandbox.asked_for import undefined_name
 from assay.sandbox.judge import plan_of
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 from assay.sandbox.programs import BROKEN_TEST
+from assay.sandbox.seam import RunsPrograms
 from assay.scorers.judging.rehearsed import TestProblem
 from assay.scorers.over_row import LookedAt, over_row
 
@@ -143,7 +144,7 @@ class CodeExec:
             self._holds_sandbox = False
             await _shared.release(self._min_tier)
 
-    def _sandbox(self) -> Sandbox:
+    def _sandbox(self) -> RunsPrograms:
         if not self._holds_sandbox:
             self._holds_sandbox = True
             _shared.hold(self._min_tier)
@@ -354,19 +355,20 @@ def _refuse_unknown(post_process: str, shape: str | None, unsplittable: str) -> 
 class _Shared:
     """One sandbox per process and minimum tier, started when first needed, closed when nothing uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[str], RunsPrograms]) -> None:
+        self._make = make
         self._pid = os.getpid()
-        self._sandboxes: dict[str, Sandbox] = {}
+        self._sandboxes: dict[str, RunsPrograms] = {}
         self._holders: dict[str, int] = {}
 
     def hold(self, min_tier: str) -> None:
         if self._pid != os.getpid():  # a forked process has none of the parent's threads
-            self.__init__()  # type: ignore[misc]  # start over, as a new process should
+            self.__init__(self._make)  # type: ignore[misc]  # start over, as a new process should
         self._holders[min_tier] = self._holders.get(min_tier, 0) + 1
 
-    def sandbox(self, min_tier: str) -> Sandbox:
+    def sandbox(self, min_tier: str) -> RunsPrograms:
         if min_tier not in self._sandboxes:
-            self._sandboxes[min_tier] = Sandbox(min_tier=min_tier)
+            self._sandboxes[min_tier] = self._make(min_tier)
         return self._sandboxes[min_tier]
 
     async def release(self, min_tier: str) -> None:
@@ -375,7 +377,7 @@ class _Shared:
             await self._sandboxes.pop(min_tier).aclose()
 
 
-_shared = _Shared()
+_shared = _Shared(lambda min_tier: Sandbox(min_tier=min_tier))
 
 
 def _shape_of(sample: Sample) -> str:

@@ -60,6 +60,7 @@ def standings(
             tasks=int((~np.isnan(table[i])).sum()),
             mean_rank=_mean_of_known(ranks[i]),
             win_rate=_win_rate(table, i),
+            # only over tasks that all have: who lacks a hard one would have the higher mean
             score=float(np.mean([columns[j][i] for j in np.flatnonzero(complete)])) if complete.any() else None,
         )
         for i, model in enumerate(models)

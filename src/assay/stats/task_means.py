@@ -64,12 +64,14 @@ def with_shared_ends(
     """The tasks' means and their variances, after each task (along the first axis) got its share of one sample at each
     end of the scale.
     """
+    # one sample at either end for all tasks together: one for each would pull many small tasks to the middle
     share = 1.0 / len(means)
     low, high = ends
     more = units + 2.0 * share
     centres = (means * units + share * (low + high)) / more
     pseudo = share * ((low - centres) ** 2 + (high - centres) ** 2)
     squares = variances * units * (units - 1.0) + units * (means - centres) ** 2 + pseudo
+    # s²/n of what the task has with its share: that counts in n as it does in n − 1
     own = squares / np.where(units > 1.0, more * (units - 1.0 + 2.0 * share), 1.0)
     return centres, np.where(units > 1.0, own, _spread_of_single(means, units, ends))
 

@@ -14,6 +14,7 @@ from . import frames, values
 
 T = TypeVar("T")
 ITERATE_AHEAD = 64
+"""Items that are fetched together: a message for each would take longer than most candidates need for all."""
 NEVER_REBUILT = {"StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit", "KeyboardInterrupt"}
 """A candidate that could raise these would end `all(map(...))` or the test itself early, and pass."""
 
