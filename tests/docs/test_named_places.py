@@ -101,6 +101,7 @@ def test_names_with_underscores_in_docstrings_and_design_notes_are_in_the_code()
 def words_of_the_code() -> set[str]:
     """Names and words of strings, and the names of files, but not what only docstrings and comments say."""
     words = {path.stem for path in SOURCE.rglob("*")} | {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    words |= {group_of(kind).removeprefix("assay.") for kind in CATALOG}
     for path in SOURCE.rglob("*"):
         if path.suffix == ".py":
             text = path.read_text(encoding="utf-8")
