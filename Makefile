@@ -53,7 +53,7 @@ $(PEERS)/.installed: requirements-peers.lock tests/peers/package-lock.json
 	npm install --prefix $(PEERS)/node --no-save --silent --no-audit --no-fund  # not `ci`: it wants other systems' packages
 	@touch $(PEERS)/.installed
 
-test-peers: $(PEERS)/.installed  ## compare with lm_eval, inspect_ai, promptfoo, ray and others, and write it down (ONLY=ray; TORCH=… is the build)
+test-peers: $(PEERS)/.installed  ## compare with lm_eval, inspect_ai, promptfoo, ray and others, and record it (ONLY=ray; TORCH=… is the build)
 	$(PEERS)/bin/python -m tests.peers.prove $(ONLY)
 
 coverage: $(TOOLS)  ## run the suite under coverage, and map which tests hold which file (half an hour)

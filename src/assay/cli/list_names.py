@@ -158,7 +158,7 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
 
 
 def singular(word: str) -> str:
-    """The kind that a word names: `metrics`, `post_processes` and `post_process` alike."""
+    """The kind that a word names, in the singular or the plural."""
     from assay import catalog
 
     endings = (word, word.removesuffix("s"), word.removesuffix("es"))

@@ -1,6 +1,6 @@
 """Numbers as people read them, wherever they are shown; `viewer/static/numbers.js` writes them in the browser.
 
-Both follow the table in `number_forms.js` and are held to each other by `tests/text/number_cases.json`.
+Both follow the table in `number_forms.js` and are compared by `tests/text/number_cases.json`.
 """
 
 from __future__ import annotations

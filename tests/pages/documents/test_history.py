@@ -37,7 +37,7 @@ def test_where_nothing_was_compared_nothing_is_said_to_be_no_worse() -> None:
 
 def test_runs_of_which_nothing_can_be_told_are_counted() -> None:
     blind = replace(FOUND, runs=[point(0, 0.8), replace(point(1, 0.79), verdict="cannot tell")])
-    assert "No change of level was found in 1 run; of 1 run it cannot be told" in text_of(verdict(blind))
+    assert "No change of level was found in 1 run; of 1 run nothing can be concluded" in text_of(verdict(blind))
 
 
 def test_a_line_of_bars_goes_from_the_lowest_to_the_highest() -> None:

@@ -116,7 +116,7 @@ def post_process(text: str, rule: str) -> str:
 
 
 class UnknownRuleError(UsageError, ValueError):
-    """A post-process rule that nobody has."""
+    """There is no post-process rule of that name."""
 
 
 def load_fixtures() -> list[TaskSpec]:

@@ -32,7 +32,7 @@ def verdict(history: History) -> Line:
     how = f"chance of a false alarm over all runs at most {level_text(1.0 - history.level)}"
     if not history.steps:
         blind = sum(point.verdict == "cannot tell" for point in compared)
-        unknown = f"; of {count_of(blind, 'run')} it cannot be told" if blind else ""
+        unknown = f"; of {count_of(blind, 'run')} nothing can be concluded" if blind else ""
         return f"No change of level was found in {count_of(len(compared), 'run')}{unknown} ({how})."
     point = history.steps[0]
     step = point.step
@@ -41,7 +41,7 @@ def verdict(history: History) -> Line:
     ends = f"{signed(step.low)} to {signed(step.high)} on these samples"
     since = step.since[0] if len(step.since) == 1 else f"one of {step.since[0]} … {step.since[-1]}"
     more = len(history.steps) - 1
-    others = f" {count_of(more, 'smaller change')} of level besides." if more else ""
+    others = f" {count_of(more, 'smaller change')} of level as well." if more else ""
     return (
         f"{point.verdict.capitalize()} since {since}, seen in ",
         Span(point.run, "bad" if point.verdict == "worse" else "good"),

@@ -30,7 +30,7 @@ class HistoryRun(Struct, frozen=True, kw_only=True):
     """What changed since the run before: model, prompt, questions, scoring, settings, versions."""
     verdict: RunVerdict = "first"
     reason: str = ""
-    """Why nothing can be told, or was not compared."""
+    """Why there is no verdict, or no comparison."""
     difference: float | None = None
     """Of this run from the level before it, over the samples that both have; negative is worse."""
     compared: int = 0

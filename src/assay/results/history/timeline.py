@@ -116,7 +116,7 @@ def _partial(point: HistoryRun) -> str:
 
 
 class _Epoch:
-    """Runs with the same questions and scoring. Only with its first run the spending of false alarms begins anew."""
+    """Runs with the same questions and scoring. The spending of false alarms starts over with its first run."""
 
     def __init__(self, first: Side, tasks: list[str], level: float, *, pinned: str | None) -> None:
         self.tasks = tasks
