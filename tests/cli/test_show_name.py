@@ -43,7 +43,7 @@ def test_a_name_of_several_kinds_is_shown_as_each_of_them(capsys: pytest.Capture
     assert found[3]["object"] is None, "only YAML files have it"
     metric, scorer = as_json(capsys, "f1")
     assert "yaml" not in metric
-    assert scorer["yaml"]["fields"][0]["name"] == "key"
+    assert scorer["yaml"]["fields"][0]["name"] == "type"
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from inspect import Parameter
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
 from assay.core.errors import UsageError
 from assay.formats.own_source import docstring_of, signature_of
+from assay.part_options import Doc
 
 SOURCE = '''
 raise SystemExit("imported")
@@ -100,11 +101,11 @@ def test_a_signature_has_the_names_the_defaults_and_the_annotations_that_are_pla
         ("a: int", int),
         ("b", Parameter.empty),
         ("*rest", Parameter.empty),
-        ("c: list[str] | None = 'None'", list[str] | None),
-        ("d: dict[str, float] = '{}'", dict[str, float]),
+        ("c: list[str] | None = None", list[str] | None),
+        ("d: dict[str, float] = {}", dict[str, float]),
         ("**more", Parameter.empty),
     ]
-    assert str(signature_of("own_docs_package.parts:Made")) == "(n: bool = 'True')"
+    assert str(signature_of("own_docs_package.parts:Made")) == "(n: bool = True)"
     assert str(signature_of("own_docs_package.parts:Empty")) == "()"
 
 
@@ -116,7 +117,10 @@ def test_a_described_part_shows_its_signature_through_its_decorators(here: Path)
     (here / "telling.py").write_text(source)
     signature = signature_of("telling:described")
     assert signature is not None
-    assert [each.annotation for each in signature.parameters.values()] == [int, Literal["a", "b"]]
+    assert [each.annotation for each in signature.parameters.values()] == [
+        Annotated[int, Doc("How many.")],
+        Literal["a", "b"],
+    ]
 
 
 @pytest.mark.parametrize("name", ["alias", "Derived", "decorated", "Record", "Built"])

@@ -146,11 +146,23 @@ def _example_shown(value: object) -> str:
 
 def show_own(options: argparse.Namespace) -> None:
     """What the user's own Python says of itself, out of its source: showing a thing does not run it."""
+    from assay.cli.show_name import default_text
+    from assay.formats.declarative.reference import fields_of
+    from assay.formats.own_source import signature_of
+    from assay.pages.document import TextTable
+
     name, text = options.what, docstring_of(options.what)
+    signature = signature_of(name)
+    fields = fields_of(signature) if signature is not None else ()
     if options.json:
-        print_json({"kind": "your own", "name": name, "object": name, "doc": text})
-    else:
-        print(f"your own {name}   ({name})\n\n{text}")
+        print_json({"kind": "your own", "name": name, "object": name, "doc": text, "fields": fields})
+        return
+    print(f"your own {name}   ({name})\n\n{text}")
+    if fields:
+        print()
+        header = ["field in YAML", "type", "default", "meaning"]
+        rows = [[field.name, field.type, default_text(field), field.doc] for field in fields]
+        show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
 
 
 def show_tasks(options: argparse.Namespace) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
 
 from assay.catalog import unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.part_options import Doc, InFiles, ModelKey, Pattern, PythonOption, TemplateOption, ValueName, Words
 
 if TYPE_CHECKING:
     import inspect
@@ -66,8 +70,17 @@ def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef, skipped: int = 
 
 
 def _parameter(argument: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None = None) -> Parameter:
-    has_one = Parameter.empty if default is None else ast.unparse(default)
-    return Parameter(argument.arg, kind, default=has_one, annotation=_plain_type(argument.annotation))
+    return Parameter(argument.arg, kind, default=_default(default), annotation=_plain_type(argument.annotation))
+
+
+def _default(default: ast.expr | None) -> Any:
+    """The default where it is a constant, else its text."""
+    if default is None:
+        return Parameter.empty
+    try:
+        return ast.literal_eval(default)
+    except ValueError:
+        return ast.unparse(default)
 
 
 def _only_describe(decorators: list[ast.expr]) -> bool:
@@ -94,14 +107,33 @@ def _plain_type(annotation: ast.expr | None) -> Any:  # noqa: PLR0911 - one case
             if Parameter.empty in either:
                 return Parameter.empty
             return either[0] | either[1] if any(either) else None
-        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *_])):
-            return _plain_type(kind)
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[kind, *said])):
+            plain, markers = _plain_type(kind), tuple(filter(None, map(_marker, said)))
+            return plain if plain is Parameter.empty or not markers else Annotated[plain, *markers]
         case ast.Subscript(value=ast.Name(id="Literal"), slice=words):
             return Literal[ast.literal_eval(words)]  # nothing but constants stands in one
         case ast.Subscript(value=ast.Name(id="list" | "dict" as name), slice=inside):
             items = [_plain_type(each) for each in (inside.elts if isinstance(inside, ast.Tuple) else [inside])]
             return Parameter.empty if Parameter.empty in items else _PLAIN[name][tuple(items)]
     return Parameter.empty
+
+
+_MARKERS: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (Doc, TemplateOption, PythonOption, ModelKey, ValueName, Pattern, Words, InFiles, msgspec.Meta)
+}
+
+
+def _marker(node: ast.expr) -> Any:
+    """One of our markers with constants as arguments, which the source shows in full; None for anything else."""
+    if not isinstance(node, ast.Call) or (make := _MARKERS.get(_last_name(node.func))) is None:
+        return None
+    try:
+        given = [ast.literal_eval(each) for each in node.args]
+        named = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords if each.arg}
+        return make(*given, **named)
+    except (ValueError, TypeError):
+        return None
 
 
 def _node(target: str) -> ast.AST:

@@ -140,15 +140,22 @@ def options_of(declared: Any) -> tuple[Option, ...]:
         left_out = {name: None for name, hint in hints.items() if get_origin(hint) is NotRequired}
         hints = {name: get_args(hint)[0] if name in left_out else hint for name, hint in hints.items()}
         return tuple(_options(hints, {name: left_out.get(name, UNSET) for name in hints}))
+    if isinstance(declared, inspect.Signature):  # of a part whose source was read, and not imported
+        return tuple(
+            _options({name: each.annotation for name, each in declared.parameters.items()}, _defaults(declared))
+        )
     called: Any = declared.__init__ if isinstance(declared, type) else declared  # type: ignore[misc]  # of exactly this class
     hints = get_type_hints(called, include_extras=True)
     parameters = inspect.signature(declared).parameters
     for name, parameter in parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:  # the options of something in it, which files give as one mapping
             hints[name] = Annotated[dict[str, Any], *_unwrapped(hints.get(name))[1], InFiles({})]
+    return tuple(_options(hints, _defaults(inspect.signature(declared))))
+
+
+def _defaults(signature: inspect.Signature) -> dict[str, Any]:
     required = inspect.Parameter.empty
-    defaults = {name: UNSET if each.default is required else each.default for name, each in parameters.items()}
-    return tuple(_options(hints, defaults))
+    return {name: UNSET if each.default is required else each.default for name, each in signature.parameters.items()}
 
 
 def _fields_of(record: type[Struct]) -> Iterator[Option]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from inspect import Signature
 
 from assay.catalog import OFFERED, OTHER_MODELS, OptionFault, option_faults, source_name
 from assay.core.errors import UsageError
@@ -15,13 +16,9 @@ def own_option_faults(
 ) -> list[OptionFault]:
     """Everything that is wrong with the options, as far as the source of the part shows it.
 
-    `awaited` are options whose values are not known yet. A part that cannot be found is
-    refused where it is imported.
+    `awaited` are options whose values are not known yet, or are checked as our own parts' are.
     """
-    try:
-        signature = signature_of(source_name(kind, name))
-    except UsageError:
-        return []
+    signature = own_signature(kind, name)
     if signature is None:
         return []
     given = _given(kind, options)
@@ -32,6 +29,14 @@ def own_option_faults(
         if parameter.annotation is not parameter.empty and option in options and option not in awaited
     }
     return list(option_faults(kind, name, parameters, hints, given, OFFERED.get(kind, ())))
+
+
+def own_signature(kind: str, name: str) -> Signature | None:
+    """How the part is made, as far as its source shows it; one that cannot be found is refused where it is imported."""
+    try:
+        return signature_of(source_name(kind, name))
+    except UsageError:
+        return None
 
 
 def _given(kind: str, options: Mapping[str, Plain]) -> dict[str, Plain]:

@@ -11,12 +11,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
 
 from assay.formats.declarative.checked import EDITOR_SCHEMAS
 from assay.formats.declarative.code_shapes import ExpressionText, PatternText, PythonText, TemplatedValue, TemplateText
+from assay.formats.declarative.from_annotations import object_of
 from assay.formats.declarative.schema.models import ADAPTER
 from assay.formats.declarative.schema.scorers import values_given
 from assay.formats.declarative.shape import (
@@ -165,6 +167,11 @@ def _reference(kind: str, name: str, tag: str | None, shape: ObjectOf) -> TypeRe
         gives=tuple(gives or ()),
         example=_example(name, tag, shape),
     )
+
+
+def fields_of(declared: Any) -> tuple[FieldReference, ...]:
+    """The options that a part outside of the tables declares."""
+    return tuple(_field(key, entry, chooses=False) for key, entry in object_of(declared).fields.items())
 
 
 def _example(name: str, tag: str | None, shape: ObjectOf) -> str:

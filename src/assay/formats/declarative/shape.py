@@ -18,7 +18,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from assay.catalog import OWN_NAME, published
-from assay.formats.declarative.own_options import own_option_faults
+from assay.formats.declarative.own_options import own_option_faults, own_signature
 from assay.formats.declarative.yaml_reader import Document, FieldPath, FileFault, PlacedError, Plain, hint_here
 from assay.overriding import override
 from assay.text.wording import count_of, in_yaml, nearest
@@ -425,17 +425,28 @@ class Tagged(Shape):
         shared: Fields = {name: each for name, each in value.items() if name not in options}
         if self.kind is not None and is_of_this_project(report.document.path):
             awaited = [name for name, each in options.items() if report.awaits((*where, name), str(each))]
-            for fault in own_option_faults(self.kind, word, options, awaited):
+            declared = _declared(self.kind, word)
+            for fault in own_option_faults(self.kind, word, options, (*awaited, *declared)):
                 if fault.is_missing:
                     report.wrong(where, fault.message, lacks=fault.option)
                 else:
                     report.wrong((*where, fault.option), fault.message)
+            for name in [name for name in declared if options.get(name) is not None]:
+                check(options[name], declared[name].shape, (*where, name), report)
         checked = own.check(shared, where, report)
         return {**checked, **options} if isinstance(checked, dict) else checked
 
     def _is_elsewhere(self, word: str) -> bool:
         """Whether the word names a third-party part."""
         return self.kind is not None and (bool(OWN_NAME.fullmatch(word)) or word in published(self.kind))
+
+
+def _declared(kind: str, word: str) -> Mapping[str, Field]:
+    """The options of a third-party part that say what they are for: they are checked as those of our own are."""
+    from assay.formats.declarative.from_annotations import object_of  # which is made of shapes
+
+    signature = own_signature(kind, word)
+    return object_of(signature).fields if signature is not None else {}
 
 
 def mappings(value: Plain) -> list[Fields]:

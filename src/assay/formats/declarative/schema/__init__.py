@@ -1,5 +1,6 @@
 """The tables of declarative files: every field of task, dataset, model, evaluation and run files.
 
-One file for each kind of thing that can be written. `checked.py` checks a document against its table; the same tables
-make the JSON Schema that editors use (`assay schema`).
+The fields are those of records, of `TypedDict`s and of factories' signatures (`from_annotations.py`); here stands how
+they join, and the rules between parts. `checked.py` checks a document against its table; the same tables make the JSON
+Schema that editors use (`assay schema`).
 """
