@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.pages.markdown import escaped
+from assay.pages.document import Sentence, Span
+from assay.pages.markdown import escaped, markdown
 
 HOSTILE = {
     "a|b": r"a\|b",
@@ -25,3 +26,10 @@ def test_no_text_becomes_markup_or_steers_a_terminal(text: str, shown: str) -> N
 @pytest.mark.parametrize("text", ["p < 0.05", "x <- 1", "f(x)[0] (two)", r"C:\temp", "größer – 日本"])
 def test_harmless_text_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [("a", "`a`"), ("a ` b", "a ` b"), ("a | b", "a \\| b"), ("<b> [x](y)", "\\<b> [x]\\(y)")]
+)
+def test_code_that_could_end_stays_text(code: str, text: str) -> None:
+    assert markdown(Sentence(Span(code, "code"))) == text

@@ -38,7 +38,9 @@ def _line(line: Line) -> str:
 def _span(span: Span) -> str:
     if span.style == "strong":
         return f"**{escaped(span.text)}**"
-    return f"`{printable(span.text)}`" if span.style == "code" else escaped(span.text)
+    # code cannot be escaped: a backtick would end it, and a bar the cell of a table
+    is_code = span.style == "code" and "`" not in span.text and not _MARKUP.search(span.text)
+    return f"`{printable(span.text)}`" if is_code else escaped(span.text)
 
 
 def _table(table: TextTable) -> str:

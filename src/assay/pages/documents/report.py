@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.core.fingerprint import canonical_json
+from assay.costs.prices import dated
 from assay.pages.document import Block, Cell, Heading, Items, Span, TextTable
 from assay.pages.documents.leaderboard import notes
 from assay.pages.documents.more_tables import board_tables
@@ -11,37 +13,53 @@ from assay.pages.markdown import markdown
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.stretches import NOT_KNOWN, served_in_words
 from assay.run_file import write_whole
+from assay.text.numbers import MISSING
 from assay.text.printable import one_line, printable
 
 
 def report_document(board: Leaderboard) -> list[Block]:
     """The run on one page: the table, notes, and what produced the numbers."""
-    model = ", ".join(f"{key} = {value}" for key, value in board.model.items() if value not in (None, {}, ""))
-    provenance: list[list[Cell]] = [
-        [row.task, Span(row.signature, "code"), Span(row.sha256[:16], "code"), Span(row.fingerprint[:16], "code")]
-        for row in board.tasks
-    ]
     scorers = scorers_table(board)
-    versions = ", ".join(f"{name} {version}" for name, version in board.versions.items())
     return [
         Heading(1, board.model_label),
         *board_tables(board),
         Heading(2, "Notes"),
         Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),
         Heading(2, "What produced these numbers"),
-        TextTable(header=["task", "scoring", "content sha256", "task fingerprint"], rows=provenance, numeric_from=9),
+        signatures_table(board),
         *([] if scorers is None else [scorers]),
-        Items(
-            [
-                f"model: {model}",
-                f"served: {served_in_words(board.stretches) or NOT_KNOWN}",
-                f"settings: {board.settings}",
-                f"versions: {versions}",
-                ("run fingerprint: ", Span(board.run_fingerprint, "code")),
-                ("result fingerprint: ", Span(board.fingerprint, "code"), " (equal for runs that agree)"),
-            ]
-        ),
+        Items([(f"{name}: ", fact) for name, fact in facts_of(board).items()]),
     ]
+
+
+def facts_of(board: Leaderboard) -> dict[str, Cell]:
+    """What produced the numbers, apart from the tasks."""
+    cost = board.cost
+    return {
+        "started": board.created or MISSING,
+        "command": Span(" ".join(board.command) or MISSING, "code"),
+        "model": _as_json(board.model),
+        "served": served_in_words(board.stretches) or NOT_KNOWN,
+        "settings": _as_json(board.settings),
+        "versions": ", ".join(f"{name} {version}" for name, version in board.versions.items()),
+        "sandbox": _as_json(board.sandbox),
+        "prices": MISSING if cost is None or cost.source is None else dated(cost.source, cost.date),
+        "run fingerprint": Span(board.run_fingerprint, "code"),
+        "result fingerprint (equal for runs that agree)": Span(board.fingerprint, "code"),
+    }
+
+
+def _as_json(value: object) -> Span:
+    return Span(canonical_json(value).decode() if value else MISSING, "code")
+
+
+def signatures_table(board: Leaderboard) -> TextTable:
+    """How the number of each task is made, and by which files."""
+    rows: list[list[Cell]] = [
+        [row.task, *(Span(text, "code") for text in (row.signature, row.sha256, row.fingerprint))]
+        for row in board.tasks
+    ]
+    return TextTable(header=["task", "scoring", "content sha256", "task fingerprint"], rows=rows, numeric_from=9)
 
 
 def scorers_table(board: Leaderboard) -> TextTable | None:

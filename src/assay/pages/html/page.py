@@ -131,17 +131,19 @@ def grid(
 def table(text_table: TextTable, *, caption: str | None = None) -> Html:
     """A table of a document, as it is printed on a terminal with room for all of it."""
     numeric = range(text_table.numeric_from, len(text_table.header))
-    lines = [[_cell(cell) for cell in line] for line in text_table.rows]
+    lines = [[shown(cell) for cell in line] for line in text_table.rows]
     last = lines.pop() if text_table.summed else None
     return grid([name or "note" for name in text_table.header], lines, numeric=numeric, caption=caption, last=last)
 
 
-def _cell(cell: Cell) -> Child:
+def shown(cell: Cell) -> Child:
     """A mark has its colour; what a number would drop where there is no room goes below it."""
     if isinstance(cell, str):
         return cell
     if cell.style in ("good", "bad"):
         return tag("b", cell.text, class_=cell.style)
+    if cell.style == "code":
+        return tag("code", cell.text)
     if cell.shorter:
         number = cell.shorter[-1]
         below = cell.text.removeprefix(number).strip()
