@@ -243,15 +243,6 @@ def test_what_a_reader_keeps_for_itself_is_read_by_no_one_else() -> None:
 
 
 NAMES_COMPARED = {
-    "checking/rehearse.py": 3,
-    "checking/task_check.py": 1,
-    "results/board/python_metrics.py": 2,
-    "results/gates/names.py": 5,
-    "results/measure.py": 7,
-    "runs/later/integrity.py": 3,
-    "runs/metric_trial.py": 2,
-    "runs/python_metrics.py": 2,
-    "stats/failure_bounds.py": 5,
     "trust/consent.py": 2,
 }
 """Where the name of a scorer or an aggregate is still compared. It may only shrink: a part describes itself."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "assay.run_config": "RunConfig",
-    "assay.core.describe": "DatasetInfo ModelOffers SolverNeeds describes",
+    "assay.core.describe": "DatasetInfo Mean ModelOffers ScorerInfo SolverNeeds Value Whole describes",
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
     "assay.core.types": (
@@ -35,8 +35,12 @@ __all__ = sorted(_HOME)  # noqa: PLE0605 - the table above is the list
 
 if TYPE_CHECKING:  # the same names for type checkers and editors, which do not follow a table
     from assay.core.describe import DatasetInfo as DatasetInfo
+    from assay.core.describe import Mean as Mean
     from assay.core.describe import ModelOffers as ModelOffers
+    from assay.core.describe import ScorerInfo as ScorerInfo
     from assay.core.describe import SolverNeeds as SolverNeeds
+    from assay.core.describe import Value as Value
+    from assay.core.describe import Whole as Whole
     from assay.core.describe import describes as describes
     from assay.core.errors import FailureError as FailureError
     from assay.core.errors import UsageError as UsageError

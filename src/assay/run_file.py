@@ -63,6 +63,9 @@ class RunFile(Struct, frozen=True, kw_only=True):
         for definition in self.definitions:
             if definition.name not in self.tasks:
                 raise ValueError(f"the task `{definition.name}` has no fingerprint")
+            for part in (*definition.scorers, *definition.aggregates):
+                if part.about is None:
+                    raise ValueError(f"`{part.key}` does not say what it is; read it with the version that made it")
 
     @property
     def model_label(self) -> str:

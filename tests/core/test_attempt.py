@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from tests.core.scripted import Scripted, broke
 
-from assay.core.attempt import make_attempt
+from assay.core.attempt import make_attempt, refuse_impossible
 from assay.core.errors import FailureError
 from assay.core.journal import Journal, read_records
 from assay.core.run import run_attempts
@@ -173,3 +174,13 @@ def test_what_no_journal_line_can_hold_fails_its_own_attempt_and_not_the_run(
     assert [record.sample_id for record in broken] == (["1"] if answers else ["0", "1", "2"])
     assert {failure.stage for record in broken for failure in record.failures} == {stage}
     assert [score.name for score in broken[0].scores] == ([] if stage == "solver" else ["other"])
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [(7.5, "`stars` is 7.5, outside of 1 to 5"), (math.inf, "`words` is inf, too large for a number")],
+)
+def test_a_number_that_cannot_be_is_a_failure_and_no_score(value: float, says: str) -> None:
+    name = says.split("`")[1]
+    with pytest.raises(FailureError, match=says):
+        refuse_impossible(Score(name="own", values={"ok": True, "label": "x", name: value}), {"stars": (1.0, 5.0)})

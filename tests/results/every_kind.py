@@ -26,6 +26,7 @@ from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile
+from assay.tasks.descriptions import with_descriptions
 
 Values = dict[str, Any]
 SAMPLES = 24
@@ -86,7 +87,7 @@ def write_run(
     group_by: str = GROUP_BY,
 ) -> Path:
     folder.mkdir(parents=True)
-    definitions = tuple(_definition(task) for task in tasks)
+    definitions = tuple(with_descriptions(_definition(task)) for task in tasks)
     run = RunFile(
         schema=RUN_SCHEMA,
         fingerprint=f"{model}-{repeat}",

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.end_to_end.commands import assay
 from tests.journals import write_lines
-from tests.viewer.demo_runs import make_demo, run_file
+from tests.viewer.demo_runs import TASKS, make_demo, run_file
 
 from assay.core.errors import UsageError
 from assay.results.marks import (
@@ -28,7 +28,7 @@ from assay.text.numbers import percent
 def line(key: str, value: float | None) -> dict[str, Any]:
     scored = {"scores": [{"name": "m", "values": {"score": value}}]}
     broken = {"failures": [{"stage": "model", "kind": "timeout", "message": "x"}]}
-    return {"key": key, "task": "t", "sample_id": key, "index": 0, **(broken if value is None else scored)}
+    return {"key": key, "task": TASKS[0], "sample_id": key, "index": 0, **(broken if value is None else scored)}
 
 
 def marked(folder: Path, pairs: list[tuple[MarkVerdict, float | None]]) -> Path:

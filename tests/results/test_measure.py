@@ -10,18 +10,27 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Score, ScoreValue, TaskDefinition
-from assay.results.measure import FAULTS, Measure, headline_of, measure_of
-from assay.scorers.judging.rag_checker import ALL_SCORES
+from assay.results.measure import Measure, headline_of, measure_of
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import with_descriptions
 
+SCORERS = (PartSpec(key="main", use="metric", options={"metric": "exact_match"}),)
 BROKEN = Failure(stage="action", kind="filter", message="no such column")
 
 
 def task(use: str, **options: Any) -> TaskDefinition:
     part = PartSpec(key="first", use=use, options={"scorer": "main", **options})
     solver, dataset = PartSpec(key="solver", use="no_solver"), DatasetSpec(use="inline")
-    return TaskDefinition(
-        name="t", format="declarative", dataset=dataset, solver=solver, scorers=(), aggregates=(part,), metric="m"
+    return with_descriptions(
+        TaskDefinition(
+            name="t",
+            format="declarative",
+            dataset=dataset,
+            solver=solver,
+            scorers=SCORERS,
+            aggregates=(part,),
+            metric="m",
+        )
     )
 
 
@@ -51,7 +60,10 @@ NUMBERS: list[tuple[TaskDefinition, dict[str, ScoreValue], float | None]] = [
     (task("weighted_average", field="v", weights={"1": 0.5, "good": 2}), {"v": 1}, 0.5),
     (task("weighted_average", field="v", weights={"1": 0.5}), {"v": "unknown"}, None),
     (task("perplexity"), {"nats": 1.0, "bits_per_byte": 6.0}, 6.0),
-    (task("std_dev", field="v"), {"v": 1.0, "is_correct": True}, 1.0),
+    *(
+        (task(use, **options), {"v": 1.0, "score": 1.0, "is_correct": True}, None)
+        for use, options in (("std_dev", {"field": "v"}), ("max", {"field": "v"}), ("python", {}))
+    ),
 ]
 
 
@@ -70,17 +82,18 @@ def test_the_number_of_an_attempt(
 def test_an_attempt_that_broke_or_is_excluded_has_no_number() -> None:
     scores = (Score(name="main", values={"score": 1.0}),)
     record = Record(key="0", task="t", sample_id="s", index=0, scores=scores)
-    assert Measure().of(record) == 1.0
+    assert Measure(field="score").of(record) == 1.0
     for lost in ({"failures": (BROKEN,)}, {"excluded": ("rule",)}):
-        assert Measure().of(Record(key="0", task="t", sample_id="s", index=0, scores=scores, **lost)) is None  # type: ignore[arg-type]
+        assert (
+            Measure(field="score").of(Record(key="0", task="t", sample_id="s", index=0, scores=scores, **lost)) is None
+        )  # type: ignore[arg-type]
 
 
 MARKS: list[tuple[TaskDefinition, list[float], tuple[float, float] | None]] = [
     (task("mean", field="score"), [0.0, 0.4, 1.0], (0.0, 1.0)),
     (task("mean", field="score"), [0.0, 7.0], None),
-    (task("mean", field="v"), [0.0, 1.0], (0.0, 1.0)),
-    (task("mean", field="v"), [0.0, 0.4], None),
-    (task("mean", field="v"), [], None),
+    (task("mean", field="v"), [0.0, 1.0], None),
+    (task("mean", field="v", bounds=[0, 1]), [0.0, 1.0], (0.0, 1.0)),
     (task("mean", field="v", bounds=[1, 5]), [1.0, 5.0], (1.0, 5.0)),
     (task("multiclass-classification", field_gt="gt", field_pred="said"), [1.0], (0.0, 1.0)),
     (task("weighted_average", field="v", weights={"a": -1, "b": 9}), [9.0], (-1.0, 9.0)),
@@ -112,16 +125,24 @@ def test_weights_that_are_none_get_a_sentence(weights: Any) -> None:
         measure_of(task("weighted_average", field="v", weights=weights))
 
 
-def test_what_counts_faults_is_better_the_lower() -> None:
-    assert {field for fields in FAULTS.values() for field in fields} < set(ALL_SCORES)
+@pytest.mark.parametrize(
+    ("scorer", "field", "lower"),
+    [("rag", "hallucination", True), ("rag", "noise_sensitivity_in_relevant", True), ("rag", "faithfulness", False)],
+)
+def test_what_counts_faults_is_better_the_lower(scorer: str, field: str, lower: bool) -> None:
     scorers = (PartSpec(key="rag", use="rag_checker"), PartSpec(key="own", use="python"))
-    for scorer, field, lower in (
-        ("rag", "hallucination", True),
-        ("rag", "noise_sensitivity_in_relevant", True),
-        ("rag", "faithfulness", False),
-        ("own", "hallucination", False),
-    ):
-        found = measure_of(msgspec.structs.replace(task("mean", scorer=scorer, field=field), scorers=scorers))
-        assert found.lower_is_better is lower
-        assert found.marks(np.array([0.0, 0.5])) == ((1.0, 0.0) if lower else (0.0, 1.0))
-        assert found.upward_bounds == ((-1.0, 0.0) if lower else (0.0, 1.0))
+    found = measure_of(
+        with_descriptions(msgspec.structs.replace(task("mean", scorer=scorer, field=field), scorers=scorers))
+    )
+    assert found.lower_is_better is lower
+    assert found.marks(np.array([0.0, 0.5])) == ((1.0, 0.0) if lower else (0.0, 1.0))
+    assert found.upward_bounds == ((-1.0, 0.0) if lower else (0.0, 1.0))
+
+
+def test_a_name_alone_says_nothing() -> None:
+    scorers = (PartSpec(key="own", use="python"),)
+    own = msgspec.structs.replace(task("mean", scorer="own", field="hallucination"), scorers=scorers)
+    assert (measure_of(with_descriptions(own)).lower_is_better, measure_of(with_descriptions(own)).bounds) == (
+        False,
+        None,
+    )

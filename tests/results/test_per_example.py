@@ -7,6 +7,7 @@ import pytest
 from assay.core.types import DatasetSpec, Failure, Message, PartSpec, Record, Score, TaskDefinition, Trace
 from assay.results.measure import Measure, measure_of
 from assay.results.per_example import per_example, question
+from assay.tasks.descriptions import with_descriptions
 
 RECORD = Record(
     key="1f",
@@ -65,7 +66,7 @@ def test_a_model_that_failed_leaves_what_the_judge_would_have_been_shown() -> No
         aggregates=(mean,),
         metric="mean",
     )
-    assert per_example(record, measure_of(definition)).expected == "Paris"
+    assert per_example(record, measure_of(with_descriptions(definition))).expected == "Paris"
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,15 @@ def journal_of(tmp_path: Path) -> Path:
 
 
 def test_failures_come_first_and_what_has_no_number_last(tmp_path: Path) -> None:
-    found = worst_attempts(journal_of(tmp_path), {"t": Measure()}, 9)
+    found = worst_attempts(journal_of(tmp_path), {"t": Measure(field="score")}, 9)
     assert [record.index for record in found] == [2, 1, 3, 0, 4]
-    assert [record.index for record in worst_attempts(journal_of(tmp_path), {}, 2)] == [2, 1]
+    assert [record.index for record in worst_attempts(journal_of(tmp_path), {"t": Measure(field="score")}, 2)] == [2, 1]
 
 
 def test_where_less_is_better_the_most_is_worst(tmp_path: Path) -> None:
     from assay.results.measure import measure_of  # noqa: F401 - the direction is a field of the measure
 
-    turned = Measure(lower_is_better=True)
+    turned = Measure(field="score", lower_is_better=True)
     assert [record.index for record in worst_attempts(journal_of(tmp_path), {"t": turned}, 3)] == [2, 0, 3]
 
 

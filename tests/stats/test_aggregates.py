@@ -17,16 +17,18 @@ from assay.stats.intervals import (
 )
 from assay.stats.score_table import ScoreTable
 
+UNIT = (0.0, 1.0)
 
-def table_of(name, values, repeats=1):
-    table = ScoreTable()
+
+def table_of(name, values, repeats=1, scale=None):
+    table = ScoreTable({} if scale is None else {name: scale})
     for row, value in enumerate(values):
         table.add({name: value}, sample=row // repeats, attempt=row % repeats + 1)
     return table
 
 
 def test_mean_of_right_and_wrong_has_a_wilson_interval():
-    table = table_of("score", [1.0, 0.0, 1.0, True])
+    table = table_of("score", [1.0, 0.0, 1.0, True], scale=UNIT)
     table.add_failure()
     table.add_failure(timeout=True)
     table.add({"other": 1.0}, sample=9)
@@ -39,10 +41,32 @@ def test_mean_of_right_and_wrong_has_a_wilson_interval():
 
 def test_mean_of_graded_values_has_the_graded_form_of_wilson():
     values = [0.2, 0.9, 0.5, 1.0]
-    [summary] = aggregates.mean(table_of("f1", values), field="f1", level=0.9)
+    [summary] = aggregates.mean(table_of("f1", values, scale=UNIT), field="f1", level=0.9)
     assert summary.name == "f1_mean"
     assert (summary.low, summary.high) == (graded_interval(values, 0.9).low, graded_interval(values, 0.9).high)
     assert summary.signature == "mean|graded-wilson|level=0.9"
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_count_that_is_the_same_in_every_sample_is_no_share(count):
+    [summary] = aggregates.mean(table_of("words", [count] * 4), field="words")
+    assert (summary.value, summary.low) == (count, None)
+    assert summary.signature == "mean|t|level=0.95"
+
+
+@pytest.mark.parametrize("values", [[1e308, 1e308, 1e308], [-1e308, -1e308]])
+@pytest.mark.parametrize("use", ["mean", "repetitions", "std_dev"])
+def test_numbers_that_cannot_be_added_up_have_no_mean_and_a_reason(values, use):
+    table = table_of("score", [*values, 0.0])
+    summary, *_ = resolve("aggregate", use)(table)
+    assert summary.value is None
+    assert summary.reason
+
+
+def test_large_numbers_have_a_mean_and_say_why_they_have_no_interval():
+    [summary] = aggregates.mean(table_of("score", [1e200, 3e200]))
+    assert (summary.value, summary.low, summary.high) == (2e200, None, None)
+    assert "too large" in summary.details["no_interval"]
 
 
 def test_mean_of_values_without_a_scale_has_a_t_interval():
@@ -53,15 +77,16 @@ def test_mean_of_values_without_a_scale_has_a_t_interval():
 
 
 @pytest.mark.parametrize(
-    ("values", "make", "method"),
+    ("values", "scale", "make", "method"),
     [
-        ([1, 0, 1, 1, 0, 0], clustered_wilson, "clustered-wilson"),
-        ([0.1, 0.2, 0.9, 1, 0.4, 0.6], clustered_graded_interval, "clustered-graded-wilson"),
-        ([1, 2, 9, 10, 4, 6], clustered_mean_interval, "clustered-t"),
+        ([1, 0, 1, 1, 0, 0], (0.0, 1.0), clustered_wilson, "clustered-wilson"),
+        ([0.1, 0.2, 0.9, 1, 0.4, 0.6], (0.0, 1.0), clustered_graded_interval, "clustered-graded-wilson"),
+        ([1, 0, 1, 1, 0, 0], None, clustered_mean_interval, "clustered-t"),
+        ([1, 2, 9, 10, 4, 6], None, clustered_mean_interval, "clustered-t"),
     ],
 )
-def test_repetitions_are_clustered_by_sample(values, make, method):
-    [summary] = aggregates.mean(table_of("score", values, repeats=2))
+def test_repetitions_are_clustered_by_sample(values, scale, make, method):
+    [summary] = aggregates.mean(table_of("score", values, repeats=2, scale=scale))
     assert summary.low == make(values, [0, 0, 1, 1, 2, 2]).low
     assert summary.signature == f"mean|{method}|level=0.95"
     assert summary.details["clusters"] == 3
@@ -70,13 +95,13 @@ def test_repetitions_are_clustered_by_sample(values, make, method):
 def test_bounds_keep_the_interval_in_the_range_of_the_metric():
     [free] = aggregates.mean(table_of("score", [10.0, 9.0, 10.0, 2.0]))
     [bound] = aggregates.mean(table_of("score", [10.0, 9.0, 10.0, 2.0]), bounds=(0.0, 10.0))
-    [share] = aggregates.mean(table_of("score", [1.0, 0.9, 1.0, 0.2]))
+    [share] = aggregates.mean(table_of("score", [1.0, 0.9, 1.0, 0.2], scale=UNIT))
     assert free.high > 10.0 > bound.high
     assert (bound.low, bound.high) == pytest.approx((10.0 * share.low, 10.0 * share.high))
 
 
 def test_one_graded_value_has_a_mean_and_says_why_it_has_no_interval():
-    [summary] = aggregates.mean(table_of("score", [0.4]))
+    [summary] = aggregates.mean(table_of("score", [0.4], scale=UNIT))
     assert (summary.value, summary.low, summary.high) == (0.4, None, None)
     assert "one value" in summary.details["no_interval"]
 
@@ -200,7 +225,7 @@ def test_repetitions_cluster_every_share():
 
 
 def test_the_interval_of_an_extreme_ends_where_the_scale_does():
-    [largest] = aggregates.maximum(table_of("score", [0.2, 0.9, 0.5, 0.7]))
+    [largest] = aggregates.maximum(table_of("score", [0.2, 0.9, 0.5, 0.7], scale=UNIT))
     assert (largest.value, largest.high) == (0.9, 1.0)
     assert largest.signature == "max|order-statistics|high=scale|level=0.95"
     [rated] = aggregates.minimum(table_of("stars", [4, 5, 3, 4, 5, 5]), field="stars", bounds=(1, 5))

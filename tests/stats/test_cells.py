@@ -21,8 +21,9 @@ def table_of(*rows: dict[str, float | str], groups: list[str] | None = None) -> 
 @pytest.mark.parametrize(
     ("values", "bounds", "method"),
     [
-        ([0.0, 1.0, 1.0], None, "wilson"),
-        ([0.2, 0.7, 1.0], None, "graded-wilson"),
+        ([0.0, 1.0, 1.0], (0.0, 1.0), "wilson"),
+        ([0.0, 1.0, 1.0], None, "t"),
+        ([0.2, 0.7, 1.0], (0.0, 1.0), "graded-wilson"),
         ([0.0, 1.0, 1.0], (0.0, 2.0), "graded-wilson"),
         ([3.0, 9.0, 4.0], None, "t"),
         ([0.2, 0.7, 0.9], (0.0, math.inf), "t"),
@@ -45,8 +46,8 @@ def test_values_beyond_their_own_bounds_are_not_taken_for_a_scale() -> None:
 
 def test_clusters_are_counted_and_widen() -> None:
     values = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0])
-    alone = interval_of_mean(values, None, 0.95)
-    together = interval_of_mean(values, np.array([0, 0, 1, 1, 2, 2, 3, 3]), 0.95)
+    alone = interval_of_mean(values, None, 0.95, (0.0, 1.0))
+    together = interval_of_mean(values, np.array([0, 0, 1, 1, 2, 2, 3, 3]), 0.95, (0.0, 1.0))
     assert together.method.startswith("clustered")
     assert (together.high or 0) - (together.low or 0) > (alone.high or 0) - (alone.low or 0)
 
@@ -93,7 +94,7 @@ def test_f1_is_that_of_the_summed_counts_and_lies_in_its_interval() -> None:
 def test_a_ratio_that_is_not_a_number_is_empty_with_its_reason() -> None:
     table = table_of({"n": 0.0})
     found = ratio_of_sums(
-        *("x", "x", np.zeros((1, 1)), lambda sums: np.full(len(sums), np.inf), "the texts are empty"),
+        *("x", "x", np.zeros((1, 1)), lambda sums: np.full(len(sums), np.nan), "the texts are empty"),
         rows=table.numbers("n"),
         table=table,
         level=0.95,

@@ -84,7 +84,7 @@ GRADED = [
 @pytest.mark.parametrize(("name", "make", "truth", "n", "ceiling"), GRADED)
 def test_graded_scores(name: str, make: Make, truth: float, n: int, ceiling: float) -> None:
     draws = make(np.random.default_rng(21), (DATA_SETS, n))
-    found = [interval_of_mean(row, None, 0.95) for row in draws]
+    found = [interval_of_mean(row, None, 0.95, (0.0, 1.0)) for row in draws]
     assert FLOOR <= covered(found, truth) <= ceiling, name
     if ceiling == ONE_SIDED:
         assert all(each.high is not None and each.high > truth for each in found)
@@ -100,7 +100,7 @@ def test_between_93_and_97_percent_nothing_can_be_attained_for_rare_total_losses
 
 def test_graded_scores_are_hardly_wider_where_they_are_benign() -> None:
     draws = np.random.default_rng(22).random((200, 100))
-    widths = [each.high - each.low for each in (interval_of_mean(row, None, 0.95) for row in draws)]
+    widths = [each.high - each.low for each in (interval_of_mean(row, None, 0.95, (0.0, 1.0)) for row in draws)]
     t = [2 * stats.t.ppf(0.975, 99) * stats.sem(row) for row in draws]
     assert np.mean(widths) == pytest.approx(np.mean(t), rel=0.03)
 

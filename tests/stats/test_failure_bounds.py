@@ -13,12 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import catalog
+from assay.core.describe import About, about, share
 from assay.core.types import Summary
 from assay.stats import aggregates
-from assay.stats.failure_bounds import NOT_RISING, with_bounds
+from assay.stats.failure_bounds import with_bounds
 from assay.stats.repetitions import repetitions
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import as_task_says
 
+SHARE = {"score": share("score")}
+AGREEMENT = ("consistency", "flip_rate")
 LABELS = {"bad": -1.0, "fair": 0.25, "good": 2.0}
 MARKS = (0.0, 0.5, 1.0)
 CASES: dict[str, tuple[Callable[..., list[Summary]], dict[str, Any], tuple[Any, ...]]] = {
@@ -41,13 +45,17 @@ def runs(values: Sequence[Any]) -> st.SearchStrategy[list[tuple[int, int, str | 
 
 
 def table_of(run: Sequence[tuple[int, int, str | None, Any]], field: str) -> ScoreTable:
-    table = ScoreTable()
+    table = ScoreTable(dict.fromkeys(SHARE, (0.0, 1.0)))
     for sample, attempt, group, value in run:
         if value is None:
             table.add_failure(timeout=sample % 2 == 0, sample=sample, attempt=attempt, group=group)
         else:
             table.add({field: value}, sample=sample, attempt=attempt, group=group)
     return table
+
+
+def described(use: str, options: dict[str, Any]) -> About | None:
+    return as_task_says(about(catalog.resolve("aggregate", use), options, SHARE), options)
 
 
 def every_outcome(run: Sequence[tuple[int, int, str | None, Any]], values: Sequence[Any]) -> Iterator[Any]:
@@ -73,8 +81,8 @@ def test_bounds_are_the_extremes_over_every_outcome_of_the_failed_attempts(use: 
         for summary in made(table_of(filled, options["field"])):
             if summary.value is not None:
                 possible.setdefault(summary.name, []).append(summary.value)
-    for summary in with_bounds(made(table), made, table, use, options):
-        if summary.value is None or not table.failed + table.timeouts or summary.name in NOT_RISING:
+    for summary in with_bounds(made(table), made, table, described(use, options)):
+        if summary.value is None or not table.failed + table.timeouts or summary.name in AGREEMENT:
             assert summary.bounds is None
             continue
         assert summary.bounds is not None
@@ -89,7 +97,7 @@ def test_bounds_are_the_extremes_over_every_outcome_of_the_failed_attempts(use: 
 @given(run=runs(MARKS))
 def test_the_interval_at_an_end_is_that_of_a_run_that_came_out_so(run: list[tuple[int, int, str | None, Any]]) -> None:
     table = table_of(run, "score")
-    [summary] = with_bounds(aggregates.mean(table), aggregates.mean, table, "mean", {"field": "score"})
+    [summary] = with_bounds(aggregates.mean(table), aggregates.mean, table, described("mean", {}))
     if summary.bounds is None:
         return
     ends = ((summary.bounds.low_interval, 0.0), (summary.bounds.high_interval, 1.0))
@@ -115,7 +123,7 @@ def test_a_number_that_could_be_anything_has_none(use: str, options: dict[str, A
     table.add_failure(sample=1)
     plain = {"mean": aggregates.mean, "std_dev": aggregates.std_dev, "frequency": aggregates.frequency}[use]
     made = partial(plain, **options)
-    assert [each.bounds for each in with_bounds(made(table), made, table, use, options)] == [None]
+    assert [each.bounds for each in with_bounds(made(table), made, table, described(use, options))] == [None]
 
 
 def test_a_declared_range_says_what_wrong_and_right_are() -> None:
@@ -123,7 +131,7 @@ def test_a_declared_range_says_what_wrong_and_right_are() -> None:
     table.add({"stars": 4}, sample=0)
     table.add_failure(sample=1)
     made = partial(aggregates.mean, field="stars", bounds=(1, 5))
-    [summary] = with_bounds(made(table), made, table, "mean", {"field": "stars", "bounds": (1, 5)})
+    [summary] = with_bounds(made(table), made, table, described("mean", {"field": "stars", "bounds": (1, 5)}))
     assert summary.bounds is not None
     assert (summary.bounds.low, summary.bounds.high) == (2.5, 4.5)
     assert (summary.bounds.wrong, summary.bounds.right) == (1.0, 5.0)
@@ -144,7 +152,7 @@ def test_the_accuracy_of_a_classification_has_bounds_and_its_precision_none(use:
         filled.add({"gt": truth, "said": answer}, sample=9)
         possible.append(classify(filled)[0].value)
     table.add_failure(sample=9)
-    accuracy, *others = with_bounds(classify(table), classify, table, use, options)
+    accuracy, *others = with_bounds(classify(table), classify, table, described(use, options))
     assert accuracy.bounds is not None
     assert (accuracy.bounds.low, accuracy.bounds.high) == (min(possible), max(possible))
     assert all(each.bounds is None for each in others)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.stats import repetitions as rep
 from assay.stats.intervals import clustered_wilson, graded_interval, wilson
@@ -18,7 +19,8 @@ MATRIX = [[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]]
 
 def attempts_of(scores):
     """From one list of scores per sample."""
-    return Attempts.from_rows(np.repeat(np.arange(len(scores)), [len(row) for row in scores]), np.concatenate(scores))
+    samples = np.repeat(np.arange(len(scores)), [len(row) for row in scores])
+    return replace(Attempts.from_rows(samples, np.concatenate(scores)), scale=(0.0, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile
+from assay.tasks.descriptions import with_descriptions
 
 HOSTILE = {
     "script": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>",
@@ -225,15 +226,17 @@ def hostile_record(index: int, name: str, text: str) -> Record:
 
 def run_file(model: str, each: int) -> RunFile:
     definitions = tuple(
-        TaskDefinition(
-            name=task,
-            format="task_folder",
-            dataset=DatasetSpec(use="json_lines", sha256=f"{hash_of(task):064x}", size=each),
-            solver=PartSpec(key="single_turn", use="single_turn"),
-            scorers=(PartSpec(key="match", use="metric", options={"metric": "exact_match"}),),
-            aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
-            metric={"summaries": "judge", "programs": "code_exec"}.get(task, "exact_match"),
-            source=f"tasks/{task}.jsonl",
+        with_descriptions(
+            TaskDefinition(
+                name=task,
+                format="task_folder",
+                dataset=DatasetSpec(use="json_lines", sha256=f"{hash_of(task):064x}", size=each),
+                solver=PartSpec(key="single_turn", use="single_turn"),
+                scorers=(PartSpec(key="match", use="metric", options={"metric": "exact_match"}),),
+                aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+                metric={"summaries": "judge", "programs": "code_exec"}.get(task, "exact_match"),
+                source=f"tasks/{task}.jsonl",
+            )
         )
         for task in TASKS
     )

@@ -17,6 +17,7 @@ import msgspec
 from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
 from assay.checking.reference_model import SOME_ANSWER, Script
 from assay.core.attempt import apply_rules, failure_of, raise_unless_part_error
+from assay.core.describe import ScorerInfo
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Scorer
 from assay.core.task import Task
@@ -38,7 +39,6 @@ EXPECTED_COLUMNS = (
     *("gold", "answer", "solution", "canonical_solution", "label"),
 )
 """Names of columns with the right answer, tried where no scorer names one."""
-_JUDGES_OF_ANSWERS = ("model_as_a_judge_classifier", "model_as_a_judge_scorer")
 _SNIPPETS = ("run_solver_snippet", "compute_scores_snippet", "compute_evidence_snippet", "compute_metrics_snippet")
 _BUGS = (
     *("NameError", "KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError"),
@@ -310,7 +310,7 @@ class _Rehearsing:
         empty = tried.answer == EMPTY_ANSWER and gold != EMPTY_ANSWER and not judged and not _rewards_silence(part)
         if empty and any(isinstance(mark, int | float) and mark > 0 for mark in marks):
             message = f"the empty answer gets {_shown(score)}"
-            self._add("empty_answer_scores", field, sample, message, error=as_it_is and part.use != "python")
+            self._add("empty_answer_scores", field, sample, message, error=as_it_is and not _is_snippet(part))
 
     async def aggregates(self) -> None:
         """That aggregates read values which were given, and the author's own return numbers."""
@@ -346,7 +346,8 @@ class _Rehearsing:
 
     def judges(self) -> None:
         """That judges of answers are shown the answers."""
-        judges = [part for part in self._task.definition.scorers if part.use in _JUDGES_OF_ANSWERS]
+        scorers = self._task.definition.scorers
+        judges = [part for part in scorers if isinstance(part.about, ScorerInfo) and part.about.judges_answers]
         for part in judges if self._task.needs.answers else ():
             prompts = [str(part.options.get(name) or "") for name in ("user_prompt", "system_prompt")]
             with suppress(UsageError):  # of templates, reported where they are rendered
@@ -436,7 +437,12 @@ def _asks_elsewhere(part: PartSpec, scorer: Scorer) -> bool:
 
 def _rewards_silence(part: PartSpec) -> bool:
     """Whether an answer may rightly score for what it does not say."""
-    return part.use == "assertions" or part.options.get("metric") == "forbidden_patterns"
+    return isinstance(part.about, ScorerInfo) and part.about.empty_may_score
+
+
+def _is_snippet(part: PartSpec) -> bool:
+    """Whether the author's own Python decides what an empty answer is worth."""
+    return isinstance(part.about, ScorerInfo) and part.about.runs == "snippet"
 
 
 def _shown(score: Score) -> str:

@@ -19,6 +19,7 @@ from assay.checking.reference_model import Script
 from assay.checking.rehearse import rehearse
 from assay.checking.rehearse_tests import BadTest, rehearse_tests
 from assay.core.attempt import score_trace
+from assay.core.describe import ScorerInfo
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
 from assay.core.task import Task
@@ -34,8 +35,6 @@ from assay.tasks.load import RefusedFile
 from assay.text.wording import shortened
 
 SHORTEST_PROMPT = 3
-REWARDS_SILENCE = {"forbidden_patterns"}
-"""Metrics that check for forbidden text: an empty answer rightly scores."""
 _OF_WHOLE_PARTS = {
     *("gold_not_full_marks", "empty_answer_scores", "verdict_misread", "metric_reads_nothing", "answer_not_shown")
 }
@@ -327,9 +326,7 @@ async def _try_choices(task: Task, solver: Rehearsable, sample: Sample) -> list[
 
 
 async def _try_empty(task: Task, sample: Sample) -> list[Finding]:
-    if any(
-        part.use in REWARDS_SILENCE or part.options.get("metric") in REWARDS_SILENCE for part in task.definition.scorers
-    ):
+    if any(isinstance(part.about, ScorerInfo) and part.about.empty_may_score for part in task.definition.scorers):
         return []
     scores, *_ = await score_trace(task, sample, Trace(prediction="", prompt=sample.prompt))
     return [

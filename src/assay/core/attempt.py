@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Mapping
 from time import perf_counter, time
 from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.describe import Range
 from assay.core.draws import Draws
 from assay.core.errors import FailureError
 from assay.core.fingerprint import short_fingerprint
@@ -97,7 +100,10 @@ async def score_trace(task: Task, sample: Sample, trace: Trace, earlier: Record 
     for scorer in task.scorers_for(sample):
         before = repeats()
         try:
-            scores.append(given.get(scorer.name) or await scorer(sample, trace))
+            score = given.get(scorer.name) or await scorer(sample, trace)
+            if task.ranges and (ranges := task.ranges.get(scorer.name)) is not None:
+                refuse_impossible(score, ranges)
+            scores.append(score)
         except BaseException as error:
             failure = failure_of(raise_unless_part_error(error), "scorer", scorer.name)
             failures.append(msgspec.structs.replace(failure, scorer=scorer.name))
@@ -106,6 +112,17 @@ async def score_trace(task: Task, sample: Sample, trace: Trace, earlier: Record 
     excluded, broken = apply_rules(task, sample, trace, tuple(scores)) if task.actions else ((), ())
     # a rule that cannot be applied might have excluded the attempt, so no score of it counts
     return Scoring(tuple(scores), (*failures, *broken), excluded, asked_again)
+
+
+def refuse_impossible(score: Score, ranges: Mapping[str, Range]) -> None:
+    """A number that is infinite, or outside of the range that its scorer describes, breaks the score."""
+    for name, value in score.values.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = ranges.get(name, (-sys.float_info.max, sys.float_info.max))
+            if value < low or value > high:
+                what = f"outside of {low:g} to {high:g}" if name in ranges else "too large for a number"
+                message = f"`{name}` is {value:g}, {what}" if isinstance(value, float) else f"`{name}` is {what}"
+                raise FailureError(Failure(stage="scorer", part=score.name, kind="bad_output", message=message))
 
 
 def apply_rules(

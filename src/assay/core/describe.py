@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+Range = tuple[float, float]
 Runs = Literal["here", "snippet", "program", "library"]
 """Where a part computes: in assay, in the author's Python or program, or in another program's library."""
 
@@ -21,17 +22,32 @@ class Value(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     kind: Literal["share", "number", "count", "label"] = "number"
-    range: tuple[float, float] | None = None
+    range: Range | None = None
     """The smallest and the largest one possible; None: unknown, or none."""
     lower_is_better: bool | None = False
     """None: neither is better, as for a number of words."""
+
+
+def share(name: str, *, lower_is_better: bool = False) -> Value:
+    """A value from 0 to 1, or true and false."""
+    return Value(name=name, kind="share", range=(0.0, 1.0), lower_is_better=lower_is_better)
+
+
+def count(name: str, *, lower_is_better: bool | None = None) -> Value:
+    """A whole number of things; without a direction, neither more nor fewer are better."""
+    return Value(name=name, kind="count", lower_is_better=lower_is_better)
 
 
 class DefaultAggregate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An aggregate that a scorer has where its task names none."""
 
     use: str
+    key: str | None = None
     options: dict[str, Any] = {}
+
+
+def mean_of(field: str, *, key: str | None = None, name: str | None = None) -> DefaultAggregate:
+    return DefaultAggregate(use="mean", key=key, options={"field": field} | ({"name": name} if name else {}))
 
 
 class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="scorer"):
@@ -39,13 +55,14 @@ class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sco
 
     values: tuple[Value, ...] = ()
     """Empty: not known before it has scored."""
-    aggregates: tuple[DefaultAggregate, ...] = ()
-    """Empty: the mean of `score`."""
-    asks_a_model: bool = False
+    more_values: bool = False
+    """Whether it may give others too."""
+    aggregates: tuple[DefaultAggregate, ...] | None = None
+    """None: the mean of `score`."""
     judges_answers: bool = False
     """A judge whose verdicts can be rehearsed with made-up answers."""
-    needs_answer: bool = True
-    """Whether it reads an answer, so that a task without a solver has no use for it."""
+    needs_answer: bool = False
+    """Whether no option of it can take the place of an answer, so that a task without a solver has no use for it."""
     empty_may_score: bool = False
     """Whether an empty answer may be right, as where only mistakes are counted."""
     sees_all: bool = False
@@ -61,8 +78,7 @@ class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
     """An aggregate that averages one number of each attempt: paired tests subtract exactly that number."""
 
     value: Value
-    scorer: str | None = None
-    """The scorer whose value it is; None: whichever gives one of that name."""
+    """With `weights`, its name is that of the label; range and direction are those of the number."""
     weights: dict[str, float] | None = None
     """The number of each label of the value."""
     other: float | None = None
@@ -71,6 +87,10 @@ class Mean(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="mean"):
     """Two values whose agreement is the number."""
     answers: tuple[str, ...] = ()
     """The only labels that count for `same_as`; empty: all."""
+    rising: tuple[str, ...] = ("*",)
+    """Patterns of the names of its numbers that never fall as the number of an attempt rises."""
+    numbers: tuple[str, ...] = ()
+    """Patterns of the names of numbers that depend on the answers: `*_precision`."""
 
 
 class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
@@ -78,18 +98,23 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
 
     lower_is_better: bool | None = None
     """None: no better, no worse, no rank."""
+    range: Range | None = None
     smooth: bool = True
-    """False, as for `max` and `min`: one attempt decides, and no interval can be resampled."""
+    """False, as for `max` and `min`: one attempt decides, and two of them are not compared by a test."""
     proxy: Value | None = None
-    """The number of an attempt whose mean the aggregate rises with, as bits per byte of a perplexity."""
-    scorer: str | None = None
+    """The number of an attempt that stands for the aggregate in tests, as bits per byte for a perplexity."""
+    rises_with: Value | None = None
+    """The number of an attempt that it never falls with."""
     runs: Runs = "here"
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""
+    numbers: tuple[str, ...] = ()
 
 
 class Shares(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="shares"):
     """An aggregate that lists the shares of labels, none of which is the score."""
+
+    numbers: tuple[str, ...] = ()
 
 
 class SolverNeeds(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="solver"):
@@ -163,15 +188,17 @@ Factory = TypeVar("Factory", bound=Callable[..., Any])
 def describes(about: About | Describe) -> Callable[[Factory], Factory]:
     """Say what a factory makes: always the same, or as its options say. The factory itself is unchanged."""
 
-    def said(factory: Factory) -> Factory:
-        factory.about = about  # type: ignore[attr-defined]  # read by `about`
+    def described(factory: Factory) -> Factory:
+        setattr(factory, _SAID, about)
         return factory
 
-    return said
+    return described
 
 
 def about(factory: Any, options: Mapping[str, Any], values: Mapping[str, Value] | None = None) -> About | None:
-    """What a factory says of itself with these options; None where it says nothing."""
-    own = vars(factory) if hasattr(factory, "__dict__") else {}
-    description = own.get("about")
+    """What a factory says of itself with these options, by its own decorator; None where it says nothing."""
+    description = vars(factory).get(_SAID) if hasattr(factory, "__dict__") else None
     return description(options, values or {}) if callable(description) else description
+
+
+_SAID = "__assay_description__"

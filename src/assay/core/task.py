@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.core.describe import SolverNeeds
+from assay.core.describe import Range, SolverNeeds
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Dataset, Scorer, Solver
 from assay.core.types import Failure, PartSpec, Sample, Score, TaskDefinition, Trace
@@ -30,6 +30,8 @@ class Task:
     actions: dict[str, Action] = field(default_factory=dict)
     unusable: Failure | None = None
     """Why this machine can run none of the scorers, so that no model need be called."""
+    ranges: Mapping[str, Mapping[str, Range]] = field(default_factory=dict)
+    """What values of the author's own scorers can be, by the scorer's key: another number is a failure."""
     without_score: Mapping[str, Failure] = field(default_factory=dict)
     """Samples whose test cannot judge any answer, by id: no model is called for them."""
     solve: Solver | None = None

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from assay.core.describe import About
 from assay.storage.packed_text import PackedText
 from assay.task_records import Provenance, TaskLabels, TaskPlan
 
@@ -256,6 +257,8 @@ class PartSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     use: str
     """Its catalog name, or `module:object`."""
     options: dict[str, Any] = field(default_factory=dict)
+    about: About | None = None
+    """What it says of itself: asked when the task is built, recorded with the run, and no part of its identity."""
 
 
 class DatasetSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -59,7 +59,7 @@ class TaskFitness:
         for definition in definitions:
             for place in self._places.values():
                 _text_at(definition, place)
-        self._measures = {definition.name: _measure(definition) for definition in definitions}
+        self._measures = {task.name: _measure(task.definition) for task in parts.tasks}
         shares = all(measure.upward_bounds == (0.0, 1.0) for measure in self._measures.values())
         self.score_range: ScoreRange = "unit" if shares else "any"
         self._tasks = {task.name: task for task in parts.tasks}
@@ -228,7 +228,10 @@ def _measure(definition: TaskDefinition) -> Measure:
             f"task `{definition.name}` has no score that a search could raise: it only lists how often each value "
             "occurs. Give one of its metrics a number, such as a `frequency` with a `label`."
         )
-    return measure_of(definition)
+    measure = measure_of(definition)
+    if measure.untested is not None:
+        raise UsageError(f"task `{definition.name}` has no score that a search could raise: {measure.untested}")
+    return measure
 
 
 def _text_at(definition: TaskDefinition, path: Sequence[str]) -> str:

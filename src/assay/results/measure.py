@@ -1,35 +1,30 @@
 """The number of an attempt, whether it is right, and which way is better: decided here for all callers.
 
-It follows from the task's headline, its first aggregate. The leaderboard's counts, pairs, slices, rankings, the
-viewer's outcomes, marks, progress and searches all use a `Measure`.
+It follows from what the task's headline, its first aggregate, says that it averages, as the run recorded it. The
+leaderboard's counts, pairs, slices, rankings, the viewer's outcomes, marks, progress and searches all use a `Measure`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
+from assay.core.describe import Mean, Range, Shares, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, ScoreValue, TaskDefinition
 from assay.results.metric_label import score_labels
 from assay.results.outcomes import Broken, failures_of
 from assay.scorers.expected import judge_columns
 from assay.stats.cells import interval_of_mean
-from assay.stats.failure_bounds import Range, holds_all, range_of
-from assay.stats.intervals import Floats, Interval, is_binary
+from assay.stats.failure_bounds import holds_all
+from assay.stats.intervals import Floats, Interval
 from assay.stats.score_table import ScoreTable, as_text, is_answer
-
-HEADLINES = ("score", "is_correct")
-CLASSES = ("field_gt", "field_pred")
-LIKELIHOODS = ("perplexity", "bits_per_byte")
-"""Aggregates of texts' likelihoods; sample by sample they compare in bits per byte."""
-FAULTS = {"rag_checker": ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination")}
-"""By kind of scorer, the values where lower is better because they count errors."""
 
 
 class NamedScore(Protocol):
@@ -65,7 +60,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     scorer: str | None = None
     field: str | None = None
-    """The value that is averaged; None takes `score`, else `is_correct`."""
+    """The value that is averaged; None: attempts have no number."""
     weights: dict[str, float] | None = None
     """The weight of each label of `field`, for tasks that average weights."""
     other: float | None = None
@@ -74,14 +69,16 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Two values whose agreement counts as right, for tasks that are scored as a classification."""
     answers: tuple[str, ...] = ()
     """The answers of a classification; an attempt with another one has no number. Empty: all count."""
-    headline: bool = True
+    headline: bool = False
     """Whether the mean of this number is the task's leaderboard score."""
-    lower_is_better: bool = False
-    """As for perplexity or hallucinations."""
-    bounds: Range | None = (0.0, 1.0)
+    lower_is_better: bool | None = False
+    """As for perplexity or hallucinations; None: neither is better."""
+    bounds: Range | None = None
     """The lowest and highest number possible; None when unknown."""
-    scale: Range | None = None
-    """The range for the interval of the mean, as passed to the aggregate; None: inferred from the values."""
+    score_bounds: Range | None = None
+    """Those of the task's score, which a mean has in common with its numbers."""
+    untested: str | None = None
+    """Why nothing is concluded from differences of this number; None where they are tested."""
     compared_with: frozenset[str] = frozenset()
     """The columns that judges are shown: where a sample has no targets, its answer is compared with those."""
     labels: dict[str, str] = {}
@@ -89,7 +86,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
         """The interval of the mean of these numbers, as the leaderboard would show it."""
-        return interval_of_mean(numbers, clusters, level, self.scale)
+        return interval_of_mean(numbers, clusters, level, self.bounds)
 
     @property
     def column(self) -> str | None:
@@ -97,9 +94,9 @@ class Measure(Struct, frozen=True, kw_only=True):
         return self.field if self.weights is None else None
 
     @property
-    def in_overall(self) -> bool:
-        """Whether the mean counts in a mean over tasks."""
-        return self.headline and not self.lower_is_better
+    def proxy(self) -> str | None:
+        """The number that stands for the score in tests, where the score is not its mean."""
+        return None if self.headline else self.field
 
     @property
     def needs_every_label(self) -> bool:
@@ -122,7 +119,7 @@ class Measure(Struct, frozen=True, kw_only=True):
             if self.weights is None:
                 return _number(value)
             return None if value is None else self.weights.get(as_text(value), self.other)
-        return next((_number(values[name]) for name in HEADLINES if name in values), None)
+        return None
 
     def _agreement(self, truth: ScoreValue, prediction: ScoreValue) -> float | None:
         if truth is None or prediction is None:
@@ -146,13 +143,29 @@ class Measure(Struct, frozen=True, kw_only=True):
     def marks(self, numbers: Floats) -> Range | None:
         """The numbers of a wrong and of a right attempt, given all the task's numbers; None where there are none such.
 
-        Bounds that do not hold every number belong to another value; unknown bounds are (0, 1) when every number is one
-        of the two.
+        Bounds that do not hold every number belong to another value.
         """
-        if self.bounds is not None:
-            known = self.bounds[0] < self.bounds[1] and holds_all(self.bounds, numbers)
-            return (self.bounds[::-1] if self.lower_is_better else self.bounds) if known else None
-        return (0.0, 1.0) if len(numbers) and is_binary(numbers) and not self.lower_is_better else None
+        if self.bounds is None or self.lower_is_better is None or not self.bounds[0] < self.bounds[1]:
+            return None
+        if not holds_all(self.bounds, numbers):
+            return None
+        return self.bounds[::-1] if self.lower_is_better else self.bounds
+
+    def misdescribed(self, table: ScoreTable, score: float | None) -> str | None:
+        """How these scores differ from what the task's score says of itself; None where they do not."""
+        if not self.headline:
+            return None
+        numbers = self._numbers(table)
+        if not len(numbers):
+            return None
+        if self.bounds is not None and not holds_all(self.bounds, numbers):
+            low, high = self.bounds
+            return f"some of its numbers lie outside of the range that they are said to have, {low:g} to {high:g}"
+        if score is None:
+            return "there is no score, although attempts have numbers"
+        if not math.isclose(mean := float(numbers.mean()), score, rel_tol=1e-9, abs_tol=1e-12):
+            return f"its score, {score:.6g}, is not the mean that it is said to be ({mean:.6g})"
+        return None
 
     def correct(self, table: ScoreTable) -> int | None:
         """How many attempts have full marks; None where the task's score is not a mean of marks."""
@@ -164,9 +177,11 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     def _numbers(self, table: ScoreTable) -> Floats:
         """The number of every row that has one, from the columns."""
+        if self.same_as is None and self.field is None:
+            return np.empty(0)
         if self.same_as is None and self.weights is None:
-            return table.numbers(self.field or HEADLINES[0]).values
-        names = self.same_as or (self.field or HEADLINES[0],)
+            return table.numbers(str(self.field)).values
+        names = self.same_as or (str(self.field),)
         labels = table.labels(*names)
         if not len(labels):
             return np.empty(0)
@@ -198,68 +213,59 @@ def values_by(scorer: str | None, scores: Sequence[NamedScore]) -> dict[str, Sco
 def headline_of(definition: TaskDefinition) -> PartSpec | None:
     """The aggregate that is the task's score; None for a task without one, or that only lists shares of labels."""
     first = definition.aggregates[0] if definition.aggregates else None
-    return None if first is None or (first.use == "frequency" and "label" not in first.options) else first
+    return None if first is None or isinstance(first.about, Shares) else first
 
 
 def measure_of(definition: TaskDefinition) -> Measure:
-    """The measure behind a task's first aggregate; the default score where that is not a mean over samples."""
+    """The measure behind a task's first aggregate, as it described itself when the task was built."""
     columns = frozenset(name for scorer in definition.scorers for name in judge_columns(scorer.options))
-    return msgspec.structs.replace(_first_aggregate(definition), compared_with=columns, labels=score_labels(definition))
+    first = headline_of(definition)
+    measure = Measure(untested=NO_SCORE) if first is None else _measure(definition, first)
+    return msgspec.structs.replace(measure, compared_with=columns, labels=score_labels(definition))
 
 
-def _first_aggregate(definition: TaskDefinition) -> Measure:  # noqa: PLR0911 - one for each kind of aggregate
-    first = definition.aggregates[0] if definition.aggregates else None
-    if first is None:
-        return Measure(headline=False)
-    names = {"field": "score", **first.options}
-    for option in ("scorer", "field", *CLASSES):
-        # a run file is untrusted
-        if not isinstance(names.get(option, ""), str) and (option, names[option]) != ("scorer", None):
-            raise UsageError(f"task `{definition.name}`: the aggregate `{first.key}`: `{option}` must be a name")
-    scorer, field = names.get("scorer"), names["field"]
-    if first.use == "mean":
-        scale = first.options.get("bounds")
-        return Measure(
-            scorer=scorer,
-            field=field,
-            bounds=range_of(field, scale),
-            scale=None if scale is None else (float(scale[0]), float(scale[1])),
-            lower_is_better=bool(first.options.get("lower_is_better")) or _counts_faults(definition, scorer, field),
-        )
-    if first.use in ("binary-classification", "multiclass-classification"):
-        return Measure(
-            scorer=scorer, same_as=(names.get(CLASSES[0], ""), names.get(CLASSES[1], "")), answers=_answers(names)
-        )
-    if first.use == "frequency" and "label" in names:
-        return Measure(scorer=scorer, field=field, weights={as_text(names["label"]): 1.0}, other=0.0)
-    if first.use == "weighted_average":
-        weights = _weights(definition, first)
-        ends = min(weights.values()), max(weights.values())
-        return Measure(scorer=scorer, field=field, weights=weights, bounds=ends, scale=ends)
-    if first.use in LIKELIHOODS:
-        return Measure(scorer=scorer, field="bits_per_byte", headline=False, lower_is_better=True, bounds=None)
-    return Measure(scorer=scorer, headline=False, lower_is_better=bool(first.options.get("lower_is_better")))
+def _measure(definition: TaskDefinition, part: PartSpec) -> Measure:
+    scorer = part.options.get("scorer")
+    if scorer is not None and not isinstance(scorer, str):  # a run file is untrusted
+        raise UsageError(f"task `{definition.name}`: the aggregate `{part.key}`: `scorer` must be a name")
+    match part.about:
+        case Mean(value=value):
+            return Measure(
+                scorer=scorer,
+                field=value.name if part.about.same_as is None else None,
+                weights=part.about.weights,
+                other=part.about.other,
+                same_as=part.about.same_as,
+                answers=part.about.answers,
+                headline=True,
+                lower_is_better=value.lower_is_better,
+                bounds=value.range,
+                score_bounds=value.range,
+                untested=_undirected(value.name) if value.lower_is_better is None else None,
+            )
+        case Whole(proxy=proxy) as whole:
+            untested = None if proxy is not None else f"{part.use} is no mean over samples"
+            return Measure(
+                scorer=scorer,
+                field=None if proxy is None else proxy.name,
+                lower_is_better=whole.lower_is_better,
+                bounds=None if proxy is None else proxy.range,
+                score_bounds=whole.range,
+                untested=_undirected(definition.metric) if whole.lower_is_better is None else untested,
+            )
+    raise UsageError(f"task `{definition.name}`: the aggregate `{part.key}` does not say what it is")
+
+
+NO_SCORE = "the task has no score"
+
+
+def _undirected(name: str) -> str:
+    return f"neither a higher nor a lower {name} is known to be better"
 
 
 def measures_of(definitions: Iterable[TaskDefinition]) -> dict[str, Measure]:
     """By task."""
     return {definition.name: measure_of(definition) for definition in definitions}
-
-
-def _counts_faults(definition: TaskDefinition, scorer: str | None, field: str) -> bool:
-    return any(field in FAULTS.get(part.use, ()) for part in definition.scorers if scorer in (None, part.key))
-
-
-def _answers(options: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(as_text(options[name]) for name in ("positive_answer", "negative_answer") if name in options)
-
-
-def _weights(definition: TaskDefinition, part: PartSpec) -> dict[str, float]:
-    try:
-        return {as_text(label): float(weight) for label, weight in part.options["weights"].items()} or {"": 0.0}
-    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
-        message = f"task `{definition.name}`: the aggregate `{part.key}`: `weights` must be numbers by label"
-        raise UsageError(message) from error
 
 
 def _number(value: ScoreValue) -> float | None:

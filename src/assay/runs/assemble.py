@@ -205,7 +205,8 @@ class Parts(BuiltTasks):
         self.build_tasks(definitions)
         refuse_unscorable(self.tasks, measured)
         refuse_other_prompts(self.tasks, measured)
-        self.run_file = describe(definitions, identity_of(measured), config, command)
+        described = [task.definition for task in self.tasks]
+        self.run_file = describe(described, identity_of(measured), config, command)
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
         )
@@ -376,7 +377,7 @@ def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:
 def describe(
     definitions: Sequence[TaskDefinition], model: dict[str, Any], config: RunConfig, command: Sequence[str] = ()
 ) -> RunFile:
-    """The run file of a run, before anything is built; `model` is the identity of the measured one."""
+    """The run file of a run of these tasks, as they were built; `model` is the identity of the measured one."""
     tasks = {definition.name: task_fingerprint(definition) for definition in definitions}
     settings = config.identity()
     return RunFile(

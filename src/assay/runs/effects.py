@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from assay import catalog
 from assay.core.describe import ScorerInfo
 from assay.core.errors import UsageError
 from assay.core.model_stack import innermost
@@ -96,8 +95,7 @@ def _why_no_judges(run: PlannedParts, _: str) -> str | None:
 
 
 def _reads_verdicts_itself(scorer: PartSpec) -> bool:
-    info = catalog.describe("scorer", scorer.use, scorer.options, own_code=True)
-    return isinstance(info, ScorerInfo) and info.reads_verdicts_itself
+    return isinstance(scorer.about, ScorerInfo) and scorer.about.reads_verdicts_itself
 
 
 def _why_not_in_requests(run: PlannedParts, name: str) -> str | None:

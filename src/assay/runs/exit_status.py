@@ -13,8 +13,12 @@ DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED, CLOSED_PIPE = 0, 1, 2
 
 
 def exit_status_of(board: Leaderboard) -> int:
-    """0 only when every attempt was made and none failed, and every task has at least one that was scored."""
-    whole = bool(board.tasks) and all(row.complete and row.scored for row in board.tasks)
+    """0 only when every attempt was made and none failed, and every task has at least one that was scored, and a score
+    if its numbers can be added up.
+    """
+    from assay.stats.cells import TOO_LARGE  # with numpy, which a board has needed
+
+    whole = bool(board.tasks) and all(row.complete and row.scored and row.reason != TOO_LARGE for row in board.tasks)
     return DONE if whole else WITH_FAILURES
 
 

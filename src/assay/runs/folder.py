@@ -66,9 +66,21 @@ def prepare_folder(
         refuse_scored_thinking(folder)
     if earlier is not None and (earlier.sandbox or {}).get("tier") != (run_file.sandbox or {}).get("tier"):
         record_sandbox(folder, run_file)
+    if earlier is not None and (described := _described_as(earlier, run_file)) != earlier:
+        record_change(folder, described)
     if seal := code_seal(run_file.definitions):  # its code was trusted, or this run would not have begun
         seal_folder(folder, seal)
     keep_prices(folder, run_file.config.prices)
+
+
+def _described_as(earlier: RunFile, now: RunFile) -> RunFile:
+    """The run with what its parts say of themselves now, which does not make it another one."""
+    parts = {each.name: each for each in now.definitions}
+    definitions = tuple(
+        msgspec.structs.replace(each, scorers=parts[each.name].scorers, aggregates=parts[each.name].aggregates)
+        for each in earlier.definitions
+    )
+    return msgspec.structs.replace(earlier, definitions=definitions)
 
 
 def refuse_task_folder(folder: Path, run_file: RunFile) -> None:

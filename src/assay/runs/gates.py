@@ -19,6 +19,7 @@ from assay.results.gates.result import GateResult, broken_gates
 from assay.results.report_settings import View
 from assay.run_config import RunConfig
 from assay.task_records import Policy
+from assay.tasks.descriptions import with_aggregates_described
 from assay.text.wording import hint
 
 
@@ -41,6 +42,8 @@ class Gates:
         config: RunConfig,
         baseline: Path | str | None = None,
     ) -> None:
+        # no code of the author's is needed to know the names of numbers
+        definitions = [with_aggregates_described(each, own_code=False) for each in definitions]
         tasks = {each.name: numbers_of_definition(each, config.repeat) for each in definitions}
         self.gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
         self._view = View.of(config, prices=find_prices(Path(config.prices)) if config.prices else None)

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.core.describe import Whole
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext
 from assay.core.types import PartSpec, TaskDefinition
 from assay.overriding import override
-from assay.results.board.python_metrics import runs_code
+from assay.results.board.python_metrics import is_own_object
 from assay.run_config import RunConfig
 from assay.runs.python_metrics import own_summaries
 from assay.snippets.process import Snippet
 from assay.stats.metric_snippet import read_result
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import with_aggregates_described
 from assay.text.wording import hint
 
 _MARKS, _NUMBERS, _LABELS = (True, False), (1.0, 0.5, 0.0), ("a", "b")
@@ -39,14 +41,14 @@ async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) 
     """`UsageError` when a Python metric of these tasks breaks whatever the scores will be; they may run their code."""
     for definition in definitions:
         scorers = {part.key: part for part in definition.scorers}
-        for part in definition.aggregates:
-            if not runs_code(part) or part.use == "lm_eval":  # made-up scores say nothing about its own aggregations
-                continue
-            if part.use == "python":
+        for part in with_aggregates_described(definition).aggregates:
+            if is_own_object(part):
+                problem = _try_own(part, config.level)
+            elif isinstance(part.about, Whole) and part.about.runs == "snippet":
                 scorer = scorers[part.options["scorer"]]
                 problem = await _try_snippet(part, scorer, config.attempts_of(definition), config.timeout_seconds)
             else:
-                problem = _try_own(part, config.level)
+                continue  # made-up scores say nothing about another program's own aggregations
             if problem is not None:
                 raise MetricError(definition.name, part, problem)
 

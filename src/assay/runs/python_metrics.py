@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,15 +12,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.catalog import CATALOG, resolve
+from assay.catalog import resolve
+from assay.core.describe import Whole
 from assay.core.types import PartSpec, Summary, TaskDefinition
 from assay.results.board.journal_table import AttemptLine, TaskTable
-from assay.results.board.python_metrics import FILE, WITH_CODE, KeptMetrics, runs_code
+from assay.results.board.python_metrics import FILE, KeptMetrics, is_own_object, runs_code
 from assay.results.measure import counts
 from assay.results.report_settings import GROUP, metadata_value
 from assay.run_file import read_run_file, write_whole
 from assay.stats.metric_snippet import metric_snippet, metric_values
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import own_options
 from assay.trust.consent import untrusted
 
 RESAMPLES = 200
@@ -61,14 +64,14 @@ class PythonMetrics:
             metrics = {}
             for part in parts:
                 scorer = part.options.get("scorer")
-                if part.use not in WITH_CODE:
+                if is_own_object(part):
                     metrics[part.key] = own_summaries(part, tables[task].tables[scorer], level)
                     continue
                 within = (line for line in lines if counts(line, scorer))
                 scored = [(line, score) for line in within for score in line.scores if score.name == scorer]
                 scores = [{"values": dict(score.values), "metadata": score.metadata or {}} for _, score in scored]
                 clusters = [metadata_value(line.metadata, GROUP) or line.index for line, _ in scored]
-                if part.use in CATALOG["final_aggregation"]:
+                if isinstance(part.about, Whole) and part.about.runs == "library":
                     aggregated_values = resolve("final_aggregation", part.use)
                     metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
                 else:
@@ -80,10 +83,13 @@ class PythonMetrics:
 
 def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, Any]:
     """The result of a custom aggregate, as plain data, or why there is none."""
-    options = {name: value for name, value in part.options.items() if name != "scorer"}
     try:
-        result = resolve("aggregate", part.use, own_code=True)(table, **options, level=level)
-        summaries = msgspec.to_builtins(msgspec.convert(result, list[Summary], from_attributes=True))
+        aggregate = resolve("aggregate", part.use, own_code=True)
+        result = aggregate(table, **own_options(part, aggregate), level=level)
+        numbers = msgspec.convert(result, list[Summary], from_attributes=True)
+        if beyond := [each.name for each in numbers if each.value is not None and not math.isfinite(each.value)]:
+            raise ValueError(f"`{beyond[0]}` is no finite number")
+        summaries = msgspec.to_builtins(numbers)
     except Exception as error:  # whatever it raises affects only its own number
         where = traceback.extract_tb(error.__traceback__)[-1]
         message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assay import catalog
+from assay.core.describe import ScorerInfo, Value, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.task import REFUSED_HERE
@@ -242,6 +243,12 @@ _BUILDERS: dict[str, Callable[[CodeExec, str, Sample], Program]] = {
 }
 
 
+@describes(
+    ScorerInfo(
+        values=(share("score"), Value(name="outcome", kind="label", lower_is_better=None)),
+        aggregates=(mean_of("score", name="code_exec"),),
+    )
+)
 @part(
     "Runs the answer in the sandbox; the share of checks that hold.",
     example="""\

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from assay import catalog
+from assay.core.describe import ScorerInfo, Value, describes, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
@@ -20,6 +21,15 @@ from assay.scorers.judging.judge import judge_model
 from assay.text.redaction import credential_in
 
 
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    """A judge's score is a share, and so is that of the others unless it may be any number."""
+    is_share = options.get("model_key") is not None or options.get("score_range") in (None, "unit")
+    return ScorerInfo(
+        values=(share("score") if is_share else Value(name="score"),), more_values=True, needs_answer=True
+    )
+
+
+@describes(lambda options, _: _described(options))
 @part(
     "A command, an HTTP service or a judge model that speaks evaluator protocol v2.",
     example="""\

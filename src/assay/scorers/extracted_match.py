@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Completion, Failure, Sample, Score, Trace
@@ -110,6 +111,7 @@ class ExtractionStep(TypedDict):
     fallback: NotRequired[Annotated[str, Doc("Used when nothing matches."), InFiles("")]]
 
 
+@describes(ScorerInfo(values=(share("score"),), aggregates=(mean_of("score", name="extracted_match"),)))
 @part(
     "Equality after an answer is extracted by named steps.",
     one_of=ONE_TARGET,

@@ -8,9 +8,11 @@ from copy import deepcopy
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from assay import catalog
 from assay.core.attempt import failure_of
+from assay.core.describe import ScorerInfo, about, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Metric, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
@@ -105,6 +107,26 @@ def _known_metric(options: Mapping[str, Any]) -> list[Problem]:
     return [(("metric",), f"unknown metric `{name}`. {hint(name, sorted(catalog.names('metric')), 'Known here')}")]
 
 
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    """A metric's number is a share; a metric that is a scorer too says there what else it is, as does a factory."""
+    name = str(options.get("metric"))
+    if name in catalog.CATALOG["scorer"]:
+        made = catalog.resolve("scorer", name)
+    else:
+        # whoever asks has checked that the author's own code may run
+        found = catalog.resolve("metric", name, own_code=True)
+        made = found if _makes_scorers(found) else None
+    said = ScorerInfo(values=(share("score"),)) if made is None else about(made, options)
+    info = said if isinstance(said, ScorerInfo) else ScorerInfo()
+    return info if info.aggregates is not None else replace(info, aggregates=(mean_of("score", name=_word(name)),))
+
+
+def _word(name: str) -> str:
+    """What files call a metric of one's own: the last part of its name."""
+    return name.rpartition(":")[2]
+
+
+@describes(lambda options, _: _described(options))
 @part(
     "A metric by its name: built in, from an installed package, or your own.",
     example='metric: my_metrics:starts_politely, ground_truth: "{{ sample.answer }}"',
@@ -160,11 +182,13 @@ def check_metric(name: str, function: Metric) -> None:
         raise UsageError(f"the metric `{name}` must take (prediction, targets, extras): {error}") from error
 
 
+@describes(ScorerInfo(values=(share("score"),), aggregates=(mean_of("score", name="contains"),)))
 def contains(key: str, *, post_process: str = "none", context: BuildContext = NO_CONTEXT) -> Scorer:
     """The assertion `contains` as a scorer: a target occurs in the prediction, case ignored."""
     return from_metric(key, metric="contains", post_process=post_process)
 
 
+@describes(ScorerInfo(values=(share("score"),), aggregates=(mean_of("score", name="label_in_set"),)))
 @part("Whether the answer is one of the allowed labels.", example="allowed: [good, fair, poor]")
 def label_in_set(
     key: str,
@@ -179,6 +203,11 @@ def label_in_set(
     return from_metric(key, metric="label_in_set", post_process=post_process, value=value, context=context, **options)
 
 
+@describes(
+    ScorerInfo(
+        values=(share("score"),), aggregates=(mean_of("score", name="forbidden_patterns"),), empty_may_score=True
+    )
+)
 @part("Whether none of the patterns is found in the answer.", example="patterns: ['(?i)as an ai', 'I cannot']")
 def forbidden_patterns(
     key: str,

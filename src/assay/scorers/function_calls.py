@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
+from assay.core.describe import ScorerInfo, count, describes, mean_of, share
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
@@ -13,18 +14,23 @@ from assay.prompts.row_sample import parse_list
 from assay.scorers.judging.variables import scorer_field
 from assay.snippets.payload import solver_output
 
-ALL_SCORES = (
-    "required_calls_coverage",
-    "all_required_calls_made",
-    "num_required_calls_made",
-    "num_required_calls_not_made",
-    "num_unrequired_calls",
-    "num_required_calls_total",
+_VALUES = (
+    share("required_calls_coverage"),
+    share("all_required_calls_made"),
+    count("num_required_calls_made", lower_is_better=False),
+    count("num_required_calls_not_made", lower_is_better=True),
+    count("num_unrequired_calls", lower_is_better=True),
+    count("num_required_calls_total"),
 )
 NamedCall = tuple[str, Any]
 """Name and arguments; arguments None means any."""
 
 
+@describes(
+    ScorerInfo(
+        values=_VALUES, aggregates=tuple(mean_of(each.name, key=each.name) for each in _VALUES), needs_answer=True
+    )
+)
 @part(
     "Which of the required function calls were made.",
     example='function_calls: "{{ sample.required | tojson }}", mode: in_order',

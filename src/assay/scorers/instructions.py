@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from assay.core.describe import ScorerInfo, count, describes, mean_of, share
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
@@ -72,6 +73,22 @@ def _known_instructions(options: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
+@describes(
+    ScorerInfo(
+        values=(
+            share("score"),
+            share("prompt_loose"),
+            count("followed", lower_is_better=False),
+            count("missed", lower_is_better=True),
+            count("followed_loosely", lower_is_better=False),
+            count("missed_loosely", lower_is_better=True),
+        ),
+        aggregates=(
+            mean_of("score", key="strict", name="prompt_strict"),
+            mean_of("prompt_loose", key="loose", name="prompt_loose"),
+        ),
+    )
+)
 @part(
     "Whether instructions that a program can check are followed.",
     example="""\

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Annotated, Any
 
+from assay.core.describe import DefaultAggregate, ScorerInfo, Value, count, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
@@ -16,6 +17,16 @@ from assay.part_options import Doc, InFiles, TemplateOption, Words, part
 from assay.prompts.row_sample import RowSample
 
 
+def _choices_described(options: Mapping[str, Any]) -> ScorerInfo:
+    """The share of right choices, and what it would be under the other normalisations that can always be computed."""
+    others = [each for each in ("raw", "per_character", "per_byte") if each != options.get("normalize", "raw")]
+    return ScorerInfo(
+        values=tuple(share(name) for name in ("score", *NORMALIZATIONS)),
+        aggregates=(mean_of("score", name="accuracy"), *(mean_of(each, key=each, name=each) for each in others)),
+    )
+
+
+@describes(lambda options, _: _choices_described(options))
 @part(
     "Whether the choice that the model finds likeliest is the right one.",
     example='ground_truth_choice: "{{ sample.answer }}", normalize: per_byte',
@@ -56,6 +67,7 @@ class ChoiceLikelihoodScorer:
         return Score(name=self.name, values=values, answer=str(items[pick(items, self._normalize)]["choice"]))
 
 
+@describes(ScorerInfo(values=(share("score"),)))
 class ChoiceProbabilityScorer:
     """`score` is the share of the choices' probability that falls on the targets, as in TruthfulQA's MC2."""
 
@@ -68,6 +80,7 @@ class ChoiceProbabilityScorer:
         return Score(name=self.name, values={"score": probability_of(items, right)}, answer=trace.prediction)
 
 
+@describes(ScorerInfo(values=(share("score"),)))
 class LetteredChoiceScorer:
     """Whether the letter that the model wrote is that of the target; how the letter is extracted is logged."""
 
@@ -91,6 +104,20 @@ class LetteredChoiceScorer:
         return Score(name=self.name, values={"score": score}, answer=letter, extracted=letter != "")
 
 
+@describes(
+    ScorerInfo(
+        values=(
+            Value(name="nats", lower_is_better=True),
+            *(count(name) for name in ("bytes", "words")),
+            Value(name="bits_per_byte", lower_is_better=True),
+            count("tokens"),
+        ),
+        aggregates=(
+            DefaultAggregate(use="bits_per_byte"),
+            DefaultAggregate(use="perplexity", options={"unit": "word"}),
+        ),
+    )
+)
 @part("What the text cost the model: nats, bytes, words, tokens.", example="metrics: [{type: bits_per_byte}]")
 class TextLikelihoodScorer:
     """The bits that a text cost the model; `bits_per_byte` and `perplexity` divide their sums over the task.

@@ -6,6 +6,7 @@ import asyncio
 import math
 from typing import Annotated, Any, TypedDict, Unpack
 
+from assay.core.describe import ScorerInfo, describes
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
@@ -15,6 +16,7 @@ from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.text.wording import show_no_score
 
 
+@describes(ScorerInfo(aggregates=(), runs="snippet"))
 @part(
     "The author's `compute_scores`, one sample at a time.",
     example="""\
@@ -54,6 +56,7 @@ class PythonScorer:
         await self._snippet.aclose()
 
 
+@describes(ScorerInfo(aggregates=(), sees_all=True, runs="snippet"))
 @part(
     "The author's `compute_scores(samples)`, over the whole dataset at once.",
     example="""\
@@ -109,6 +112,7 @@ class AllSamplesScorer:
         await self._snippet.aclose()
 
 
+@describes(ScorerInfo(aggregates=(), runs="snippet"))
 class SystemEvidence:
     """The metrics that a system task's `compute_evidence()` returns."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from assay import catalog
+from assay.core.describe import ScorerInfo, describes, share
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.post_process import nothing_extracted
 from assay.metrics.reading import drop_scores
 
 
+@describes(ScorerInfo(values=(share("score"), share("exact"))))
 class DropScorer:
     """`score` is F1, `exact` whether every span is there and no other.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from assay.core.describe import ScorerInfo, describes
 from assay.core.errors import FailureError
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.scorers.judging.judge import NOT_CALLED
 
 
+@describes(ScorerInfo(aggregates=()))
 class Recorded:
     """The score is kept as it was given: `assay rescore` keeps it, and assay cannot compute it for another answer."""
 

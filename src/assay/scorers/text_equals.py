@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
+
+from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, ScoreValue, Trace
@@ -13,6 +16,8 @@ from assay.part_options import OldName, TemplateOption, part
 from assay.prompts.row_sample import parse_list
 from assay.scorers.judging.variables import scorer_field, scorer_variables
 from assay.scorers.over_row import LookedAt
+
+_RIGHT_OR_WRONG = ScorerInfo(values=(share("is_correct"),), aggregates=(mean_of("is_correct", name="accuracy"),))
 
 
 class _Compared:
@@ -51,6 +56,7 @@ class _Compared:
         return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
 
 
+@describes(_RIGHT_OR_WRONG)
 @part("Exact equality of two texts.", example='ground_truth: "{{ sample.answer }}"')
 class StringEquals(_Compared):
     """`is_correct`: the rendered texts are equal, case and whitespace included."""
@@ -60,6 +66,7 @@ class StringEquals(_Compared):
         return {"is_correct": truth == given}
 
 
+@describes(ScorerInfo(values=(share("bleu_score"),), aggregates=(mean_of("bleu_score"),)))
 @part("Word overlap with the expected text.", example='ground_truth: "{{ sample.answer }}"')
 class Bleu(_Compared):
     """`bleu_score` in [0, 1]: the `bleu_4` metric against one reference. Says little about single words."""
@@ -73,6 +80,7 @@ def _of_column(name: str) -> str:
     return f"{{{{ sample.{name} }}}}"
 
 
+@describes(msgspec.structs.replace(_RIGHT_OR_WRONG, needs_answer=True))
 @part(
     "The first character of the answer against the right choice.",
     example='ground_truth_choice: "{{ sample.answer }}", choices: "{{ sample.choices }}"',

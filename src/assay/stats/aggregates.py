@@ -6,73 +6,92 @@ denominator is empty, the value is None with a reason, never 0 or NaN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
+from assay.core.describe import describes
 from assay.core.types import Summary
 from assay.part_options import Doc, part
-from assay.stats.cells import OutputName, ReadValue, cell, empty_cell, groups_of, interval_of_mean, share_of
+from assay.stats.cells import (
+    TOO_LARGE,
+    UNIT,
+    OutputName,
+    ReadValue,
+    ValueBounds,
+    cell,
+    empty_cell,
+    groups_of,
+    interval_of_mean,
+    mean_of,
+    share_of,
+)
+from assay.stats.described import of_extreme, of_frequency, of_mean, of_spread, of_weights
 from assay.stats.extremes import largest_interval, smallest_interval
 from assay.stats.score_table import ScoreTable, as_text
 from assay.stats.spread import spread_interval
 
 
+@describes(of_mean)
 @part("The mean of a score value.", example="field: score")
 def mean(
     table: ScoreTable,
     *,
     field: ReadValue = "score",
     name: OutputName = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: ValueBounds = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The mean of a value over attempts; of true and false, the share of true.
 
     Interval: Wilson for right/wrong answers, its graded form for scores, Student's t for values without a scale, their
-    clustered forms as soon as two rows share a sample or a group. `bounds` is the range the value can take; values that
-    all lie in [0, 1] count as scores by default.
+    clustered forms as soon as two rows share a sample or a group. `bounds` is the range that the value can take;
+    without it, the one that its scorer describes.
     """
     numbers = table.numbers(field)
     output = name or f"{field}_mean"
     if not len(numbers):
         return [empty_cell(output, "mean", numbers, table)]
-    interval = interval_of_mean(numbers.values, groups_of(numbers), level, bounds)
-    return [cell(output, "mean", float(numbers.values.mean()), interval, rows=numbers, table=table)]
+    interval = interval_of_mean(numbers.values, groups_of(numbers), level, bounds or table.ranges.get(field))
+    return [cell(output, "mean", mean_of(numbers.values), interval, rows=numbers, table=table)]
 
 
+@describes(of_extreme)
 @part("The maximum of a score value.", example="field: score")
 def maximum(
     table: ScoreTable,
     *,
     field: ReadValue = "score",
     name: OutputName = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: ValueBounds = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The largest value, with an interval for the largest value of another run of the same size (order statistics).
 
-    `bounds` is the range the value can take; `score` and `is_correct` lie in [0, 1]. Without one the interval ends at
-    the largest value seen, and the signature says so.
+    `bounds` is the range that the value can take; without it, the one that its scorer describes. Without either the
+    interval ends at the largest value seen, and the signature says so.
     """
     return [_extreme(table, "max", field, name, bounds, level)]
 
 
+@describes(of_extreme)
 @part("The minimum of a score value.", example="field: score")
 def minimum(
     table: ScoreTable,
     *,
     field: ReadValue = "score",
     name: OutputName = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: ValueBounds = None,
     level: float = 0.95,
 ) -> list[Summary]:
     """The smallest value, with an interval as for `max`."""
     return [_extreme(table, "min", field, name, bounds, level)]
 
 
+@describes(of_spread)
 @part("The deviation of a score value.", example="field: score")
 def std_dev(
     table: ScoreTable,
@@ -86,10 +105,15 @@ def std_dev(
     output = name or f"{field}_std_dev"
     if not len(numbers):
         return [empty_cell(output, "std_dev", numbers, table)]
-    interval = spread_interval(numbers.values, groups_of(numbers), level)
-    return [cell(output, "std_dev", float(numbers.values.std()), interval, rows=numbers, table=table)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(numbers.values.std())
+    if not math.isfinite(deviation):
+        return [empty_cell(output, "std_dev", numbers, table, TOO_LARGE)]
+    interval = spread_interval(numbers.values, groups_of(numbers), level, shares=table.ranges.get(field) == UNIT)
+    return [cell(output, "std_dev", deviation, interval, rows=numbers, table=table)]
 
 
+@describes(of_frequency)
 @part("The share of each distinct value, or of one.", example="field: label, label: refusal, name: refusals")
 def frequency(
     table: ScoreTable,
@@ -127,6 +151,7 @@ def frequency(
     ]
 
 
+@describes(of_weights)
 @part("The mean weight of the labels.", example="field: label, weights: {good: 1, fair: 0.5, poor: 0}")
 def weighted_average(
     table: ScoreTable,
@@ -151,19 +176,20 @@ def weighted_average(
     values = np.array([by_text.get(label, 0.0) for label in labels.vocabulary])[codes]
     scale = (min(by_text.values()), max(by_text.values()))
     interval = interval_of_mean(values, groups_of(labels), level, scale)
-    return [cell(output, "weighted_average", float(values.mean()), interval, rows=labels, table=table)]
+    return [cell(output, "weighted_average", mean_of(values), interval, rows=labels, table=table)]
 
 
 def _extreme(
-    table: ScoreTable, which: str, field: str, name: str | None, bounds: tuple[float, float] | None, level: float
+    table: ScoreTable, which: str, field: str, name: str | None, bounds: Sequence[float] | None, level: float
 ) -> Summary:
     numbers = table.numbers(field)
     output = name or f"{field}_{which}"
     if not len(numbers):
         return empty_cell(output, which, numbers, table)
     lowest, highest = float(numbers.values.min()), float(numbers.values.max())
-    if bounds is None and field in ("score", "is_correct") and lowest >= 0.0 and highest <= 1.0:
-        bounds = (0.0, 1.0)
+    within = table.ranges.get(field) if bounds is None else (float(bounds[0]), float(bounds[1]))
+    if bounds is None and within is not None and not within[0] <= lowest <= highest <= within[1]:
+        within = None
     value, interval_of = (highest, largest_interval) if which == "max" else (lowest, smallest_interval)
-    interval = interval_of(numbers.values, groups_of(numbers), level, bounds)
+    interval = interval_of(numbers.values, groups_of(numbers), level, within)
     return cell(output, which, value, interval, rows=numbers, table=table)

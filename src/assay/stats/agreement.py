@@ -11,7 +11,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from assay.stats.bootstrap import bootstrap_sums, divide
-from assay.stats.cells import interval_of_mean
+from assay.stats.cells import UNIT, interval_of_mean
 from assay.stats.intervals import Codes, Floats, Interval, no_interval
 
 Label = str | float | bool
@@ -56,7 +56,7 @@ def agreement(
     a = np.array([place[label] for label in first], dtype=np.intp)
     b = np.array([place[label] for label in second], dtype=np.intp)
     same = (a == b).astype(np.float64)
-    raw_interval = interval_of_mean(same, groups, level)
+    raw_interval = interval_of_mean(same, groups, level, UNIT)
     penalties = _penalties(len(labels), weights)
     kappa = float(_kappa(_sums(a, b, penalties)[None, :], penalties)[0]) if len(a) else math.nan
     if math.isnan(kappa):

@@ -11,6 +11,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
+from assay.core.describe import Range
 from assay.core.types import Summary
 from assay.part_options import Doc, InFiles, ValueName
 from assay.stats.bootstrap import SumStatistic, bootstrap_sums
@@ -24,6 +25,7 @@ from assay.stats.intervals import (
     graded_interval,
     is_binary,
     mean_interval,
+    no_interval,
     ratio_interval,
     wilson,
 )
@@ -33,6 +35,12 @@ Mask = NDArray[np.bool_]
 ReadValue = Annotated[str, Meta(min_length=1), ValueName("The score value it reads."), InFiles()]
 """The option of an aggregate that names what it reads."""
 OutputName = Annotated[str | None, Doc("What the number is called.")]
+ValueBounds = Annotated[
+    Sequence[float] | None,
+    Meta(min_length=2, max_length=2),
+    Doc("The lowest and the highest value possible: `[0, 1]` for a share."),
+]
+TOO_LARGE = "its numbers are too large to be added up"
 UNIT = (0.0, 1.0)
 """The scale of a share and of most scores."""
 
@@ -48,6 +56,8 @@ def cell(
     **details: Any,
 ) -> Summary:
     """A number with its interval, over these rows of the table."""
+    if not math.isfinite(value):
+        return empty_cell(name, definition, rows, table, TOO_LARGE)
     if interval.reason is not None:
         details["no_interval"] = interval.reason
     if interval.standard_error is not None:
@@ -90,17 +100,25 @@ def empty_cell(
 def interval_of_mean(
     values: Floats, clusters: ArrayLike | None, level: float, bounds: Sequence[float] | None = None
 ) -> Interval:
-    """The interval that fits the values: Wilson for right/wrong answers, its graded form for scores on a scale with two
-    ends, t for everything else; clustered where rows belong together.
+    """The interval that fits what the values are: Wilson for right/wrong answers, its graded form for scores on a scale
+    with two ends, t for everything else; clustered where rows belong together.
 
-    Without `bounds`, values that all lie in [0, 1] are on that scale: an open-ended measure treated as a share only
-    gets a wider interval, a share treated as open-ended a wrong one. Bounds with an infinite end mark an open-ended
-    value.
+    `bounds` are the ends of the scale as the scorer or the task says. Without them there is no scale, whatever the
+    values are: a count that is 1 in every sample is no share. An infinite end marks an open-ended value.
     """
-    if bounds is not None:
-        bounds = float(bounds[0]), float(bounds[1])
-    elif len(values) and values.min() >= 0.0 and values.max() <= 1.0:
-        bounds = UNIT
+    with np.errstate(over="ignore", invalid="ignore"):
+        interval = _interval_of_mean(values, clusters, level, None if bounds is None else _as_range(bounds))
+    ends = [end for end in (interval.low, interval.high) if end is not None]
+    if all(map(math.isfinite, ends)):
+        return interval
+    return no_interval(interval.method, level, TOO_LARGE)
+
+
+def _as_range(bounds: Sequence[float]) -> Range:
+    return float(bounds[0]), float(bounds[1])
+
+
+def _interval_of_mean(values: Floats, clusters: ArrayLike | None, level: float, bounds: Range | None) -> Interval:
     if bounds == UNIT and is_binary(values):
         if clusters is None:
             return wilson(float(values.sum()), len(values), level)
@@ -117,6 +135,12 @@ def _is_scale(values: Floats, bounds: tuple[float, float]) -> bool:
     low, high = bounds
     inside = not len(values) or (values.min() >= low and values.max() <= high)
     return bool(inside and -math.inf < low < high < math.inf)
+
+
+def mean_of(values: Floats) -> float:
+    """Infinite where their sum is beyond what a number can hold."""
+    with np.errstate(over="ignore"):
+        return float(values.mean())
 
 
 def share_of(name: str, definition: str, right: Mask, *, rows: Labels, table: ScoreTable, level: float) -> Summary:
@@ -141,7 +165,7 @@ def share_among(
     if not among.any():
         return empty_cell(name, definition, rows, table, empty)
     values = right[among].astype(np.float64)
-    interval = interval_of_mean(values, rows.clusters[among] if rows.clustered else None, level)
+    interval = interval_of_mean(values, rows.clusters[among] if rows.clustered else None, level, UNIT)
     return cell(name, definition, float(values.mean()), interval, rows=rows, table=table, **(details or {}))
 
 
@@ -166,7 +190,10 @@ def share_of_counts(
         return empty_cell(name, definition, rows, table, "a count is negative")
     if not wholes.sum() > 0.0:
         return empty_cell(name, definition, rows, table, empty)
-    value = float(parts.sum() / wholes.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(parts.sum() / wholes.sum())
+    if not math.isfinite(value):
+        return empty_cell(name, definition, rows, table, TOO_LARGE)
     interval = ratio_interval(parts, wholes, groups_of(rows), level)
     if f1:
         interval = _of_f1(interval, value)
@@ -202,9 +229,10 @@ def ratio_of_sums(
     """A statistic of sums over the samples, with a bootstrap interval."""
     if not len(rows):
         return empty_cell(name, definition, rows, table)
-    value = float(statistic(sums.sum(axis=0)[None, :])[0])
-    if not np.isfinite(value):
-        return empty_cell(name, definition, rows, table, empty)
+    with np.errstate(over="ignore"):
+        value = float(statistic(sums.sum(axis=0)[None, :])[0])
+    if not math.isfinite(value):
+        return empty_cell(name, definition, rows, table, empty if math.isnan(value) else TOO_LARGE)
     interval = bootstrap_sums(sums, statistic, groups=groups_of(rows), level=level, resamples=resamples, seed=seed)
     return cell(name, definition, value, interval, rows=rows, table=table)
 

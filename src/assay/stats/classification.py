@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from assay.core.describe import describes
 from assay.core.types import Summary
 from assay.part_options import Doc, part
 from assay.stats.cells import Mask, OutputName, ReadValue, empty_cell, share_among, share_of_counts
+from assay.stats.described import of_classes, of_counts
 from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
 
 
+@describes(of_classes)
 @part(
     "Accuracy, precision, recall and F1 of two answers.",
     example="field_gt: wanted, field_pred: label, positive_answer: spam, negative_answer: ham",
@@ -71,6 +74,7 @@ def binary_classification(
     ]
 
 
+@describes(of_classes)
 @part("Accuracy, and precision and recall per class.", example="field_gt: wanted, field_pred: label")
 def multiclass_classification(
     table: ScoreTable, *, field_gt: ReadValue, field_pred: ReadValue, level: float = 0.95
@@ -96,6 +100,7 @@ def multiclass_classification(
     return summaries
 
 
+@describes(of_counts)
 @part(
     "TP / (TP + FN), summed over samples.",
     example="num_true_positives_field: found, num_false_negatives_field: missed",
@@ -114,6 +119,7 @@ def recall(
     return _from_counts(table, "recall", fields, empty, name, level)
 
 
+@describes(of_counts)
 @part(
     "TP / (TP + FP), summed over samples.",
     example="num_true_positives_field: found, num_false_positives_field: invented",
@@ -132,6 +138,7 @@ def precision(
     return _from_counts(table, "precision", fields, empty, name, level)
 
 
+@describes(of_counts)
 @part(
     "2TP / (2TP + FP + FN), summed over samples.",
     example=("num_true_positives_field: found, num_false_positives_field: invented, num_false_negatives_field: missed"),

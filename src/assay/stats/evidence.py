@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from assay.core.describe import Whole, describes
 from assay.core.types import Summary
 from assay.stats.aggregates import mean
 from assay.stats.score_table import ScoreTable
 
 
+@describes(Whole(numbers=("*",)))
 def evidence(table: ScoreTable, *, level: float = 0.95) -> list[Summary]:
     """One number per name, as `compute_evidence` returned it; a single reading has no interval."""
     if not table.names:

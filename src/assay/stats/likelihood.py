@@ -7,16 +7,19 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from assay.core.describe import describes
 from assay.core.types import Summary
 from assay.part_options import Doc, part
 from assay.stats.bootstrap import SumStatistic, divide
 from assay.stats.cells import OutputName, ratio_of_sums
+from assay.stats.described import of_likelihood
 from assay.stats.intervals import Floats
 from assay.stats.score_table import ScoreTable
 
 Unit = Literal["word", "token", "byte"]
 
 
+@describes(of_likelihood)
 @part("Bits that the texts cost over their bytes.", example="name: bits")
 def bits_per_byte(
     table: ScoreTable, *, name: OutputName = None, level: float = 0.95, seed: int = 0, resamples: int = 1000
@@ -28,6 +31,7 @@ def bits_per_byte(
     return _ratio(table, name or "bits_per_byte", "byte", _bits, level=level, seed=seed, resamples=resamples)
 
 
+@describes(of_likelihood)
 @part("exp of the nats that the texts cost over their words, tokens or bytes.", example="unit: word")
 def perplexity(
     table: ScoreTable,

@@ -6,15 +6,18 @@ however many samples there are.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.stats.answers_of_tasks import AnswersOfTasks
-from assay.stats.guarded import Spread, combined, p_values
+from assay.stats.guarded import SkewedT, Spread, combined, p_values
 from assay.stats.intervals import Floats, cluster_degrees, is_binary, rows_by_cluster
 from assay.stats.paired import AnswerPairs
+from assay.stats.task_means import satterthwaite
 
 
 class _Task(NamedTuple):
@@ -31,6 +34,8 @@ class _Task(NamedTuple):
     """How often one model is right and another is not, of independent right/wrong answers; None of other scores."""
     right: Floats
     n: int
+    on_scale: bool
+    """Whether its numbers are scores from 0 to 1."""
 
 
 class PairTests:
@@ -41,13 +46,16 @@ class PairTests:
         self._tasks: list[_Task] = []
         self._weights: list[float] = []
 
-    def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0) -> None:
-        """Add one task: a samples × models matrix and the cluster of each sample; `weight` multiplies differences."""
+    def add(self, rows: Floats, clusters: ArrayLike | None, *, weight: float = 1.0, on_scale: bool = True) -> None:
+        """Add one task: a samples × models matrix and the cluster of each sample; `weight` multiplies differences.
+
+        `on_scale` says that its numbers are scores from 0 to 1; others have no scale, whatever values occur.
+        """
         sums, sizes = rows_by_cluster(rows, clusters)
         shares, means = sizes / len(rows), rows.mean(axis=0)
         distances = (sums - sizes[:, None] * means) / len(rows)
         wins = None
-        if clusters is None and is_binary(rows.reshape(-1)):
+        if on_scale and clusters is None and is_binary(rows.reshape(-1)):
             both = rows.T @ rows
             wins = np.diag(both)[:, None] - both
         alone = len(sizes) < 2
@@ -66,6 +74,7 @@ class PairTests:
                 wins=wins,
                 right=rows.sum(axis=0),
                 n=len(rows),
+                on_scale=on_scale,
             )
         )
         self._weights.append(weight)
@@ -89,6 +98,8 @@ class PairTests:
             answers = tuple(_answers(task, i, j) for task in self._tasks)
             return answers[0].p_values() if len(answers) == 1 else AnswersOfTasks(answers).p_values()
         spreads = [_spread(task, weight, i, j) for task, weight in zip(self._tasks, self._weights, strict=True)]
+        if not all(task.on_scale for task in self._tasks):
+            return _without_a_scale(spreads).p_values()
         reach = max(self._weights)
         return p_values(spreads[0] if len(spreads) == 1 else combined(spreads, reach), (-reach, reach))
 
@@ -96,6 +107,18 @@ class PairTests:
 def _answers(task: _Task, i: int, j: int) -> AnswerPairs:
     assert task.wins is not None  # noqa: S101 - for the type checker
     return AnswerPairs(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
+
+
+def _without_a_scale(spreads: Sequence[Spread]) -> SkewedT:
+    """Student's t, of several tasks with Welch and Satterthwaite's degrees of freedom."""
+    variances, degrees = (np.array([[getattr(each, name)] for each in spreads]) for name in ("second", "degrees"))
+    return SkewedT(
+        mean=math.fsum(each.mean for each in spreads) / len(spreads),
+        error=math.sqrt(float(variances.sum())) / len(spreads),
+        skew=0.0,
+        units=sum(each.units for each in spreads),
+        degrees=float(satterthwaite(variances, degrees)[0]) if variances.any() else float(degrees.sum()),
+    )
 
 
 def _spread(task: _Task, weight: float, i: int, j: int) -> Spread:

@@ -194,8 +194,11 @@ def compare(
     groups: ArrayLike | Sequence[Any] | None = None,
     level: float = 0.95,
     power: float = 0.8,
+    shares: bool = True,
 ) -> PairedComparison:
     """Compare two aligned lists of scores, one pair per sample (or attempt, with the sample as its group).
+
+    `shares` says that they are scores from 0 to 1; other numbers have no scale, whatever values occur.
 
     Right/wrong answers: McNemar's exact test and Bonett and Price's interval. Scores on a scale, or clusters: a t test
     that is guarded against a loss that was not seen. Values without a scale: a t test corrected for skewness.
@@ -219,8 +222,8 @@ def compare(
         )
     differences = _differences(before, after)
     wins, losses = int((after > before).sum()), int((after < before).sum())
-    binary = is_binary(before) and is_binary(after)
-    scale = _in_unit(before) and _in_unit(after)
+    binary = shares and is_binary(before) and is_binary(after)
+    scale = shares and _in_unit(before) and _in_unit(after)
     evidence: Evidence
     if binary and groups is None:
         evidence = AnswerPairs(wins, losses, n, int(before.sum()))

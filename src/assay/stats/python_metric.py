@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
+from assay.core.describe import Whole, describes
 from assay.core.types import Summary
 from assay.part_options import InFiles, PythonOption, part
 from assay.stats.bootstrap import interval_of_draws
@@ -19,6 +20,7 @@ MetricOutput = Mapping[str, Any]
 the `summaries` of a custom aggregate, with the `level` of their intervals."""
 
 
+@describes(Whole(runs="snippet", numbers=("*",)))
 @part(
     "The author's `compute_metrics(scores)`.",
     example="""\

@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
+from assay.core.describe import Range, describes
 from assay.core.types import Summary
-from assay.stats.cells import interval_of_mean
+from assay.stats.cells import UNIT, interval_of_mean, mean_of
+from assay.stats.described import of_repetitions
 from assay.stats.intervals import Codes, Floats, Interval, as_floats, no_interval
 from assay.stats.pass_at_k import majority_at_k, pass_at_k, pass_hat_k
 from assay.stats.score_table import Numbers, ScoreTable
@@ -30,6 +33,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
     sizes: Codes
     groups: Codes | None = None
     """One cluster code per sample, where samples belong together."""
+    scale: Range | None = None
+    """The range of the scores, where it is known."""
 
     @classmethod
     def from_rows(cls, samples: ArrayLike, values: ArrayLike, groups: ArrayLike | None = None) -> Attempts:
@@ -59,6 +64,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
         return np.repeat(codes, self.sizes)
 
 
+@describes(of_repetitions)
 def repetitions(
     table: ScoreTable,
     *,
@@ -73,9 +79,11 @@ def repetitions(
     the samples that a number is over, `unscored` those that it leaves out.
     """
     numbers = table.numbers(field)
-    attempts = Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters)
+    attempts = replace(
+        Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters), scale=table.ranges.get(field)
+    )
     if len(np.unique(numbers.clusters)) == len(attempts):
-        attempts = Attempts(values=attempts.values, starts=attempts.starts, sizes=attempts.sizes)
+        attempts = replace(attempts, groups=None)
     samples = len({*table.samples(slice(None)).tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
     for size in [k] if isinstance(k, int) else k:
@@ -91,10 +99,11 @@ def repetitions(
 
 
 def _summary(estimate: Estimate, samples: int, numbers: Numbers, table: ScoreTable) -> Summary:
-    has_value, reason = estimate.value is not None, estimate.interval.reason
+    value, reason = estimate.value, estimate.interval.reason
+    has_value = value is not None and math.isfinite(value)
     return Summary(
         name=estimate.name,
-        value=estimate.value,
+        value=value if has_value else None,
         low=estimate.interval.low,
         high=estimate.interval.high,
         scored=estimate.samples,
@@ -121,7 +130,7 @@ def mean(attempts: Attempts, level: float = 0.95) -> Estimate:
     """The mean over all attempts, clustered by sample."""
     if not len(attempts):
         return _estimate("mean", np.empty(0), None, level, "nothing was scored")
-    return _over_attempts("mean", attempts, attempts.values, level)
+    return _over_attempts("mean", attempts, attempts.values, level, attempts.scale)
 
 
 def pass_at(attempts: Attempts, k: int, threshold: float = 1.0, level: float = 0.95) -> Estimate:
@@ -188,7 +197,7 @@ def _by_counts(
     if k == 1 and attempts.even:
         # whatever its name, the share of right attempts
         right = (attempts.values >= threshold).astype(np.float64)
-        return _over_attempts(name, attempts, right, level)
+        return _over_attempts(name, attempts, right, level, UNIT)
     enough = attempts.sizes >= k
     counts = np.column_stack([attempts.sizes[enough], attempts.right(threshold)[enough]])
     # few distinct pairs (attempts, right attempts): each is computed once
@@ -202,7 +211,7 @@ def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: b
     """Expected extreme of k of n scores: the i-th smallest is the largest of C(i−1, k−1) of the C(n, k) choices."""
     _check_k(k)
     if k == 1 and attempts.even:
-        return _over_attempts(name, attempts, attempts.values, level)
+        return _over_attempts(name, attempts, attempts.values, level, attempts.scale)
     enough = attempts.sizes >= k
     values = np.zeros(len(attempts))
     for n in np.unique(attempts.sizes[enough]).tolist():
@@ -210,19 +219,22 @@ def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: b
         weights = np.array([math.comb(i, k - 1) / math.comb(n, k) for i in range(n)])
         ordered = attempts.values[attempts.starts[rows][:, None] + np.arange(n)]
         values[rows] = ordered @ (weights if largest else weights[::-1])
-    return _estimate(name, values[enough], _groups(attempts, enough), level, f"no sample has {k} attempts")
+    empty = f"no sample has {k} attempts"
+    return _estimate(name, values[enough], _groups(attempts, enough), level, empty, attempts.scale)
 
 
-def _estimate(name: str, values: Floats, groups: Codes | None, level: float, empty: str) -> Estimate:
-    interval = interval_of_mean(values, groups, level)
+def _estimate(
+    name: str, values: Floats, groups: Codes | None, level: float, empty: str, scale: Range | None = UNIT
+) -> Estimate:
+    interval = interval_of_mean(values, groups, level, scale)
     if not len(values):
         return Estimate(name=name, value=None, interval=no_interval(interval.method, level, empty), samples=0)
-    return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(values))
+    return Estimate(name=name, value=mean_of(values), interval=interval, samples=len(values))
 
 
-def _over_attempts(name: str, attempts: Attempts, values: Floats, level: float) -> Estimate:
-    interval = interval_of_mean(values, attempts.clusters_of_rows(), level)
-    return Estimate(name=name, value=float(values.mean()), interval=interval, samples=len(attempts))
+def _over_attempts(name: str, attempts: Attempts, values: Floats, level: float, scale: Range | None) -> Estimate:
+    interval = interval_of_mean(values, attempts.clusters_of_rows(), level, scale)
+    return Estimate(name=name, value=mean_of(values), interval=interval, samples=len(attempts))
 
 
 def _groups(attempts: Attempts, chosen: NDArray[np.bool_]) -> Codes | None:

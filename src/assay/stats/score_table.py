@@ -19,6 +19,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from assay.core.describe import Range
 from assay.core.types import ScoreValue
 from assay.stats.intervals import Codes, Floats
 
@@ -92,7 +93,9 @@ class ScoreTable:
     Every attempt is counted once: as a row (`add`), as failed, as a timeout, or as excluded by an action rule.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ranges: Mapping[str, Range] | None = None) -> None:
+        self.ranges: Mapping[str, Range] = ranges or {}
+        """The smallest and the largest number that a value can be, where its scorer or the task says so."""
         self.failed = 0
         """Attempts that broke for any reason but a timeout."""
         self.timeouts = 0

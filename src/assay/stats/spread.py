@@ -31,8 +31,10 @@ METHOD = "bonett"
 FEWEST = 4
 
 
-def spread_interval(values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95) -> Interval:
-    """Interval of the standard deviation; of right/wrong answers, that of √(p(1 − p)) over Wilson's interval of p."""
+def spread_interval(
+    values: ArrayLike, groups: ArrayLike | None = None, level: float = 0.95, *, shares: bool = False
+) -> Interval:
+    """Interval of the standard deviation; of right and wrong `shares`, √(p(1 − p)) over Wilson's interval of p."""
     check_level(level)
     numbers = as_floats(values)
     codes, clusters = (None, len(numbers)) if groups is None else cluster_codes(groups, len(numbers))
@@ -40,7 +42,7 @@ def spread_interval(values: ArrayLike, groups: ArrayLike | None = None, level: f
     if clusters < FEWEST:
         units = "values" if codes is None else "clusters"
         return no_interval(method, level, f"fewer than {FEWEST} {units} say nothing about the spread")
-    if is_binary(numbers):
+    if shares and is_binary(numbers):
         if codes is None:
             return _of_shares(wilson(float(numbers.sum()), len(numbers), level))
         return _of_shares(clustered_wilson(numbers, codes, level))

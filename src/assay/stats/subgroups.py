@@ -40,6 +40,7 @@ def against_rest(
     *,
     part_groups: Sequence[object] | ArrayLike | None = None,
     rest_groups: Sequence[object] | ArrayLike | None = None,
+    shares: bool = True,
 ) -> PartAgainstRest | None:
     """Compare a part with the rest: Fisher's exact test for few right/wrong answers, else Welch's t, clustered with
     groups. None when a side has no spread to judge by.
@@ -49,7 +50,7 @@ def against_rest(
         return None
     part_mean, rest_mean = float(inside.mean()), float(outside.mean())
     clustered = part_groups is not None or rest_groups is not None
-    if is_binary(inside) and is_binary(outside) and not clustered and _few(inside, outside):
+    if shares and is_binary(inside) and is_binary(outside) and not clustered and _few(inside, outside):
         test = "fisher-exact"
         p_value = fisher_exact(int(inside.sum()), len(inside), int(outside.sum()), len(outside))
     else:

@@ -22,6 +22,7 @@ from assay.own_functions import is_async
 from assay.run_config import RunConfig
 from assay.scorers.processes import is_own, placed
 from assay.storage.key_set import KeySet
+from assay.tasks.descriptions import described_ranges, own_options, with_descriptions
 from assay.trust.consent import require_trust
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ def build_task(
         except FailureError as error:
             scorers[part.key] = Unavailable(part.key, msgspec.structs.replace(error.failure, kind=REFUSED_HERE))
     solver: Solver = _make_part("solver", definition.solver, definition, context)
+    definition = with_descriptions(definition)
     return Task(
         definition=definition,
+        ranges={part.key: described_ranges((part,)) for part in definition.scorers if is_own(part)},
         dataset=dataset,
         solver=solver,
         needs=catalog.solver_needs(definition.solver, own_code=True),
@@ -232,7 +235,7 @@ def _check_aggregate(part: PartSpec, definition: TaskDefinition) -> None:
         return
     with _located(definition):
         aggregate = catalog.resolve("aggregate", part.use, own_code=True)
-        options = {name: value for name, value in part.options.items() if name != "scorer"}
+        options = own_options(part, aggregate)
         catalog.arguments_for("aggregate", part.use, aggregate, options, dict.fromkeys(catalog.OFFERED["aggregate"]))
 
 

@@ -46,7 +46,10 @@ def content_of_files(files: Mapping[str, Path]) -> str:
 
 def content_of_definition(definition: TaskDefinition, files: Mapping[str, Path]) -> str:
     """The hash of a definition without a file of its own, and of the scripts it names."""
-    return fingerprint(["definition", msgspec.to_builtins(definition), _hashes(files)])
+    content = msgspec.to_builtins(definition)
+    for part in (*content["scorers"], *content["aggregates"]):
+        part.pop("about", None)  # what a part says of itself runs nothing
+    return fingerprint(["definition", content, _hashes(files)])
 
 
 def is_recorded(content: str) -> bool:

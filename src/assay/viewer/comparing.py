@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
+from assay.results.board.board_types import untested_in
 from assay.results.board.leaderboard import empty_leaderboard
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, TaskDiff
@@ -59,6 +60,8 @@ def _side_of(run: RunView, view: View) -> Side:
     for name in ("pair", "question", "answer"):
         snapshot.forget(name)  # large, and needed only here
     board, measures = empty_leaderboard(run.folder, view), measures_of(made.definitions)
+    untested = {row.task for row in board.tasks if row.untested} | untested_in(run.folder)
+    tasks = {name: each.without_numbers() if name in untested else each for name, each in tasks.items()}
     return Side(run.folder, board, tasks, measures, identify=_identity)
 
 

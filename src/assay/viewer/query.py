@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.results.board.overall import TaskScore, combined_interval
+from assay.results.board.overall import TaskScore, combined_interval, of_one_scale
 from assay.results.outcomes import OUTCOMES
 from assay.results.query.fields import BUILT_IN, QueryField, Schema
 from assay.results.query.parse import parse
@@ -154,7 +154,8 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     tasks = snapshot.column("task")[rows]
     codes = np.unique(tasks).tolist()
     names = {code: snapshot.tasks[code] for code in codes}
-    averaged = [code for code in codes if snapshot.measure(names[code]).in_overall] if len(codes) > 1 else codes
+    chosen = _averaged(snapshot, names.values())
+    averaged = [code for code in codes if names[code] in chosen]
     mean: dict[str, Any] = {
         "value": None,
         "low": None,
@@ -173,6 +174,13 @@ def mean_of(snapshot: Snapshot, rows: Rows, level: float) -> dict[str, Any] | No
     if interval is not None:
         mean["low"], mean["high"] = interval.low, interval.high
     return mean
+
+
+def _averaged(snapshot: Snapshot, tasks: Collection[str]) -> set[str]:
+    if len(tasks) == 1:
+        return set(tasks)
+    measures = {name: snapshot.measure(name) for name in tasks}
+    return of_one_scale({name: (each.lower_is_better, each.bounds) for name, each in measures.items() if each.headline})
 
 
 def _mean_of_task(snapshot: Snapshot, task: str, rows: Rows, level: float) -> tuple[float, Interval, int]:

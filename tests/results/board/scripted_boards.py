@@ -17,6 +17,7 @@ from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import View
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile
+from assay.tasks.descriptions import with_descriptions
 
 BROKEN, REFUSED, EXCLUDED = "broken", "refused", "excluded"
 Came = float | str | Score
@@ -34,7 +35,9 @@ def write_run(
     folder: Path, tasks: Mapping[str, Sequence[Sequence[Came]]], aggregates: Mapping[str, PartSpec] | None = None
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    definitions = tuple(_definition(name, len(rows), (aggregates or {}).get(name)) for name, rows in tasks.items())
+    definitions = tuple(
+        with_descriptions(_definition(name, len(rows), (aggregates or {}).get(name))) for name, rows in tasks.items()
+    )
     repeat = max(len(row) for rows in tasks.values() for row in rows)
     run = RunFile(
         schema=RUN_SCHEMA,

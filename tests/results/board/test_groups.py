@@ -26,7 +26,15 @@ def definition(name: str, *groups: TaskGroup) -> TaskDefinition:
 
 
 def row(name: str, value: float | None, scored: int) -> TaskRow:
-    needed = {"correct": None, "latency_ms": 0.0, "sha256": "", "fingerprint": "", "signature": "", "metric": "acc"}
+    needed = {
+        "correct": None,
+        "latency_ms": 0.0,
+        "sha256": "",
+        "fingerprint": "",
+        "signature": "",
+        "metric": "acc",
+        "range": [0.0, 1.0],
+    }
     counts = dict.fromkeys(("total", "scored", "failed", "timeouts", "excluded", "remaining"), 0)
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
     cell = {"name": "acc", "value": value, "low": low, "high": high, "scored": scored}

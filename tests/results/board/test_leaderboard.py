@@ -31,8 +31,10 @@ def test_a_scorer_that_broke_is_missing_in_its_own_aggregates_alone(runs: Runs, 
 
 CORRECT: list[tuple[str, list[dict[str, Any]], float | None, int | None]] = [
     # the headline is `unique`, whatever `score` says next to it
-    ('{"unique": sample["q"] == "a", "score": 1.0}', [{"type": "mean", "field": "unique"}], 0.5, 1),
-    ('{"v": 1.0 if sample["q"] == "a" else 0.0}', [{"type": "mean", "field": "v"}], 0.5, 1),
+    ('{"unique": sample["q"] == "a", "score": 1.0}', [{"type": "mean", "field": "unique", "bounds": [0, 1]}], 0.5, 1),
+    ('{"v": 1.0 if sample["q"] == "a" else 0.0}', [{"type": "mean", "field": "v", "bounds": [0, 1]}], 0.5, 1),
+    # a number that nobody describes is no mark, whatever values occur
+    ('{"v": 1.0 if sample["q"] == "a" else 0}', [{"type": "mean", "field": "v"}], 0.5, None),
     ('{"v": 3 if sample["q"] == "a" else 1}', [{"type": "mean", "field": "v"}], 2.0, None),
     ('{"score": 7}', [{"type": "mean", "field": "score"}], 7.0, None),
     ('{"v": 1.0}', [{"type": "std_dev", "field": "v"}], 0.0, None),

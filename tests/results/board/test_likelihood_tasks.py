@@ -58,7 +58,7 @@ def test_the_overall_score_leaves_perplexity_out_and_says_so(runs: Path) -> None
     assert texts.score is not None
     assert texts.score > 1.0
     assert board.overall_score == 0.05
-    assert board.overall_reason == "over 1 of 2 tasks; not a share: texts"
+    assert board.overall_reason == "over 1 of 2 tasks; lower is better: texts"
 
 
 def test_a_lower_perplexity_is_a_gain(runs: Path, tmp_path: Path) -> None:

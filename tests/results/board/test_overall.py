@@ -37,6 +37,7 @@ def row(task: str, right: int, n: int, level: float = 0.95) -> TaskRow:
         sha256="",
         fingerprint="",
         signature="",
+        range=(0.0, 1.0),
         interval=ScoreInterval(low=found.low, high=found.high, level=level, method="wilson"),
     )
 

@@ -9,11 +9,12 @@ import pytest
 from tests.results.board.scripted_boards import write_run
 
 from assay.core.errors import UsageError
-from assay.core.types import PartSpec
+from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.results.board.journal_table import TaskTable, read_tables
 from assay.results.board.python_metrics import FILE, output_for, read_python_metrics, runs_code
 from assay.results.report_settings import View
 from assay.run_file import read_run_file
+from assay.tasks.descriptions import with_aggregates_described
 
 
 def table_of(folder: Path, *scores: float) -> TaskTable:
@@ -40,4 +41,9 @@ def test_a_run_without_the_file_has_no_numbers_and_a_broken_file_is_a_sentence(t
 
 @pytest.mark.parametrize(("use", "code"), [("mean", False), ("python", True), ("my_module:own", True)])
 def test_only_our_own_aggregates_run_no_code_of_others(use: str, code: bool) -> None:
-    assert runs_code(PartSpec(key="k", use=use)) is code
+    part = PartSpec(key="k", use=use)
+    solver, dataset = PartSpec(key="solver", use="no_solver"), DatasetSpec(use="inline")
+    task = TaskDefinition(
+        name="t", format="declarative", dataset=dataset, solver=solver, scorers=(), aggregates=(part,), metric="m"
+    )
+    assert runs_code(with_aggregates_described(task, own_code=False).aggregates[0]) is code

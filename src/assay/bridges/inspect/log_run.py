@@ -30,6 +30,7 @@ from assay.run_file import RunFile, read_run_file
 from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.task_records import Provenance
+from assay.tasks.descriptions import with_descriptions
 from assay.user.project_folder import make_project_folder
 
 FORMAT = "inspect_log"
@@ -191,7 +192,12 @@ def _config(header: LogHeader, epochs: int) -> RunConfig:
 def _run_file(path: Path, header: LogHeader, definition: TaskDefinition, config: RunConfig) -> RunFile:
     """As it was when Inspect ran: its date, its version and the commit of its project."""
     version = header.eval.packages.get("inspect_ai", "")
-    made = describe([definition], {"name": header.eval.model or "unknown"}, config, [f"Inspect {version},", str(path)])
+    made = describe(
+        [with_descriptions(definition)],
+        {"name": header.eval.model or "unknown"},
+        config,
+        [f"Inspect {version},", str(path)],
+    )
     return msgspec.structs.replace(
         made,
         created=header.eval.created or made.created,

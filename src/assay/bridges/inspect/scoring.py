@@ -86,6 +86,7 @@ def _about(options: Mapping[str, Any], _: object) -> ScorerInfo:
     return ScorerInfo(
         reads_verdicts_itself=options.get("model_key") is not None,
         runs="library",
+        aggregates=(),
         task_of_library=f"{INSPECT}{file}{task.get('name')}",
     )
 

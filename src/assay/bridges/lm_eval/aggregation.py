@@ -21,7 +21,9 @@ LONGEST_SECONDS = 10 * TIME_LIMIT_SECONDS
 _keys = count()
 
 
-@describes(lambda options, _: Whole(runs="library", task_of_library=named_task(options)))
+@describes(
+    lambda options, _: Whole(lower_is_better=False, runs="library", task_of_library=named_task(options), numbers=("*",))
+)
 def lm_eval_aggregation(
     table: ScoreTable,
     *,

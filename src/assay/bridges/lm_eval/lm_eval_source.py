@@ -187,24 +187,18 @@ def _aggregates(name: str, metrics: Sequence[Mapping[str, Any]], order: Mapping[
     for each in metrics:
         shown = _shown(each)
         if shown in means:
-            options: dict[str, Any] = {"scorer": SCORER, "field": shown, "name": shown}
-            if each["metric"] in SHARES:
-                options["bounds"] = [0.0, 1.0]
-            aggregates.append(PartSpec(key=shown, use="mean", options={**options, **_direction(each)}))
+            options: dict[str, Any] = {"scorer": SCORER, "field": shown, "name": shown, **_described(each)}
+            aggregates.append(PartSpec(key=shown, use="mean", options=options))
         elif others and each is others[0]:
-            options = {"scorer": SCORER, "task": name, "library": dict(order), "means": means, **_direction(each)}
+            options = {"scorer": SCORER, "task": name, "library": dict(order), "means": means, **_described(each)}
             aggregates.append(PartSpec(key=shown, use="lm_eval", options=options))
     return aggregates
 
 
-def _direction(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """What a leaderboard needs to know about a metric that is not a share where higher is better."""
-    direction: dict[str, Any] = {}
-    if not metric["higher_is_better"]:
-        direction["lower_is_better"] = True
-    if metric["metric"] not in SHARES and metric["metric"] != "mcc":
-        direction["own_scale"] = True
-    return direction
+def _described(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """What the library says of a metric: whether it is a share, and whether lower is better."""
+    said: dict[str, Any] = {"bounds": [0.0, 1.0]} if metric["metric"] in SHARES else {}
+    return said if metric["higher_is_better"] else {**said, "lower_is_better": True}
 
 
 def _shown(metric: Mapping[str, Any]) -> str:

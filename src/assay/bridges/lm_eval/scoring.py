@@ -58,7 +58,7 @@ class LmEvalScorer:
         await self._queue.aclose()
 
 
-@describes(lambda options, _: ScorerInfo(runs="library", task_of_library=named_task(options)))
+@describes(lambda options, _: ScorerInfo(aggregates=(), runs="library", task_of_library=named_task(options)))
 def lm_eval_scorer(
     key: str,
     *,

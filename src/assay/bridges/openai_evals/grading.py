@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.bridges.openai_evals.samples import is_chat, text_of_chat
+from assay.core.describe import ScorerInfo, Value, describes, share
 from assay.core.errors import FailureError
 from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
@@ -90,6 +91,14 @@ def choice_in(text: str, choices: Sequence[str], eval_type: str, match_fn: str) 
     return None
 
 
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    scores = options.get("choice_scores")
+    score = Value(name="score", range=(min(scores.values()), max(scores.values()))) if scores else None
+    choice = Value(name="choice", kind="label", lower_is_better=None)
+    return ScorerInfo(values=(choice, share("metascore"), *([score] if score else [])), aggregates=())
+
+
+@describes(lambda options, _: _described(options))
 def model_graded(
     key: str,
     *,

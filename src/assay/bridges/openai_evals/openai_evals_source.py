@@ -221,7 +221,7 @@ def _model_graded(
     ]
     numbers = [_SCORE] if scorer.options.get("choice_scores") else []
     if numbers and max(scorer.options["choice_scores"].values()) > 1:
-        numbers = [PartSpec(key="score", use="mean", options={"field": "score", "own_scale": True})]
+        numbers = [PartSpec(key="score", use="mean", options={"field": "score"})]
     meta = PartSpec(key="metascore", use="mean", options={"field": "metascore", "name": "metascore"})
     return TaskDefinition(
         name=name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from inspect import Signature
 
-from assay.catalog import OFFERED, OTHER_MODELS, OptionFault, option_faults, source_name
+from assay.catalog import OFFERED, OTHER_MODELS, SAID_BY_TASKS, OptionFault, option_faults, source_name
 from assay.core.errors import UsageError
 from assay.formats.declarative.yaml_reader import Plain
 from assay.formats.own_source import signature_of
@@ -28,6 +28,10 @@ def own_option_faults(
         for option, parameter in parameters.items()
         if parameter.annotation is not parameter.empty and option in options and option not in awaited
     }
+    if kind == "aggregate":
+        given = {
+            option: value for option, value in given.items() if option in parameters or option not in SAID_BY_TASKS
+        }
     return list(option_faults(kind, name, parameters, hints, given, OFFERED.get(kind, ())))
 
 

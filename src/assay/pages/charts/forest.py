@@ -52,7 +52,7 @@ def scores_chart(
             for task in _tasks(results)
             for label, board in results
             for row in board.tasks
-            if row.task == task and row.lower_is_better is falling
+            if row.task == task and bool(row.lower_is_better) is falling
         ]
         if not falling and len({row.group or row.name for row in rows}) > 1:
             rows += [

@@ -138,10 +138,14 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Attempts that did not fail but lack the value that the score uses."""
     has_score: bool = True
     """False for a task that only describes, as by the share of every label: it is excluded from the overall score."""
-    lower_is_better: bool = False
-    """For perplexity and the like, which are left out of the overall score."""
-    own_scale: bool = False
-    """For numbers on a scale of their own, such as a BLEU of 0 to 100, also left out of the overall score."""
+    lower_is_better: bool | None = False
+    """For perplexity and the like, which are left out of the overall score; null where neither is better."""
+    range: tuple[float, float] | None
+    """The lowest and the highest score possible; null where the score is a number without a scale that is known."""
+    compared_by: str | None = None
+    """The number of an attempt that stands for the score in tests, where the score is no mean: bits per byte."""
+    untested: str | None = None
+    """Why no difference of the score is tested, gated or ranked; null where they are."""
     asking: str = ""
     """Fingerprint of how the questions are put to the model: solver and templates."""
     interval: ScoreInterval | None = None
@@ -315,3 +319,18 @@ def _decoded(path: Path, kind: type[_T]) -> _T:
         if path.suffix in (".jsonl", ".yaml", ".yml", ".csv"):
             raise UsageError(f"{path}: is no result; name run folders or their leaderboard.json") from error
         raise UsageError(f"{path}: not a {SCHEMA} file: {error}") from error
+
+
+class _Untested(Struct, frozen=True):
+    task: str
+    untested: str | None = None
+
+
+class _UntestedBoard(Struct, frozen=True):
+    tasks: list[_Untested] = []
+
+
+def untested_in(folder: Path) -> set[str]:
+    """The tasks of a finished run whose differences are not tested; none where there is no leaderboard yet."""
+    path = folder / "leaderboard.json"
+    return {row.task for row in _decoded(path, _UntestedBoard).tasks if row.untested} if path.exists() else set()

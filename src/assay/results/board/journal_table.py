@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
+from assay.core.describe import Range
 from assay.core.fingerprint import canonical_json
 from assay.core.journal import counting_lines
 from assay.core.types import Score, TaskDefinition, Usage
@@ -24,6 +25,7 @@ from assay.results.measure import Measure, measure_of, values_by
 from assay.results.outcomes import failures_of, timed_out
 from assay.results.report_settings import View, metadata_value
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import described_ranges
 
 DIGEST_BITS = 128
 DIGEST_MASK = (1 << DIGEST_BITS) - 1
@@ -212,7 +214,9 @@ class TaskTable:
             self.too_many.add(key)
             del self.slices[key]
             return
-        _fill(tables.setdefault(name, ScoreTable()), line, self.measure.scorer, view.group_by)
+        if name not in tables:
+            tables[name] = ScoreTable(self.tables[self.measure.scorer].ranges)
+        _fill(tables[name], line, self.measure.scorer, view.group_by)
 
     def _count_failure(self, failures: list[_Failure]) -> None:
         if timed_out(failures):
@@ -261,8 +265,17 @@ def read_tables(
 
 def empty_table(definition: TaskDefinition) -> TaskTable:
     """The table of a task before anything is in it."""
-    tables = {part.options.get("scorer"): ScoreTable() for part in definition.aggregates}
-    return TaskTable(tables, measure=measure_of(definition))
+    measure = measure_of(definition)
+    scorers = {part.options.get("scorer") for part in definition.aggregates}
+    return TaskTable({each: ScoreTable(_ranges(definition, measure, each)) for each in scorers}, measure=measure)
+
+
+def _ranges(definition: TaskDefinition, measure: Measure, scorer: str | None) -> dict[str, Range]:
+    """What a scorer's values can be, as it says, or as the task says of its score."""
+    ranges = described_ranges(definition.scorers, scorer)
+    if scorer == measure.scorer and measure.column is not None and measure.bounds is not None:
+        ranges[measure.column] = measure.bounds
+    return ranges
 
 
 def _fill(table: ScoreTable, line: AttemptLine, scorer: str | None, group_by: str) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from assay import catalog
+from assay.core.describe import Value, about
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.task import REFUSED_HERE
@@ -102,7 +103,7 @@ def _board(
     rows = [
         _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
     ]
-    marked = weak_slices([row.slices for row in rows], view.level, turned=[row.lower_is_better for row in rows])
+    marked = weak_slices([row.slices for row in rows], view.level, turned=[bool(row.lower_is_better) for row in rows])
     rows = [msgspec.structs.replace(row, slices=slices) for row, slices in zip(rows, marked, strict=True)]
     overall, reason = overall_score(rows)
     name = str(run.model["name"])
@@ -181,8 +182,11 @@ def _row(
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
     summaries = summaries_of(definition, table, view.level, python)
+    measure = table.measure
     headline = _headline(definition, table, summaries)
     latency = table.latencies.summary()
+    scores = table.tables.get(measure.scorer)
+    misdescribed = None if scores is None else measure.misdescribed(scores, headline.value)
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
@@ -193,10 +197,12 @@ def _row(
         score=headline.value,
         reason=headline.reason,
         interval=interval_of(headline, view.level),
-        bounds=_turned(headline.bounds) if table.measure.lower_is_better else headline.bounds,
+        bounds=_turned(headline.bounds) if measure.lower_is_better else headline.bounds,
         has_score=headline_of(definition) is not None,
-        lower_is_better=table.measure.lower_is_better,
-        own_scale=_has_own_scale(definition),
+        lower_is_better=measure.lower_is_better,
+        range=None if misdescribed else measure.score_bounds,
+        compared_by=measure.proxy,
+        untested=misdescribed or measure.untested,
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
@@ -231,11 +237,6 @@ def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summ
     return Summary(
         name="none", value=None, scored=scored, failed=failed, timeouts=timeouts, reason=reason, signature="none"
     )
-
-
-def _has_own_scale(definition: TaskDefinition) -> bool:
-    first = headline_of(definition)
-    return first is not None and bool(first.options.get("own_scale"))
 
 
 def _turned(bounds: Bounds | None) -> Bounds | None:
@@ -333,13 +334,15 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
     scores = table.tables.get(table.measure.scorer)
     if repeat < 2 or table.measure.column is None or scores is None or not len(scores):
         return []
-    if table.measure.lower_is_better:
+    if table.measure.lower_is_better is not False:
         return []  # pass@k counts attempts with full marks
     from assay.stats.repetitions import repetitions  # most runs make one attempt per sample
 
     aggregate = partial(repetitions, field=table.measure.column, k=attempts_counted(repeat), level=level)
-    options = {**definition.aggregates[0].options, "field": table.measure.column}
-    return with_bounds(aggregate(scores), aggregate, scores, "repetitions", options)
+    value = Value(name=table.measure.column, range=table.measure.bounds)
+    return with_bounds(
+        aggregate(scores), aggregate, scores, about(repetitions, {"field": value.name}, {value.name: value})
+    )
 
 
 def attempts_counted(repeat: int) -> list[int]:
@@ -397,12 +400,12 @@ def summaries_by_part(
         with _bad_options_refused(definition, part):
             aggregate = partial(catalog.resolve("aggregate", name), **options, level=level)
             scores = table.tables[part.options.get("scorer")]
-            bounded = with_bounds(aggregate(scores), aggregate, scores, part.use, options)
+            bounded = with_bounds(aggregate(scores), aggregate, scores, None if runs_code(part) else part.about)
         summaries += [(part, summary) for summary in bounded]
     return summaries
 
 
-_NOT_PASSED = ("scorer", "lower_is_better", "own_scale")
+_NOT_PASSED = ("scorer", "lower_is_better")
 """Options that say what a number is over and how to read it, not how to compute it."""
 
 

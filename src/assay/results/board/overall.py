@@ -3,58 +3,93 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from assay.core.describe import Range
 from assay.core.types import Bounds, Summary
 from assay.results.board.board_types import ScoreInterval, TaskRow
 from assay.stats.quantiles import normal_quantile
 from assay.stats.task_means import TaskMean, mean_of_tasks_interval
 
-NOT_SHARES = ("perplexity", "bits_per_byte")
-"""Measures that are not shares and do not belong in a mean of shares."""
 
-
-def overall_score(rows: list[TaskRow]) -> tuple[float | None, str | None]:
+def overall_score(rows: Sequence[TaskRow]) -> tuple[float | None, str | None]:
     """The mean, with a note on tasks left out, or None with the reason.
 
     A task without a score leaves no overall score; a refused one is left out.
     """
-    included = [row for row in rows if _counts(row)]
+    chosen = overall_rows(rows)
+    included = [row for row in chosen if row.refused is None]
+    tried = [row for row in rows if row.refused is None]
     if not included:
-        tried = [row for row in rows if row.refused is None]
-        if not tried:
-            return None, "no task could be run"
-        if any(row.has_score for row in tried):
-            return None, "its tasks are likelihood tasks (perplexity, bits per byte)"
-        return None, "none of its tasks has a score"
+        return None, _why_none(tried)
     missing = [row for row in included if row.score is None]
     if missing:
         reason = "there is no score of" if any(row.scored for row in missing) else "no sample was scored in"
         return None, f"{reason} {', '.join(row.task for row in missing)}"
-    left_out = {
-        "refused": [row.task for row in rows if row.refused is not None],
-        "without a score": [row.task for row in rows if row.refused is None and not row.has_score],
-        "not a share": [row.task for row in rows if row.refused is None and row.has_score and not _counts(row)],
-    }
+    left_out = {"refused": [row.task for row in rows if row.refused is not None]}
+    for row in tried:
+        if row not in chosen:
+            left_out.setdefault(_why_not(row, chosen), []).append(row.task)
     omitted = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
     note = f"over {len(included)} of {len(rows)} tasks; {omitted}" if omitted else None
-    return math.fsum(row.score for row in included if row.score is not None) / len(included), note
+    return sum((row.score or 0.0) / len(included) for row in included), note
 
 
-def overall_interval(rows: list[TaskRow], overall: float | None, level: float) -> ScoreInterval | None:
+def overall_rows(rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """The tasks that count in the overall score, or would if they could be run here."""
+    chosen = of_one_scale({row.task: (row.lower_is_better, row.range) for row in rows if row.has_score})
+    return [row for row in rows if row.task in chosen]
+
+
+def of_one_scale(numbers: Mapping[str, tuple[bool | None, Range | None]]) -> set[str]:
+    """The names of the numbers that may be averaged, from the direction and the range of each.
+
+    Those where higher is better, on one scale: scores from 0 to 1 where there are some, else the only scale there is.
+    A number alone is its own mean, whatever its scale.
+    """
+    rising = {name: within for name, (lower, within) in numbers.items() if lower is False}
+    if len(numbers) == 1:
+        return set(rising)
+    scales = {within for within in rising.values() if within is not None}
+    scale = (0.0, 1.0) if (0.0, 1.0) in scales else scales.pop() if len(scales) == 1 else None
+    return set() if scale is None else {name for name, within in rising.items() if within == scale}
+
+
+def _why_none(tried: Sequence[TaskRow]) -> str:
+    if not tried:
+        return "no task could be run"
+    scored = [row for row in tried if row.has_score]
+    if not scored:
+        return "none of its tasks has a score"
+    reasons = dict.fromkeys(_why_not(row, []) for row in scored)
+    return f"its tasks have no scale in common: {', '.join(reasons)}" if len(scored) > 1 else next(iter(reasons))
+
+
+def _why_not(row: TaskRow, chosen: Sequence[TaskRow]) -> str:
+    """Why a task is left out of the overall score."""
+    if not row.has_score:
+        return "without a score"
+    if row.lower_is_better is not False:
+        return "lower is better" if row.lower_is_better else "neither a higher nor a lower score is better"
+    if row.range is None:
+        return "of no known scale"
+    return f"from {row.range[0]:g} to {row.range[1]:g}"
+
+
+def overall_interval(rows: Sequence[TaskRow], overall: float | None, level: float) -> ScoreInterval | None:
     """The interval of the mean over tasks; None when there is no mean, or one of the tasks has no interval."""
-    included = [row for row in rows if _counts(row)]
+    included = [row for row in overall_rows(rows) if row.refused is None]
     return None if overall is None or not included else interval_of_tasks(included, level)
 
 
-def overall_bounds(rows: list[TaskRow], level: float) -> Bounds | None:
+def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
     """The overall score if every failed attempt had been wrong, and if every one had been right; None where nothing
     failed, or where a task has failed attempts and no bounds.
     """
-    included = [row for row in rows if in_overall(row)]
+    included = overall_rows(rows)
     bounds = [each for row in included if (each := bounds_of(row)) is not None]
     if not any(map(failed_attempts, included)) or len(bounds) < len(included):
         return None
@@ -92,11 +127,6 @@ def least_coverage(row: TaskRow) -> float:
     """The coverage of the number, or the scorer, that lacks the most attempts."""
     lacking = [each.failed + each.timeouts for each in row.aggregates]
     return min([row.coverage, *(coverage_of(row, each) for each in [*lacking, *row.missing_scores.values()])])
-
-
-def in_overall(row: TaskRow) -> bool:
-    """Whether the task counts in the overall score, or would if it could be run here."""
-    return row.has_score and not row.lower_is_better and not row.own_scale and row.metric not in NOT_SHARES
 
 
 def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:
@@ -161,7 +191,3 @@ def _task_mean(score: TaskScore) -> TaskMean:
     if error is None:
         error = (score.high - score.low) / 2.0 / normal_quantile(0.5 + score.level / 2.0)
     return TaskMean(mean=mean, variance=error**2, units=units, degrees=max(1, units - 1))
-
-
-def _counts(row: TaskRow) -> bool:
-    return row.refused is None and in_overall(row)

@@ -11,21 +11,26 @@ from typing import Any
 
 import msgspec
 
-from assay.catalog import CATALOG
+from assay import catalog
+from assay.core.describe import Whole
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
 from assay.core.types import PartSpec, TaskDefinition
 from assay.results.board.journal_table import TaskTable
 
 FILE = "python_metrics.json"
-WITH_CODE = ("python", "lm_eval")
 KeptMetrics = dict[str, dict[str, Any]]
 """Task -> `digest` and `metrics`: aggregate key -> its output."""
 
 
 def runs_code(part: PartSpec) -> bool:
-    """Whether an aggregate is computed by code that is not ours: a snippet, lm_eval, a third-party part."""
-    return part.use in WITH_CODE or part.use not in CATALOG["aggregate"]
+    """Whether an aggregate is computed by code that is not ours: a snippet, another program's, a third-party part."""
+    return is_own_object(part) or (isinstance(part.about, Whole) and part.about.runs != "here")
+
+
+def is_own_object(part: PartSpec) -> bool:
+    """Whether an aggregate is a Python object that is not ours."""
+    return not catalog.is_ours("aggregate", part.use)
 
 
 def read_python_metrics(folder: Path) -> KeptMetrics:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from assay.core.types import Summary
 from assay.results.board.board_types import ScoreInterval, SliceRow
 from assay.results.measure import Measure
+from assay.stats.cells import UNIT
 from assay.stats.intervals import Codes
 from assay.stats.score_table import Numbers, ScoreTable
 from assay.text.numbers import equals_p, level_text, number
@@ -106,10 +107,13 @@ def _against_rest(tables: list[ScoreTable], measure: Measure) -> list[PartAgains
         return [None] * len(tables)
     numbers = [table.numbers(measure.column) for table in tables]
     clustered = any(each.clustered for each in numbers)
-    return [_one_against_rest(numbers, index, clustered=clustered) for index in range(len(numbers))]
+    if measure.untested is not None:
+        return [None] * len(tables)
+    shares = measure.bounds == UNIT
+    return [_one_against_rest(numbers, index, clustered=clustered, shares=shares) for index in range(len(numbers))]
 
 
-def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool) -> PartAgainstRest | None:
+def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool, shares: bool) -> PartAgainstRest | None:
     from assay.stats.subgroups import against_rest  # most runs have no slices
 
     rest = [*numbers[:index], *numbers[index + 1 :]]
@@ -118,6 +122,7 @@ def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool) ->
         np.concatenate([each.values for each in rest]),
         part_groups=numbers[index].clusters if clustered else None,
         rest_groups=_apart([each.clusters for each in rest]) if clustered else None,
+        shares=shares,
     )
 
 

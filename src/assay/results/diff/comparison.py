@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
-from assay.results.board.overall import NOT_SHARES, in_overall
+from assay.results.board.overall import overall_rows
 from assay.results.board.stretches import canary_agreement, last_canary, same_model, served_changes
 from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
@@ -26,6 +26,7 @@ from assay.results.per_example import PerExample
 from assay.results.report_settings import View, missing_group, view_of_results
 from assay.results.side_labels import side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
+from assay.stats.cells import TOO_LARGE, UNIT
 from assay.stats.drops import DropTest, drop_tests
 from assay.stats.paired import PairedComparison, compare, corrected, holm, holm_levels
 from assay.text.wording import setting_in_words
@@ -66,7 +67,14 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> Boar
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
     names = [*rows[0], *(name for name in rows[1] if name not in rows[0])]
-    tasks = [_task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples) for name in names]
+    averaged = [{row.task for row in overall_rows(side.board.tasks)} for side in sides]
+    tasks = [
+        replace(
+            _task(name, sides, (rows[0].get(name), rows[1].get(name)), view, samples),
+            in_overall=all(name in chosen or name not in known for chosen, known in zip(averaged, rows, strict=True)),
+        )
+        for name in names
+    ]
     unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
     return _corrected(_board(sides, tasks, unequal, view))
 
@@ -113,9 +121,10 @@ def _task(
         scoring=_same(first, second, lambda row: row.scoring or row.signature),
         other_parts=_same(first, second, lambda row: row.fingerprint),
         other_numbers=_other_numbers(first, second),
-        lower_is_better=any(row is not None and row.lower_is_better for row in rows),
-        share_of_faults=any(row is not None and row.lower_is_better and row.metric not in NOT_SHARES for row in rows),
-        in_overall=all(row is None or in_overall(row) for row in rows),
+        lower_is_better=any(row is not None and bool(row.lower_is_better) for row in rows),
+        share_of_faults=any(row is not None and row.lower_is_better and row.range == UNIT for row in rows),
+        is_share=all(row is None or row.range == UNIT for row in rows),
+        untested=next((row.untested for row in rows if row is not None and row.untested is not None), None),
         compared=0,
         only_a=0,
         only_b=0,
@@ -144,6 +153,9 @@ def _paired(
     in_both = a.in_score[rows_a] & b.in_score[rows_b]
     same_key = a.targets[rows_a] == b.targets[rows_b]
     pairs_a, pairs_b = rows_a[both & same_key], rows_b[both & same_key]
+    untested = task.untested or _no_verdict(task, sides, a.scores[pairs_a], b.scores[pairs_b])
+    if untested is not None:
+        pairs_a, pairs_b = pairs_a[:0], pairs_b[:0]
     before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
     groups = _groups(b, pairs_b)
     flipped = np.flatnonzero(before != after)
@@ -156,7 +168,8 @@ def _paired(
         only_b=int(b.in_score.sum()) - int(in_both.sum()),
         other_targets=int((in_both & ~same_key).sum()),
         key_unknown=task.content == "changed" and key_unknown(a, b),
-        comparison=compare(before, after, groups=groups, level=view.level),
+        comparison=compare(before, after, groups=groups, level=view.level, shares=task.is_share),
+        untested=untested,
         changes=_changes(*columns, *_common_rows(*columns)),
         flips=len(flipped),
         shown=[
@@ -169,8 +182,33 @@ def _paired(
             )
             for row in shown
         ],
-        slices=_slices(b, pairs_b, before, after, view),
+        slices=[] if _proxy(task, sides) else _slices(b, pairs_b, before, after, view, shares=task.is_share),
     )
+
+
+def _no_verdict(
+    task: TaskDiff, sides: tuple[Side, Side], before: NDArray[np.float64], after: NDArray[np.float64]
+) -> str | None:
+    """Why the numbers of the attempts say nothing about the scores; None where they do."""
+    if not len(before):
+        return None
+    with np.errstate(over="ignore"):
+        difference = after - before
+        if not np.isfinite(np.square(np.abs(difference).sum())):
+            return TOO_LARGE
+    proxy = _proxy(task, sides)
+    if proxy is None or task.change is None:
+        return None
+    change = -task.change if task.lower_is_better else task.change
+    if math.copysign(1.0, change) == math.copysign(1.0, float(difference.mean())) or not change:
+        return None
+    return f"the mean of {proxy} over samples moves the other way"
+
+
+def _proxy(task: TaskDiff, sides: tuple[Side, Side]) -> str | None:
+    """The number that stands for the task's score, where the score is no mean."""
+    rows = (row for side in sides for row in side.board.tasks if row.task == task.task)
+    return next((row.compared_by for row in rows if row.compared_by is not None), None)
 
 
 def _common_rows(a: Columns, b: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -238,6 +276,8 @@ def _slices(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
     view: View,
+    *,
+    shares: bool,
 ) -> list[SliceDiff]:
     comparisons: list[tuple[str, str, PairedComparison]] = []
     for key in view.by:
@@ -249,7 +289,9 @@ def _slices(
             )
         for code in distinct:
             inside = codes == code
-            comparison = compare(before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level)
+            comparison = compare(
+                before[inside], after[inside], groups=_groups(b, rows[inside]), level=view.level, shares=shares
+            )
             comparisons.append((key, b.names[int(code)], comparison))
     return [
         SliceDiff(by=key, value=value, comparison=comparison, adjusted_p=None, significant=False)

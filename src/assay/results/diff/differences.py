@@ -117,6 +117,10 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """Then the sign of differences is flipped, so that a positive one is still better."""
     share_of_faults: bool = False
     """Lower is better, and it is a share, such as of hallucinations: the share without the fault is compared."""
+    is_share: bool = False
+    """Whether the score is one from 0 to 1."""
+    untested: str | None = None
+    """Why the difference is not tested; null where it is."""
     in_overall: bool = True
     """Whether the task counts in the overall score and its difference."""
     compared: int

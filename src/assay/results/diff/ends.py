@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from assay.core.describe import Range
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import DiffEnds
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.report_settings import View
-from assay.stats.failure_bounds import Range, holds_all
+from assay.stats.failure_bounds import holds_all
 
 
 def diff_ends(a: Path | str, b: Path | str, view: View) -> DiffEnds:

@@ -95,7 +95,7 @@ class Columns:
         return len(self.identities)
 
     def without_numbers(self) -> Columns:
-        """The attempts of a task without a mean, such as one with labels that have no weight."""
+        """The attempts of a task whose score is not a mean of theirs."""
         return replace(self, scores=np.full(len(self), np.nan))
 
     def by_sample(self) -> Columns:
@@ -167,7 +167,9 @@ def read_side(source: Path | str, view: View, *, pace: bool = False) -> Side:
     board = read_checked_board(path)
     measures = {row.task: _measure_of(row) for row in board.tasks}
     columns = {
-        row.task: _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
+        row.task: _tested(
+            row, _finished(_from_examples(row.per_example, view, measures[row.task]), f"{path}: task `{row.task}`")
+        )
         for row in board.tasks
         if row.per_example is not UNSET
     }
@@ -176,9 +178,18 @@ def read_side(source: Path | str, view: View, *, pace: bool = False) -> Side:
 
 def _measure_of(row: TaskRow) -> Measure:
     """As much of a task's measure as a leaderboard file holds; its scores are already computed."""
-    marks = None if row.bounds is None else (row.bounds.wrong, row.bounds.right)
-    bounds = None if marks is None else (min(marks), max(marks))
-    return Measure(lower_is_better=row.lower_is_better, bounds=bounds)
+    return Measure(
+        headline=row.compared_by is None,
+        lower_is_better=row.lower_is_better,
+        bounds=row.range if row.compared_by is None else None,
+        score_bounds=row.range,
+        untested=row.untested,
+    )
+
+
+def _tested(row: TaskRow, columns: Columns) -> Columns:
+    """The attempts of a task, without numbers where nothing is concluded from those."""
+    return columns if row.untested is None else columns.without_numbers()
 
 
 class _Trace(TraceLine, gc=False):
@@ -199,7 +210,7 @@ def _from_run(folder: Path, view: View, pace: bool) -> Side:
     run = read_run_file(folder)
     reading = _Reading(folder, measures_of(run.definitions), view)
     board = build_leaderboard(folder, view, kind=_Line, watch=reading.add_with_pace if pace else reading.add)
-    columns = reading.finished({row.task: row.score for row in board.tasks})
+    columns = reading.finished({row.task: row for row in board.tasks})
     return Side(folder, board, columns, reading.measures, reading.paces)
 
 
@@ -213,12 +224,11 @@ class _Reading:
         self._rows = {name: _Rows() for name in measures}
         self.paces = {name: Pace() for name in measures}
 
-    def finished(self, means: Mapping[str, float | None]) -> dict[str, Columns]:
-        tasks = {}
-        for name, rows in self._rows.items():
-            columns = _finished(rows, f"{self._folder}: task `{name}`")
-            tasks[name] = columns if self.measures[name].is_in_mean(means[name]) else columns.without_numbers()
-        return tasks
+    def finished(self, board: Mapping[str, TaskRow]) -> dict[str, Columns]:
+        return {
+            name: _tested(board[name], _finished(rows, f"{self._folder}: task `{name}`"))
+            for name, rows in self._rows.items()
+        }
 
     def add(self, place: int, line: _Line) -> None:
         if line.excluded:

@@ -33,7 +33,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.comparison is None:
         return "only the scores are known, so whether they differ by more than chance is unknown"
     if not task.comparison.n:
-        unknown = f"{NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
+        unknown = f"{task.untested or NO_NUMBERS}, so whether the scores differ by more than chance is unknown"
         return unknown if task.compared else "no sample was scored in both"
     if task.flips == 0:
         changed = task.changes.answer if task.changes is not None else 0
@@ -148,7 +148,11 @@ def hidden_sentence(task: TaskDiff) -> str | None:
     if parts:
         return f"of the samples of {task.task} {' and '.join(parts)}, and {task.compared:,} could be compared"
     if not task.comparison.n:
-        return f"{task.task}: {NO_NUMBERS}" if task.compared else f"no sample of {task.task} was scored in both"
+        return (
+            f"{task.task}: {task.untested or NO_NUMBERS}"
+            if task.compared
+            else f"no sample of {task.task} was scored in both"
+        )
     return f"{task.task}: {KEY_UNKNOWN}" if task.key_unknown else None
 
 

@@ -7,12 +7,13 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from assay.catalog import CATALOG
+from assay.core.describe import Mean, Shares, Whole
 from assay.core.errors import UsageError
 from assay.core.types import PartSpec, TaskDefinition
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.journal_table import empty_table
 from assay.results.board.leaderboard import attempts_counted, summaries_by_part, summaries_of
+from assay.results.board.python_metrics import runs_code
 from assay.results.gates.expression import DropGate, Gate, Term, wrong
 from assay.results.gates.terms import (
     CALIBRATION,
@@ -76,7 +77,9 @@ def number_of_parts(
         return of_scorer and (metrics is None or part.key.rpartition(".")[2] in metrics)
 
     selected = [(part, summary, name) for (part, summary), name in zip(summaries, unique, strict=True) if holds(part)]
-    name_in_task = {str(part.options.get("field")): name for part, _, name in reversed(selected) if part.use == "mean"}
+    name_in_task = {
+        str(part.options.get("field")): name for part, _, name in reversed(selected) if _is_plain_mean(part)
+    }
     name_in_task |= {summary.name: name for _, summary, name in selected}
     name_in_task |= {name: name for _, _, name in selected}
     if any(holds(part) for part in definition.aggregates[:1]):  # repetitions are of the task's score
@@ -159,9 +162,12 @@ def _unknown(name: str, tasks: Mapping[str, TaskNumbers], where: str) -> str:
     return f"no task or number of the run is called `{name}`{where}. {hint(name, [*tasks, *OF_RUN])}"
 
 
+def _is_plain_mean(part: PartSpec) -> bool:
+    """Whether it is the mean of a value under the name of the value."""
+    return isinstance(part.about, Mean) and part.about.weights is None and part.about.same_as is None
+
+
 def _patterns(part: PartSpec) -> list[str]:
-    if part.use in ("python", "evidence") or part.use not in CATALOG["aggregate"]:
+    if runs_code(part):
         return ["*"]
-    if part.use == "multiclass-classification":
-        return ["*_precision", "*_recall"]
-    return [f"*{part.options.get('field')}_*"] if part.use == "frequency" else []
+    return list(part.about.numbers) if isinstance(part.about, Mean | Whole | Shares) else []

@@ -19,9 +19,9 @@ from assay.results.board.overall import (
     bounds_of,
     coverage_of,
     failed_attempts,
-    in_overall,
     least_coverage,
     overall_bounds,
+    overall_rows,
 )
 
 OVERALL = ("overall", "overall.low", "overall.high")
@@ -165,7 +165,7 @@ def _bounded(
 
 def _overall(board: Leaderboard, name: str) -> TermValue:
     """With ends task by task, so that a task named in the same gate is wrong or right in both places."""
-    rows = [row for row in board.tasks if in_overall(row)]
+    rows = overall_rows(board.tasks)
     failed = {row.task: count for row in rows if (count := failed_attempts(row))}
     value = board.overall_score
     if name != "overall":

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
-from assay.results.board.overall import in_overall
+from assay.results.board.overall import overall_rows
 from assay.results.diff.paired_columns import Side
 from assay.results.history.changes import changes_between
 from assay.results.history.history_types import History, HistoryRun, RunVerdict, Step
@@ -226,7 +226,7 @@ def _difference(matrix: Floats, window: int) -> tuple[float | None, float, int]:
 
 def _tested(side: Side, only: str | None) -> list[str]:
     """The tasks whose samples have numbers that count."""
-    rows = [row for row in side.board.tasks if (in_overall(row) if only is None else row.task == only)]
+    rows = overall_rows(side.board.tasks) if only is None else [row for row in side.board.tasks if row.task == only]
     return [row.task for row in rows if row.task in side.tasks and bool(side.tasks[row.task].scored.any())]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.results.board.board_types import TaskRow
 from assay.results.board.overall import overall_interval, overall_score
 from assay.results.diff.ends import filled, is_unbounded
 from assay.results.diff.paired_columns import Columns, Side
@@ -16,6 +18,7 @@ from assay.results.report_settings import View
 from assay.results.standings.pairs import ModelPair, model_pairs
 from assay.results.standings.shared_samples import over_columns
 from assay.stats import intervals
+from assay.stats.cells import UNIT
 from assay.stats.pareto import pareto_front
 from assay.stats.ranking import Normalisation, RankRange, pair_tests, rank_ranges, rank_ranges_of_scores
 from assay.text.numbers import level_text
@@ -33,12 +36,13 @@ def ranks_of(
 ) -> tuple[dict[str, RankRange], str, list[ModelPair]]:
     """By paired tests over the samples that all models have; without per-example records by the scores' intervals."""
     labels, view, normalisation, chance = ranking
-    matched = [paired_task([side.tasks.get(name) for side in sides]) for name in shared]
+    matched = [_matched(name, sides) for name in shared]
     matrices = [matrix for matrix in matched if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
         scores, groups = [each.scores for each in matrices], [each.groups for each in matrices]
         lows = [chance.get(name, 0.0) for name in shared]
-        tested = pair_tests(len(labels), scores, groups=groups, chance=lows)
+        shares = [all(row.range == UNIT for side in sides for row in _rows(side, name)) for name in shared]
+        tested = pair_tests(len(labels), scores, groups=groups, chance=lows, shares=shares)
         ranges = rank_ranges(
             labels, scores, groups=groups, normalisation=normalisation, chance=lows, level=view.level, tested=tested
         )
@@ -69,8 +73,25 @@ def ranks_at_worst(ranking: Ranking, sides: Sequence[Side]) -> dict[str, RankRan
     if any(is_unbounded(side, name) for side in sides for name in side.tasks):
         return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in ranking.labels}
     wrong = over_columns([filled(side, right=False) for side in sides])
-    names = [name for name in wrong[0].tasks if not wrong[0].measures[name].lower_is_better]
+    names = [name for name in wrong[0].tasks if wrong[0].measures[name].lower_is_better is False]
     return ranks_of(ranking, wrong, names)[0]
+
+
+def _matched(name: str, sides: Sequence[Side]) -> PairedTask | None:
+    """The task paired by sample; None where the samples' numbers would place the models otherwise than their scores,
+    as a mean of bits per byte may, which a perplexity is not.
+    """
+    paired = paired_task([side.tasks.get(name) for side in sides])
+    rows = [row for side in sides for row in _rows(side, name)]
+    if paired is None or all(row.compared_by is None for row in rows):
+        return paired
+    scores = [math.nan if row.score is None else (-row.score if row.lower_is_better else row.score) for row in rows]
+    agree = np.array_equal(np.argsort(scores, kind="stable"), np.argsort(paired.scores.mean(axis=0), kind="stable"))
+    return paired if agree else None
+
+
+def _rows(side: Side, name: str) -> list[TaskRow]:
+    return [row for row in side.board.tasks if row.task == name]
 
 
 def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[str], level: float) -> list[RankRange]:

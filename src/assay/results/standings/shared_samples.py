@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
+from assay.core.describe import Mean, Value
 from assay.results.board.board_types import Leaderboard, TaskRow, interval_of
 from assay.results.board.journal_table import AttemptLine
 from assay.results.board.leaderboard import build_leaderboard
@@ -176,11 +177,9 @@ def _row_of_file(row: TaskRow, side: Side, mask: Mask, view: View) -> TaskRow:
     if examples is UNSET or row.score is None or not len(known) or abs(sign * float(known.mean()) - row.score) > 1e-9:
         return structs.replace(row, **_nothing(NO_MEAN))
     table = _table([examples[place] for place in columns.places[mask].tolist()], view)
-    aggregate = partial(mean, field="score", level=view.level)
-    [summary] = aggregate(table)
-    if row.bounds is not None:
-        options = {"bounds": sorted((row.bounds.wrong, row.bounds.right))}
-        [summary] = with_bounds([summary], aggregate, table, "mean", options)
+    aggregate = partial(mean, field="score", level=view.level, bounds=row.range)
+    about = Mean(value=Value(name="score", range=row.range))
+    [summary] = with_bounds(aggregate(table), aggregate, table, about)
     if row.aggregates:
         summary = structs.replace(summary, name=row.aggregates[0].name)
     interval = interval_of(summary, view.level)

@@ -16,9 +16,9 @@ from assay.results.board.cost_notes import price_notes
 from assay.results.board.overall import (
     bounds_of,
     failed_attempts,
-    in_overall,
     interval_of_tasks,
     overall_interval,
+    overall_rows,
     overall_score,
 )
 from assay.results.diff.paired_columns import Side
@@ -152,12 +152,15 @@ def standings_of(
         and (name not in unequal or _has_common(compared, name))
     ]
     settings = Ranking(labels, view, normalisation, dict(chance or {}))
-    rising = [name for name in shared if not rows[0][name].lower_is_better]
-    ranges, ranking, pairs = ranks_of(settings, compared, rising or shared)
+    directed = [name for name in shared if _direction(name, rows) is not None]
+    rising = [name for name in directed if _direction(name, rows) is False]
+    ranges, ranking, pairs = ranks_of(settings, compared, rising or directed)
     # tasks where lower is better count in wins and ranks, not in the overall score
-    spread = ranges if len(rising) in (0, len(shared)) else ranks_of(settings, compared, shared)[0]
+    spread = ranges if len(rising) in (0, len(directed)) else ranks_of(settings, compared, directed)[0]
     at_worst = ranks_at_worst(settings, sides) if unequal else None
-    scores = {label: {name: _upwards(each[name]) for name in shared} for label, each in zip(labels, rows, strict=True)}
+    scores = {
+        label: {name: _upwards(each[name]) for name in directed} for label, each in zip(labels, rows, strict=True)
+    }
     placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
     models = [
         _model_row(
@@ -186,6 +189,12 @@ def _metric(task: str, sides: Sequence[Side]) -> str:
     """The metric that a task was scored with, or all of them."""
     rows = (row for side in sides for row in side.board.tasks if row.task == task)
     return " and ".join(dict.fromkeys(row.metric_definition for row in rows))
+
+
+def _direction(name: str, rows: Sequence[Mapping[str, TaskRow]]) -> bool | None:
+    """Whether lower is better on a task; None where neither is, or the results disagree."""
+    directions = {each[name].lower_is_better for each in rows}
+    return directions.pop() if len(directions) == 1 else None
 
 
 def _has_common(compared: Sequence[Side], name: str) -> bool:
@@ -256,7 +265,7 @@ def _model_row(
 
 def _overall_bounds(side: Side) -> Bounds | None:
     """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
-    rows = [row for row in side.board.tasks if in_overall(row)]
+    rows = overall_rows(side.board.tasks)
     bounds = [each for row in rows if (each := _own_bounds(side, row)) is not None]
     if not any(map(failed_attempts, rows)) or len(bounds) < len(rows):
         return None

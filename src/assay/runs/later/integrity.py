@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from assay.catalog import CATALOG
+from assay.core.describe import ScorerInfo
 from assay.core.errors import UsageError
 from assay.core.fingerprint import canonical_json, fingerprint
 from assay.core.journal import Counting, Damaged, Failed, read_lines
@@ -35,8 +35,6 @@ from assay.user.seal import is_sealed
 
 MOST = 1000
 """The most problems that are listed."""
-OWN_SCALE = ("python", "python_all_samples", "system_evidence", "text_likelihood")
-"""Scorers of the catalog whose numbers may have any range."""
 
 
 class IntegrityProblem(Struct, frozen=True, kw_only=True):
@@ -215,10 +213,9 @@ class _Walk:
 
 
 def in_unit_range(part: PartSpec) -> bool:
-    """Whether the `score` of a scorer lies in [0, 1]: true for those of the catalog, with few exceptions."""
-    if part.use == "evaluator":
-        return part.options.get("score_range") in (None, "unit")
-    return part.use in CATALOG["scorer"] and part.use not in OWN_SCALE
+    """Whether the `score` of a scorer lies in [0, 1], as it says."""
+    values = part.about.values if isinstance(part.about, ScorerInfo) else ()
+    return any((value.name, value.range) == ("score", (0.0, 1.0)) for value in values)
 
 
 def _place(record: WholeLine) -> int:

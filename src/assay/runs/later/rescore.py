@@ -102,14 +102,15 @@ async def _rescore(
     accept_versions: bool,
 ) -> Rescored:
     config = earlier.config
-    run_file = msgspec.structs.replace(
-        describe(definitions, earlier.model, config, earlier.command), answers_of=sealed_as(earlier)
-    )
-    refuse_rescored(folder, run_file)
     stop, counts = Stop(), Counter[str]()
     # trust was checked before; the new run must not record that everything is trusted
     allowed = msgspec.structs.replace(config, trust=True)
     async with assemble_tasks(definitions, allowed) as parts:
+        definitions = tuple(task.definition for task in parts.tasks)
+        run_file = msgspec.structs.replace(
+            describe(definitions, earlier.model, config, earlier.command), answers_of=sealed_as(earlier)
+        )
+        refuse_rescored(folder, run_file)
         with closing(Answers(run / "journal.jsonl")) as answers:
             parts.start_sandboxes(progress)
             await parts.try_metrics()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext, Scorer
 from assay.core.types import Completion, Failure, Sample, Score, Trace
@@ -79,6 +80,18 @@ def holds(text: str, assertion: dict[str, Any]) -> bool:
     return not checked if kind.startswith("not-") else checked
 
 
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    return ScorerInfo(
+        values=(share("score"), share("passed")),
+        aggregates=(
+            mean_of("score", key="all_hold", name="all_hold"),
+            mean_of("passed", key="passed", name="passed"),
+        ),
+        empty_may_score=options.get("assertions") is not None,
+    )
+
+
+@describes(lambda options, _: _described(options))
 @part(
     "A weighted list of assertions: one score, evidence for each.",
     example="""\

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from assay.core.describe import ModelOffers
+from assay.core.describe import ModelOffers, ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, Trace
@@ -216,6 +216,9 @@ def _label_sets(options: Mapping[str, Any]) -> list[Problem]:
     return [(("incorrect_labels",), f"`{both[0]}` is also a correct label")] if both else []
 
 
+@describes(
+    ScorerInfo(values=(share("is_correct"),), aggregates=(mean_of("is_correct", name="accuracy"),), judges_answers=True)
+)
 @part(
     "A judge gives one of the labels.",
     check=_label_sets,
@@ -294,6 +297,7 @@ def _score_range(options: Mapping[str, Any]) -> list[Problem]:
     return []
 
 
+@describes(ScorerInfo(values=(share("score"),), judges_answers=True))
 @part(
     "A judge gives a number, scaled to [0, 1].",
     check=_score_range,

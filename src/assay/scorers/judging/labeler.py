@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from assay.core.describe import DefaultAggregate, ScorerInfo, Value, describes
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Sample, Score, Trace
 from assay.part_options import ANSWER, Doc, InFiles, TemplateOption, part
@@ -26,6 +27,12 @@ LABELER_SYSTEM_PROMPT = (
 )
 
 
+@describes(
+    ScorerInfo(
+        values=(Value(name="label", kind="label", lower_is_better=None),),
+        aggregates=(DefaultAggregate(use="frequency", options={"field": "label"}),),
+    )
+)
 @part(
     "A model labels the answer or the sample.",
     example="""\

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
@@ -157,6 +158,20 @@ class RagChecker:
         )
 
 
+_FAULTS = ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant", "hallucination")
+
+
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    computed = options.get("scores_to_compute")
+    names = [str(name) for name in computed] if computed and isinstance(computed, list | tuple) else ALL_SCORES
+    return ScorerInfo(
+        values=tuple(share(name, lower_is_better=name in _FAULTS) for name in names),
+        aggregates=tuple(mean_of(name, key=name) for name in names),
+        needs_answer=True,
+    )
+
+
+@describes(lambda options, _: _described(options))
 @part(
     "Claims of answer, target and retrieved chunks, checked against each other by a judge.",
     example="""\

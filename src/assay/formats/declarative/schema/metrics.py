@@ -5,9 +5,12 @@ from __future__ import annotations
 from assay.catalog import CATALOG, resolve
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import MetricEntry
-from assay.formats.declarative.shape import Field, ObjectOf, PartTypes, Tagged, Text, ValueText
+from assay.formats.declarative.shape import Boolean, Field, ObjectOf, PartTypes, Tagged, Text, ValueText
 
-_COMMON = object_of(MetricEntry).fields
+_COMMON = {
+    **object_of(MetricEntry).fields,
+    "lower_is_better": Field(Boolean(), None, "Whether a lower number is better."),
+}
 _OF_OTHER_FORMATS = ("repetitions", "evidence", "lm_eval")
 """Aggregates that no YAML file names."""
 

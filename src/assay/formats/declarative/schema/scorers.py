@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import msgspec
+
 from assay.catalog import CATALOG, resolve
+from assay.core.describe import ScorerInfo, about, mean_of, share
 from assay.formats.declarative.from_annotations import an, object_of, word
+from assay.formats.declarative.part_keys import short_name
 from assay.formats.declarative.records import ScorerEntry
 from assay.formats.declarative.schema.assertions import ASSERTION, asserting
 from assay.formats.declarative.schema.metrics import METRIC, fields_read
@@ -25,46 +29,43 @@ from assay.formats.declarative.shape import (
     refuse_repeated_keys,
 )
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
-from assay.metrics.choice_likelihood import NORMALIZATIONS
 from assay.part_options import PartInfo
 from assay.schema_rules import Schema
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
-from assay.scorers.function_calls import ALL_SCORES as CALL_SCORES
-from assay.scorers.judging.rag_checker import ALL_SCORES as RAG_SCORES
 from assay.scorers.over_row import ONE_TARGET
 
-_MARK = ("is_correct",)
-_GIVES: Mapping[str, Sequence[str]] = {
-    "bleu": ("bleu_score",),
-    "string_equals": _MARK,
-    "string_equals_mcqa": _MARK,
-    "choice_likelihood": ("score", *NORMALIZATIONS),
-    "text_likelihood": ("nats", "bytes", "words", "bits_per_byte", "tokens"),
-    "model_as_a_judge_classifier": _MARK,
-    "model_as_a_judge_scorer": ("score",),
-    "labeler_via_model": ("label",),
-    "rag_checker": RAG_SCORES,
-    "function_call_coverage": CALL_SCORES,
-    **dict.fromkeys(("metric", "extracted_match", *CATALOG["metric"]), ("score",)),
-    **dict.fromkeys(("assertions", *ASSERTION_TYPES), ("score", "passed")),
-    "code_exec": ("score", "outcome"),
-    "instructions": ("score", "prompt_loose", "followed", "missed", "followed_loosely", "missed_loosely"),
-}
+_SCORE = ScorerInfo(values=(share("score"),))
+
+
+def described(kind: str, options: Mapping[str, Plain]) -> ScorerInfo | None:
+    """What a type of scorers says of itself; None for the author's own, which is not imported to read a file."""
+    if kind in ASSERTION_TYPES:
+        return msgspec.structs.replace(
+            _described("assertions", {}) or _SCORE, aggregates=(mean_of("score", name=kind),)
+        )
+    if kind in CATALOG["metric"] and kind not in CATALOG["scorer"]:
+        return _described("metric", {"metric": kind})
+    if kind == "metric" and (metric := str(options.get("metric"))) not in CATALOG["metric"]:
+        return msgspec.structs.replace(_SCORE, aggregates=(mean_of("score", name=short_name(metric)),))
+    return _described(kind, options) if kind in CATALOG["scorer"] else None
+
+
+def _described(use: str, options: Mapping[str, Plain]) -> ScorerInfo | None:
+    said = about(resolve("scorer", use), options)
+    return said if isinstance(said, ScorerInfo) else None
 
 
 def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | None:
     """The values that a scorer's scores hold; None where that is not known before it has scored something."""
-    if kind not in _GIVES:
-        return None
-    computed = options.get("scores_to_compute")
-    return [str(name) for name in computed] if computed and isinstance(computed, list) else _GIVES[kind]
+    info = described(kind, options)
+    return None if info is None or info.more_values or not info.values else [value.name for value in info.values]
 
 
 def _scorer(name: str) -> ObjectOf:
     """What can be written of a scorer: the options of its factory."""
     called, reads = an(f"{name} scorer"), []
-    if name in _GIVES:
-        reads = [partial(_reads_given, name)]
+    if given := values_given(name, {}):
+        reads = [partial(_reads_given, given)]
     if name in ASSERTION_TYPES:
         made = asserting(name, called, **_COMMON)
         text = object_of(resolve("scorer", "assertions")).fields["text"]
@@ -85,10 +86,10 @@ def _of_metric(name: str, called: str) -> ObjectOf:
     return replace(made, fields={field: made.fields[field] for field in made.fields if field not in _METRICS_OWN})
 
 
-def _reads_given(name: str) -> Schema:
+def _reads_given(given: Sequence[str]) -> Schema:
     """The metrics of a scorer read values that it gives."""
     fields = dict.fromkeys(field for metric in METRIC.choices for field in fields_read(metric))
-    one: Schema = {"anyOf": [{"enum": list(_GIVES[name])}, {"not": {"type": "string"}}, {"pattern": "<<"}]}
+    one: Schema = {"anyOf": [{"enum": list(given)}, {"not": {"type": "string"}}, {"pattern": "<<"}]}
     return {"properties": {"metrics": {"items": {"patternProperties": {f"^({'|'.join(fields)})$": one}}}}}
 
 

@@ -1,0 +1,209 @@
+"""No surface says that the worse one is better: the sign of a difference is that of the aggregate's own number.
+
+Every aggregate of the catalog and four of a stranger's, over random pairs of runs: what `diff`, gates and standings
+conclude agrees with B − A, or they conclude nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.journals import write_lines
+
+from assay.catalog import CATALOG
+from assay.core.types import DatasetSpec, PartSpec, Record, Score, TaskDefinition
+from assay.results.board.leaderboard import build_leaderboard
+from assay.results.diff.comparison import diff
+from assay.results.diff.ends import diff_ends
+from assay.results.diff.paired_columns import read_side
+from assay.results.gates.expression import parse_gates
+from assay.results.gates.gate_check import check_gates
+from assay.results.report_settings import View
+from assay.results.standings.standing_rows import standings_of
+from assay.run_config import RunConfig
+from assay.run_file import RUN_SCHEMA, RunFile
+from assay.runs.finish import finish
+from assay.tasks.descriptions import with_descriptions
+
+OWN = """
+from assay import Mean, Summary, Value, describes
+
+def _mean(table, name):
+    numbers = table.numbers(name)
+    return [Summary(name="own", value=float(numbers.values.mean()), scored=len(numbers))]
+
+@describes(Mean(value=Value(name="length")))
+def described(table, *, level=0.95):
+    return _mean(table, "length")
+
+@describes(Mean(value=Value(name="score")))
+def misdescribed(table, *, level=0.95):
+    return _mean(table, "length")
+
+@describes(Mean(value=Value(name="length", lower_is_better=True)))
+def falling(table, *, level=0.95):
+    return _mean(table, "length")
+
+def silent(table, *, level=0.95):
+    return _mean(table, "length")
+"""
+LENGTH = {"field": "length"}
+COUNTS = {"num_true_positives_field": "tp", "num_false_negatives_field": "fn"}
+CALLED = {"num_false_positives_field": "fp"}
+CASES: dict[str, dict[str, Any]] = {
+    "mean": LENGTH,
+    "max": LENGTH,
+    "min": LENGTH,
+    "std_dev": LENGTH,
+    "frequency": {"field": "said", "label": "yes"},
+    "binary-classification": {
+        "field_gt": "truth",
+        "field_pred": "said",
+        "positive_answer": "yes",
+        "negative_answer": "no",
+    },
+    "multiclass-classification": {"field_gt": "truth", "field_pred": "said"},
+    "recall": COUNTS,
+    "precision": {"num_true_positives_field": "tp", **CALLED},
+    "f1_score": {**COUNTS, **CALLED},
+    "weighted_average": {"field": "said", "weights": {"yes": -2.0, "no": 5.0}},
+    "repetitions": LENGTH,
+    "python": {
+        "compute_metrics_snippet": "def compute_metrics(scores):\n    return {'n': scores[0]['values']['length']}"
+    },
+    "evidence": {},
+    "bits_per_byte": {},
+    "perplexity": {},
+    "own_signs:described": {},
+    "own_signs:misdescribed": {},
+    "own_signs:falling": {},
+    "own_signs:silent": {},
+}
+OTHER_PROGRAMS = {"lm_eval"}
+"""Their numbers need an installed library; they are described as wholes, as `python` is."""
+SILENT = {"max", "min", "std_dev", "python", "evidence", "own_signs:silent", "own_signs:misdescribed"}
+VIEW = View()
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "own_signs.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("own_signs", None)
+
+
+def written(folder: Path, use: str, chance: random.Random, skill: float) -> Path:
+    """A finished run whose `score` says the opposite of its `length`."""
+    folder.mkdir(parents=True)
+    definition = with_descriptions(
+        TaskDefinition(
+            name="t",
+            format="declarative",
+            dataset=DatasetSpec(use="inline", sha256="0", size=12),
+            solver=PartSpec(key="solver", use="no_solver"),
+            scorers=(PartSpec(key="own", use="python", options={"compute_scores_snippet": ""}),),
+            aggregates=(PartSpec(key="first", use=use, options={"scorer": "own", **CASES[use]}),),
+            metric=use,
+        )
+    )
+    run = RunFile(
+        schema=RUN_SCHEMA,
+        fingerprint=folder.name,
+        tasks={"t": "t"},
+        model={"name": folder.name},
+        settings={},
+        config=RunConfig(),
+        definitions=(definition,),
+        versions={},
+        created="",
+    )
+    (folder / "run.json").write_bytes(msgspec.json.encode(run))
+    records = [
+        Record(
+            key=f"{index << 8 | 1:016x}",
+            task="t",
+            sample_id=f"s{index}",
+            index=index,
+            targets=("x",),
+            scores=(Score(name="own", values=values(chance, skill)),),
+        )
+        for index in range(12)
+    ]
+    write_lines(folder / "journal.jsonl", records)
+    asyncio.run(finish(folder, VIEW, trust=True))
+    return folder
+
+
+def values(chance: random.Random, skill: float) -> dict[str, Any]:
+    size = 5 + chance.randrange(300)
+    nats = size * (2.0 - skill) * chance.random()
+    return {
+        "length": 9.0 * skill + chance.random() * 3.0,
+        "score": float(chance.random() > skill),
+        "is_correct": chance.random() > skill,
+        "truth": chance.choice(["yes", "no"]),
+        "said": "yes" if chance.random() < skill else "no",
+        **{name: float(chance.randrange(4)) for name in ("tp", "fp", "fn")},
+        "nats": nats,
+        "bytes": float(size),
+        "words": float(1 + size // 5),
+        "bits_per_byte": nats / size / math.log(2),
+    }
+
+
+def signs_of(a: Path, b: Path) -> tuple[float | None, dict[str, float]]:
+    """The sign of B − A, upwards, and those of everything that was concluded."""
+    rows = [build_leaderboard(folder).tasks[0] for folder in (a, b)]
+    change = None if rows[0].score is None or rows[1].score is None else rows[1].score - rows[0].score
+    found: dict[str, float] = {}
+    compared = diff(a, b, VIEW)
+    task = msgspec.to_builtins(compared)["tasks"][0]
+    if task["comparison"]["n"]:
+        found["diff"] = task["comparison"]["difference"]
+        found["verdict"] = float("B is better" in task["verdict"]) - float("B is worse" in task["verdict"])
+    gates = parse_gates(["no-significant-drop"])
+    board = build_leaderboard(b)
+    [gate] = check_gates(gates, board, baseline=build_leaderboard(a), pairs=partial(diff_ends, a, b, VIEW))
+    if gate.outcome == "not met":
+        found["gate"] = -1.0
+    if gate.outcome == "met" and not task["comparison"]["n"]:
+        found["blind gate"] = math.nan
+    standing = {row.model: row for row in standings_of([read_side(a, VIEW), read_side(b, VIEW)], VIEW).models}
+    first, second = standing[a.name], standing[b.name]
+    found["rank"] = float(first.rank_low - second.rank_low)
+    for name, turn in (("normalised", 1.0), ("win_rate", 1.0), ("mean_rank", -1.0)):
+        if getattr(first, name) is not None:
+            found[name] = turn * (getattr(second, name) - getattr(first, name))
+    lower = rows[0].lower_is_better
+    return (None if change is None or lower is None else -change if lower else change), found
+
+
+@pytest.mark.parametrize("use", CASES)
+def test_what_is_concluded_has_the_sign_of_the_numbers(use: str, tmp_path: Path) -> None:
+    for seed in range(4):
+        chance = random.Random(seed)
+        skills = (0.2, 0.8) if seed % 2 else (chance.random(), chance.random())
+        sides = [
+            written(tmp_path / str(seed) / name, use, chance, skill) for name, skill in zip("ab", skills, strict=True)
+        ]
+        change, found = signs_of(*sides)
+        for surface, sign in found.items():
+            if change is None:
+                assert sign == 0.0, (surface, seed)
+            else:
+                assert sign * change >= 0.0, (surface, seed)
+        assert (use in SILENT) <= ("diff" not in found)
+
+
+def test_every_aggregate_of_the_catalog_is_tried() -> None:
+    assert set(CASES) >= {*CATALOG["aggregate"]} - OTHER_PROGRAMS
