@@ -10,6 +10,8 @@ import pytest
 from tests.end_to_end.commands import assay
 from tests.results.runs import Adder, Broken, run_into, write_sums
 
+from assay import catalog
+from assay.core.describe import ScorerInfo
 from assay.core.types import PartSpec
 from assay.runs.later.integrity import MOST, check_run, in_unit_range
 from assay.storage.checksum import record_of, with_checksums
@@ -191,4 +193,5 @@ def test_what_another_user_made_is_reported(run: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_scorer_says_what_range_its_scores_have(use: str, options: dict[str, object], unit: bool) -> None:
-    assert in_unit_range(PartSpec(key="k", use=use, options=options)) is unit
+    about = catalog.describe("scorer", use, options) or ScorerInfo()
+    assert in_unit_range(PartSpec(key="k", use=use, options=options, about=about)) is unit
