@@ -262,7 +262,7 @@ def _choice_of(kinds: tuple[Any, ...], choice: Choice) -> Tagged:
 
 
 def _tag_of(kind: Any) -> tuple[str, tuple[str, Any]]:
-    """The word of a record or `TypedDict`, the field that holds it, and the type itself."""
+    """The word of a record or `TypedDict`, its field, and the type itself."""
     if _is_record(kind):
         return str(kind.__struct_config__.tag), (str(kind.__struct_config__.tag_field), kind)
     [word] = next(get_args(option.type) for option in options_of(kind) if option.name == "type")

@@ -455,7 +455,7 @@ def mappings(value: Plain) -> list[Fields]:
 
 
 def need(name: str) -> str:
-    """The verb after a name: several things need, one needs."""
+    """`need` or `needs` after a name, of several things or of one."""
     return "need" if name.endswith("s") and not name.startswith(("a ", "an ")) else "needs"
 
 

@@ -16,18 +16,18 @@ _OF_OTHER_FORMATS = (
 """Names that no YAML file has."""
 _FORMAT = Field(Text(words=("latticeflow", "open_responses")), "latticeflow", "Both views are always available.")
 _POSTPROCESSOR = Field(object_of(PostprocessorEntry), None, "Splits answers into parts, each scored separately.")
-_BESIDE: dict[str, dict[str, Field]] = {
+_IN_ADDITION: dict[str, dict[str, Field]] = {
     "single_turn_solver": {"message_format": _FORMAT, "postprocessor": _POSTPROCESSOR},
     "multi_turn_solver": {"message_format": _FORMAT},
     "pass_through_solver": {"message_format": _FORMAT},
 }
-"""What stands beside the options of a solver and is none: what is done to its answers, and what does nothing here."""
+"""Fields of a solver that are no options of it: what is done to its answers, and what does nothing here."""
 
 
 def _solver(name: str) -> ObjectOf:
     called = an(name if name.endswith("solver") else f"{name} solver")
     factory = resolve("solver", LIKELIHOOD_SOLVERS.get(name, name))
-    return object_of(factory, called, word=word(name), common=_BESIDE.get(name))
+    return object_of(factory, called, word=word(name), common=_IN_ADDITION.get(name))
 
 
 _TYPES = (*(name for name in CATALOG["solver"] if name not in _OF_OTHER_FORMATS), *LIKELIHOOD_SOLVERS)
