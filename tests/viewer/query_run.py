@@ -16,6 +16,7 @@ from tests.journals import write_lines
 from tests.viewer.demo_runs import run_file
 
 from assay.core.types import PartSpec
+from assay.tasks.descriptions import with_descriptions
 from assay.viewer.builders import Builders
 from assay.viewer.query_rows import QueryRows
 from assay.viewer.run_view import RunView
@@ -26,9 +27,10 @@ CASES: dict[str, Any] = json.loads(Path(__file__).with_name("query_cases.json").
 def make_query_run(folder: Path) -> Path:
     folder.mkdir(parents=True)
     run = run_file("query-model", 2)
-    by_rule = (PartSpec(key="score", use="mean", options={"field": "score", "scorer": "rule"}),)
+    options = {"field": "score", "scorer": "rule", "bounds": [0.0, 1.0]}
+    by_rule = (PartSpec(key="score", use="mean", options=options),)
     definitions = tuple(
-        replace(definition, name=name, aggregates=by_rule)
+        with_descriptions(replace(definition, name=name, aggregates=by_rule))
         for definition, name in zip(run.definitions, ("gsm8k", "qa"), strict=False)
     )
     made = replace(run, definitions=definitions, tasks={"gsm8k": "1", "qa": "2"})

@@ -15,6 +15,7 @@ from tests.journals import journal_lines, write_lines
 from tests.viewer.demo_runs import make_demo, run_file
 
 from assay.core.journal import DamagedError
+from assay.results.measure import measures_of
 from assay.results.outcomes import OUTCOMES
 from assay.viewer import index
 from assay.viewer.index import Snapshot, index_path, update_index
@@ -22,8 +23,9 @@ from assay.viewer.rows import PLAIN
 
 
 def build(folder: Path, fingerprint: str = "f") -> Snapshot:
-    update_index(folder, fingerprint, run_file("m", 40).definitions)
-    return Snapshot(index_path(folder))
+    definitions = run_file("m", 40).definitions
+    update_index(folder, fingerprint, definitions)
+    return Snapshot(index_path(folder), measures_of(definitions))
 
 
 def columns(snapshot: Snapshot) -> dict[str, list[object]]:
