@@ -160,6 +160,23 @@ def test_every_model_is_checked_before_the_first_one_is_asked(
     assert not Path("runs").exists()
 
 
+def test_a_cache_that_the_last_model_cannot_have_is_refused_before_the_first_one_is_called(task: str) -> None:
+    called: list[str] = []
+
+    class First:
+        name = "first"
+        offers = assay.ModelOffers(cache=True)
+
+        async def generate(self, request: Request) -> Completion:
+            called.append(request.text())
+            return Completion(text="3")
+
+    with pytest.raises(UsageError, match=r"--cache: vllm:served at .* may change under the same name"):
+        assay.evaluate_tasks(task, [First(), "vllm:served@http://127.0.0.1:9/v1"], cache=True)
+    assert called == []
+    assert not Path("runs").exists()
+
+
 def test_a_model_that_was_checked_can_still_be_asked(task: str) -> None:
     class Closing:
         name = "closing"

@@ -268,8 +268,9 @@ def checked_gates(
 
 
 async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> list[str]:
-    """Build every run before the first request: a model, judge, key, option, snippet or sandbox of the last one that
-    cannot be used is refused before the first one is paid, and so are two that are one. Each run builds its own again.
+    """Build every run before the first request: a model, judge, key, option, cache, snippet or sandbox of the last one
+    that cannot be used is refused before the first one is paid, and so are two that are one. Each run builds its own
+    again.
 
     Returns what tables call the model of each.
     """
@@ -281,6 +282,7 @@ async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> list[
             quiet = Progress()  # each run says again what there is to say
             parts.start_sandboxes(quiet)
             await parts.try_tests(quiet)
+            await parts.check_cached_models()
             made.append(parts.run_file)
     refuse_same_runs(zip(planned, (run_file.fingerprint for run_file in made), strict=True))
     return run_labels(made)
