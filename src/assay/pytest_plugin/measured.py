@@ -16,7 +16,7 @@ from assay.core.errors import AssayError
 from assay.core.types import Bounds, Record
 from assay.overriding import override
 from assay.results.board.board_types import Leaderboard, ScoreInterval, TaskRow
-from assay.results.board.overall import failed_attempts
+from assay.results.board.overall import open_attempts
 from assay.results.measure import Measure, measure_of
 from assay.results.per_example import PerExample, per_example
 from assay.results.worst_attempts import worst_attempts
@@ -191,7 +191,7 @@ class MeasuredScore(float):
     @property
     def missing(self) -> int:
         """Attempts without a score: they failed, or have not run."""
-        return sum(failed_attempts(row) + row.remaining for row in self.rows)
+        return sum(open_attempts(row) for row in self.rows)
 
     def missing_in_words(self) -> str:
         kinds = [f"{count} × {kind}" for row in self.rows for kind, count in row.failures.items()]

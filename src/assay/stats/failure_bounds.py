@@ -1,6 +1,6 @@
-"""Failure bounds: what an aggregate would be if every failed attempt had been wrong, and if every one had been right.
+"""Bounds: what an aggregate would be if every failed or remaining attempt had been wrong, and if every one were right.
 
-Only numbers that never fall as an attempt's score rises have them: then every other outcome of the failed attempts lies
+Only numbers that never fall as an attempt's score rises have them: then every other outcome of these attempts lies
 between. A spread, a consistency or a ratio of counts has none, nor has a value whose range is unknown.
 """
 
@@ -46,11 +46,11 @@ Mark = tuple[float, dict[str, ScoreValue]]
 
 
 def _ends(table: ScoreTable, about: About | None) -> tuple[tuple[float, ScoreTable], tuple[float, ScoreTable]] | None:
-    """The score of a wrong and of a right attempt, each with the table if all failed attempts had been such."""
-    marks = _marks(table, about) if table.failed + table.timeouts else None
+    """The score of a wrong and of a right attempt, each with the table if all open attempts had been such."""
+    marks = _marks(table, about) if table.failed + table.timeouts + table.remaining else None
     if marks is None:
         return None
-    worst, best = (table.with_failed_as(values) for _, values in marks)
+    worst, best = (table.with_open_as(values) for _, values in marks)
     return None if worst is None or best is None else ((marks[0][0], worst), (marks[1][0], best))
 
 

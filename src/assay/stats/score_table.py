@@ -100,6 +100,10 @@ class ScoreTable:
         """Attempts that broke for any reason but a timeout."""
         self.timeouts = 0
         self.excluded = 0
+        self.remaining = 0
+        """Attempts that are not yet made: they bound a number as failed ones do."""
+        self.planned = 0, 1
+        """Samples, and attempts at each, of which those remain."""
         self._broken: list[tuple[int, int, str | None]] = []
         """Sample, attempt and group of every failed attempt whose sample is known."""
         self._rows = 0
@@ -155,16 +159,36 @@ class ScoreTable:
     def add_excluded(self) -> None:
         self.excluded += 1
 
-    def with_failed_as(self, values: Mapping[str, ScoreValue]) -> ScoreTable | None:
-        """The table if every failed attempt had these values; None where it is unknown which attempts failed."""
-        if len(self._broken) != self.failed + self.timeouts:
+    def with_open_as(self, values: Mapping[str, ScoreValue]) -> ScoreTable | None:
+        """The table if every failed or remaining attempt had these values; None where it is unknown which those are."""
+        missing = self._missing()
+        if len(self._broken) != self.failed + self.timeouts or missing is None:
             return None
         table = copy.deepcopy(self)
-        table.failed = table.timeouts = 0
+        table.failed = table.timeouts = table.remaining = 0
         table._broken.clear()
         for sample, attempt, group in self._broken:
             table.add(values, sample=sample, attempt=attempt, group=group)
+        for sample, attempt in missing:
+            table.add(values, sample=sample, attempt=attempt)
         return table
+
+    def _missing(self) -> list[tuple[int, int]] | None:
+        """Sample and attempt of everything that remains; None where several attempts at a sample were excluded, since
+        it is not recorded here which.
+        """
+        if not self.remaining:
+            return []
+        samples, repeat = self.planned
+        made = {(sample, attempt) for sample, attempt, _ in self._broken}
+        rows = self._samples if self._samples is not None else range(self._rows)
+        attempts = [*self._attempts, *[1] * (self._rows - len(self._attempts))]
+        made.update(zip(rows, attempts, strict=True))
+        missing = [(sample, n) for sample in range(samples) for n in range(1, repeat + 1) if (sample, n) not in made]
+        if len(missing) == self.remaining:
+            return missing
+        # which samples were excluded does not matter where each has one attempt
+        return missing[: self.remaining] if repeat == 1 and len(missing) > self.remaining else None
 
     @property
     def failed_samples(self) -> set[int]:

@@ -181,6 +181,9 @@ def _row(
     prices: Prices,
     examples: dict[str, list[PerExample]] | None,
 ) -> TaskRow:
+    remaining = _remaining(definition, table, run)
+    for each in table.tables.values():
+        each.remaining, each.planned = remaining, (run.config.samples_of(definition), run.config.repeat)
     summaries = summaries_of(definition, table, view.level, python)
     measure = table.measure
     headline = _headline(definition, table, summaries)
@@ -256,7 +259,7 @@ def _counts(
     """How many attempts were planned, and their outcomes as the score counts them."""
     total = run.config.samples_of(definition) * run.config.repeat
     made = table.scored + table.failed + table.timeouts
-    remaining = total - made - table.excluded
+    remaining = _remaining(definition, table, run)
     planned = total - table.excluded
     return {
         "total": total,
@@ -281,6 +284,12 @@ def _counts(
         "outcomes": dict(sorted(table.outcomes.items())),
         "weak_passes": table.weak_passes,
     }
+
+
+def _remaining(definition: TaskDefinition, table: TaskTable, run: RunFile) -> int:
+    """The attempts that are planned and not yet made."""
+    made = table.scored + table.failed + table.timeouts
+    return run.config.samples_of(definition) * run.config.repeat - made - table.excluded
 
 
 _REFUSED = f"/{REFUSED_HERE}"

@@ -86,12 +86,13 @@ def overall_interval(rows: Sequence[TaskRow], overall: float | None, level: floa
 
 
 def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
-    """The overall score if every failed attempt had been wrong, and if every one had been right; None where nothing
-    failed, or where a task has failed attempts and no bounds.
+    """The overall score if every failed or remaining attempt had been wrong, and if every one had been right.
+
+    None where there are no such attempts, or where a task has some and no bounds.
     """
     included = overall_rows(rows)
     bounds = [each for row in included if (each := bounds_of(row)) is not None]
-    if not any(map(failed_attempts, included)) or len(bounds) < len(included):
+    if not any(map(open_attempts, included)) or len(bounds) < len(included):
         return None
     wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(included, bounds, strict=True)]
     right = [_with(row, each.high, each.high_interval, level) for row, each in zip(included, bounds, strict=True)]
@@ -102,10 +103,10 @@ def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
 
 
 def bounds_of(row: TaskRow) -> Bounds | None:
-    """The task's score if its failed attempts had been wrong, or right; all attempts of a refused task failed."""
+    """The task's score if its open attempts had been wrong, or right; all attempts of a refused task failed."""
     if row.refused is not None:
         return Bounds(low=0.0, high=1.0)
-    if row.score is None or failed_attempts(row):
+    if row.score is None or open_attempts(row):
         return row.bounds
     ends = None if row.interval is None else (row.interval.low, row.interval.high)
     return Bounds(low=row.score, high=row.score, low_interval=ends, high_interval=ends)
@@ -115,6 +116,11 @@ def failed_attempts(row: TaskRow) -> int:
     """Attempts that the task's score lacks because they failed."""
     first = row.aggregates[0] if row.aggregates else row
     return first.failed + first.timeouts
+
+
+def open_attempts(row: TaskRow) -> int:
+    """Attempts that could have scored anything: they failed, or are not yet made."""
+    return failed_attempts(row) + row.remaining
 
 
 def coverage_of(row: TaskRow, lacking: int) -> float:
@@ -134,7 +140,7 @@ def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: f
     method = row.interval.method if row.interval is not None else ""
     interval = None if ends is None else ScoreInterval(low=ends[0], high=ends[1], level=level, method=method)
     return replace(
-        row, refused=None, score=score, interval=interval, aggregates=[], scored=row.scored + failed_attempts(row)
+        row, refused=None, score=score, interval=interval, aggregates=[], scored=row.scored + open_attempts(row)
     )
 
 

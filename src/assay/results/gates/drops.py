@@ -18,7 +18,6 @@ from assay.stats.intervals import Interval
 from assay.text.numbers import level_text, signed
 
 RETRY = "rerun the same `assay run` command to retry them"
-WHATEVER = "whatever the failed attempts would have been"
 
 
 def check_drop(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool = False) -> GateResult:
@@ -29,9 +28,9 @@ def check_drop(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool = False) -
     return _beyond(gate, gate.margin, ends, hidden)
 
 
-def failed_words(result: int, baseline: int) -> str:
-    parts = [f"{attempts_words(result)} failed"] if result else []
-    parts += [f"{attempts_words(baseline)} failed in the baseline"] if baseline else []
+def failed_words(result: int, baseline: int, *, happened: str = "failed") -> str:
+    parts = [f"{attempts_words(result)} {happened}"] if result else []
+    parts += [f"{attempts_words(baseline)} {happened} in the baseline"] if baseline else []
     return ", ".join(parts)
 
 
@@ -70,7 +69,7 @@ def _significant(gate: DropGate, ends: DiffEnds, hidden: list[str]) -> GateResul
     doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in [*hidden, *unseen])]
     if doubts:
         return _result(gate, "cannot tell", doubts)
-    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
     return _result(gate, "met", [f"no significant drop{whatever}"])
 
 
@@ -97,7 +96,7 @@ def _beyond(gate: DropGate, margin: float, ends: DiffEnds, hidden: list[str]) ->
     doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]
     if doubts:
         return _result(gate, "cannot tell", doubts)
-    whatever = f", {WHATEVER} ({failed})" if failed else ""
+    whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
     return _result(
         gate, "met", [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
     )

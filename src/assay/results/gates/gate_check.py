@@ -16,7 +16,7 @@ from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.differences import DiffEnds, TaskDiff
 from assay.results.diff.sentences import ONE_SIDED, other_samples_sentence
-from assay.results.gates.drops import RETRY, WHATEVER, attempts_words, check_drop, failed_words
+from assay.results.gates.drops import RETRY, attempts_words, check_drop, failed_words
 from assay.results.gates.expression import COMPARISONS, DropGate, Gate, Term
 from assay.results.gates.names import name_of
 from assay.results.gates.result import GateResult
@@ -64,7 +64,9 @@ class _Sum(Struct, frozen=True, kw_only=True):
     ends: Mapping[str, Ends]
     """Per result and task, what its failed attempts contribute to the sum; under "" what is certain."""
     failed: Mapping[tuple[bool, str], int]
-    """Per result (whether it is the baseline) and task, the attempts that failed."""
+    """Per result (whether it is the baseline) and task, the attempts that failed or are not yet made."""
+    remains: bool = False
+    """Whether some are not yet made."""
 
 
 class _Corner(NamedTuple):
@@ -118,6 +120,7 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
     measured = 0.0
     ends: dict[str, Ends] = {}
     failed: dict[tuple[bool, str], int] = {}
+    remains = False
     for term, named in terms:
         where = "the baseline" if term.baseline else "the result"
         name = named.name or ""
@@ -128,15 +131,16 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
         if value.value is None:
             return f"{where} has no value for `{name}`" + (f": {value.reason}" if value.reason else "")
         if value.ends is None:
-            failed_count = attempts_words(sum(value.failed.values()))
-            return f"{failed_count} failed in {where}, and `{name}` has no bounds; {RETRY}"
+            open_count = attempts_words(sum(value.failed.values()))
+            return f"{open_count} {_happened(value.remains)} in {where}, and `{name}` has no bounds; {RETRY}"
         measured += term.sign * value.value
+        remains = remains or value.remains
         failed |= {(term.baseline, task): count for task, count in value.failed.items()}
         for task, (low, high) in value.ends.items():
             owner = f"{where}/{task}" if task else ""
             before = ends.get(owner, (0.0, 0.0))
             ends[owner] = (before[0] + term.sign * low, before[1] + term.sign * high)
-    return _Sum(measured=_rounded(measured), ends=ends, failed=failed)
+    return _Sum(measured=_rounded(measured), ends=ends, failed=failed, remains=remains)
 
 
 def _corner(left: Mapping[str, Ends], right: Mapping[str, Ends], pick: Callable[[float, float], float]) -> _Corner:
@@ -161,18 +165,22 @@ def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner
     least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
     comparison = _compared(gate, left.measured, right.measured)
     counts = {**left.failed, **right.failed}
+    remains = left.remains or right.remains
     failed = failed_words(
-        *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True))
+        *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True)),
+        happened=_happened(remains),
     )
+    kind = "failed or remaining" if remains else "failed"
     between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
     if least == most and not (between and gate.comparison == "=="):
-        whatever = f", {WHATEVER} ({failed})" if failed and corners[0][:2] != corners[1][:2] else ""
+        uncertain = failed and corners[0][:2] != corners[1][:2]
+        whatever = f", whatever the {kind} attempts would have been ({failed})" if uncertain else ""
         outcome: GateOutcome = "met" if least else "not met"
         return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {comparison}{whatever}"])
     against, favoured = (corners[1], corners[0]) if least else corners
     ends = [
-        f"{_compared(gate, against.left, against.right)} {_if(against, 'with the failed attempts against it')}",
-        f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, 'with them in its favour')}",
+        f"{_compared(gate, against.left, against.right)} {_if(against, kind, f'with the {kind} attempts against it')}",
+        f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, kind, 'with them in its favour')}",
     ]
     return _cannot_tell(gate, f"{', '.join(ends)} ({failed}); {RETRY}")
 
@@ -182,10 +190,14 @@ def _compared(gate: Gate, left: float, right: float) -> str:
     return f"{left:.4g} {verb} {gate.comparison} {right:.4g}"
 
 
-def _if(corner: _Corner, otherwise: str) -> str:
+def _happened(remains: bool) -> str:
+    return "failed or are not yet made" if remains else "failed"
+
+
+def _if(corner: _Corner, kind: str, otherwise: str) -> str:
     if len(corner.outcomes) > 1:
         return otherwise
-    return f"if every failed attempt had been {next(iter(corner.outcomes))}"
+    return f"if every {kind} attempt had been {next(iter(corner.outcomes))}"
 
 
 def _cannot_tell(gate: Gate | DropGate, detail: str) -> GateResult:

@@ -1,7 +1,7 @@
 """What a name in a gate refers to: its value, and its bounds given the failed attempts.
 
-A score has two ends: if every failed attempt had been wrong, and if every one had been right. Counts, coverage,
-latency, tokens and cost are as measured: failed attempts do not make them uncertain.
+A score has two ends: if every failed or remaining attempt had been wrong, and if every one had been right. Coverage,
+latency, tokens and cost are as measured: such attempts do not make them uncertain. A remaining attempt may still fail.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import (
     bounds_of,
     coverage_of,
-    failed_attempts,
     least_coverage,
+    open_attempts,
     overall_bounds,
     overall_rows,
 )
@@ -50,6 +50,8 @@ MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
     "p95": lambda row: row.latency.p95 if row.latency else None,
 }
 
+FAILURES = ("failed", "timeouts")
+
 OF_RUN = (*OVERALL, *MEASURED)
 """The names of all numbers of the whole run."""
 OF_THE_RUN = "run."
@@ -73,7 +75,9 @@ class TermValue(Struct, frozen=True, kw_only=True):
     """By task, what its failed attempts contribute, with what is certain under "": they add up to the value's ends.
     None when the failed attempts could have made it anything."""
     failed: Mapping[str, int] = {}
-    """By task, the attempts that make it uncertain."""
+    """By task, the attempts that make it uncertain: failed, or not yet made."""
+    remains: bool = False
+    """Whether some of them are not yet made."""
 
 
 class Meaning(NamedTuple):
@@ -120,11 +124,13 @@ def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermV
         return _of_task(rows[task], aspect) if aspect else _score(rows[task])
     if aspect in OVERALL:
         return _overall(board, aspect)
+    if aspect in FAILURES:
+        return _counted(board.tasks, MEASURED[aspect](board) or 0.0)
     return _certain(MEASURED[aspect](board), _why_unmeasured(board, aspect))
 
 
 def _score(row: TaskRow) -> TermValue:
-    return _bounded(row, row.score, row.bounds, failed_attempts(row), partial(_wrong_and_right, row))
+    return _bounded(row, row.score, row.bounds, open_attempts(row), partial(_wrong_and_right, row))
 
 
 def _wrong_and_right(row: TaskRow, bounds: Bounds) -> Ends:
@@ -132,15 +138,17 @@ def _wrong_and_right(row: TaskRow, bounds: Bounds) -> Ends:
 
 
 def _of_task(row: TaskRow, aspect: str) -> TermValue:
+    if aspect in FAILURES:
+        return _counted([row], MEASURED_OF_TASK[aspect](row) or 0.0)
     if aspect in MEASURED_OF_TASK:
         reason = "no outcome of it was graded" if aspect == "weak" else None
         return _certain(MEASURED_OF_TASK[aspect](row), reason)
     if aspect in INTERVALS:
         value = None if row.interval is None else getattr(row.interval, aspect)
-        return _bounded(row, value, row.bounds, failed_attempts(row), lambda bounds: _interval_ends(bounds, aspect))
+        return _bounded(row, value, row.bounds, open_attempts(row), lambda bounds: _interval_ends(bounds, aspect))
     if aspect == CALIBRATION:
         value = row.calibration.expected_error.value if row.calibration else None
-        return _bounded(row, value, None, failed_attempts(row), lambda bounds: None)
+        return _bounded(row, value, None, open_attempts(row), lambda bounds: None)
     summaries = {each.name: each for each in [*row.repetitions, *row.aggregates]}
     if aspect in summaries:
         return _summary(row, summaries[aspect])
@@ -149,7 +157,7 @@ def _of_task(row: TaskRow, aspect: str) -> TermValue:
 
 
 def _summary(row: TaskRow, summary: Summary) -> TermValue:
-    failed = summary.failed + summary.timeouts
+    failed = summary.failed + summary.timeouts + row.remaining
     value = _bounded(row, summary.value, summary.bounds, failed, lambda bounds: (bounds.low, bounds.high))
     return value if value.value is not None else TermValue(value=None, reason=summary.reason)
 
@@ -160,13 +168,22 @@ def _bounded(
     if value is None or not failed:
         return _certain(value, row.refused or row.reason)
     pair = None if bounds is None else ends(bounds)
-    return TermValue(value=value, ends=None if pair is None else {row.task: pair}, failed={row.task: failed})
+    own = None if pair is None else {row.task: pair}
+    return TermValue(value=value, ends=own, failed={row.task: failed}, remains=row.remaining > 0)
+
+
+def _counted(rows: Sequence[TaskRow], value: float) -> TermValue:
+    """A number of failures, to which each remaining attempt may add one."""
+    remaining = {row.task: row.remaining for row in rows if row.remaining}
+    more = {task: (float(count), 0.0) for task, count in remaining.items()}
+    return TermValue(value=value, ends={"": (value, value), **more}, failed=remaining, remains=bool(remaining))
 
 
 def _overall(board: Leaderboard, name: str) -> TermValue:
     """With ends task by task, so that a task named in the same gate is wrong or right in both places."""
     rows = overall_rows(board.tasks)
-    failed = {row.task: count for row in rows if (count := failed_attempts(row))}
+    failed = {row.task: count for row in rows if (count := open_attempts(row))}
+    remains = any(row.remaining for row in rows)
     value = board.overall_score
     if name != "overall":
         interval = board.overall_interval
@@ -176,10 +193,12 @@ def _overall(board: Leaderboard, name: str) -> TermValue:
     if name != "overall":
         bounds = overall_bounds(board.tasks, board.level)
         pair = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
-        return TermValue(value=value, ends=None if pair is None else {"(overall)": pair}, failed=failed)
+        return TermValue(
+            value=value, ends=None if pair is None else {"(overall)": pair}, failed=failed, remains=remains
+        )
     ends = {row.task: bounds_of(row) for row in rows}
     known = {task: (each.low / len(ends), each.high / len(ends)) for task, each in ends.items() if each is not None}
-    return TermValue(value=value, ends=known if len(known) == len(ends) else None, failed=failed)
+    return TermValue(value=value, ends=known if len(known) == len(ends) else None, failed=failed, remains=remains)
 
 
 def _interval_ends(bounds: Bounds, which: str) -> Ends | None:

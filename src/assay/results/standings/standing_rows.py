@@ -15,8 +15,8 @@ from assay.results.board.board_types import Latency, ScoreInterval, SliceRow, Ta
 from assay.results.board.cost_notes import price_notes
 from assay.results.board.overall import (
     bounds_of,
-    failed_attempts,
     interval_of_tasks,
+    open_attempts,
     overall_interval,
     overall_rows,
     overall_score,
@@ -267,7 +267,7 @@ def _overall_bounds(side: Side) -> Bounds | None:
     """Over the run's own tasks and samples; None when nothing failed, or a task has no bounds."""
     rows = overall_rows(side.board.tasks)
     bounds = [each for row in rows if (each := _own_bounds(side, row)) is not None]
-    if not any(map(failed_attempts, rows)) or len(bounds) < len(rows):
+    if not any(map(open_attempts, rows)) or len(bounds) < len(rows):
         return None
     lows, highs = [each.low for each in bounds], [each.high for each in bounds]
     return Bounds(low=math.fsum(lows) / len(rows), high=math.fsum(highs) / len(rows))
@@ -276,7 +276,7 @@ def _overall_bounds(side: Side) -> Bounds | None:
 def _own_bounds(side: Side, row: TaskRow) -> Bounds | None:
     if row.score is not None or row.refused is not None:
         return bounds_of(row)
-    bounds = side.measures[row.task].bounds if failed_attempts(row) else None
+    bounds = side.measures[row.task].bounds if open_attempts(row) else None
     return None if bounds is None else Bounds(low=bounds[0], high=bounds[1])
 
 
@@ -299,7 +299,7 @@ def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell
         coverage=row.coverage,
         scored=row.scored,
         compared=scored if is_shared else 0,
-        bounds=_own_bounds(whole, original) if failed_attempts(original) else None,
+        bounds=_own_bounds(whole, original) if open_attempts(original) else None,
     )
 
 
