@@ -9,17 +9,20 @@ import pytest
 from assay.cli import progress
 from assay.cli.progress import ProgressLine
 from assay.core.types import DatasetSpec, Failure, PartSpec, Record, Score, TaskDefinition
+from assay.tasks.descriptions import with_descriptions
 
 
 def task(name: str, use: str, **options: object) -> TaskDefinition:
-    return TaskDefinition(
-        name=name,
-        format="declarative",
-        dataset=DatasetSpec(use="inline"),
-        solver=PartSpec(key="solver", use="no_solver"),
-        scorers=(),
-        aggregates=(PartSpec(key="first", use=use, options={"scorer": "main", **options}),),
-        metric="m",
+    return with_descriptions(
+        TaskDefinition(
+            name=name,
+            format="declarative",
+            dataset=DatasetSpec(use="inline"),
+            solver=PartSpec(key="solver", use="no_solver"),
+            scorers=(),
+            aggregates=(PartSpec(key="first", use=use, options={"scorer": "main", **options}),),
+            metric="m",
+        )
     )
 
 

@@ -13,7 +13,7 @@ from assay.results.measure import measure_of
 from assay.results.report_settings import View
 from assay.stats.cells import interval_of_mean
 
-MEASURE = measure_of(task("sums", "mean", field="score"))
+MEASURE = measure_of(task("sums", "mean", field="score", bounds=[0, 1]))
 
 
 @pytest.mark.parametrize("repeat", [1, 3])
@@ -24,7 +24,7 @@ def test_its_interval_is_the_leaderboards(values: list[float], repeat: int) -> N
     for at, value in enumerate(values):
         made = attempt("sums", score=value)
         score.add(msgspec.structs.replace(made, index=places[at], attempt=1 + at % repeat))
-    expected = interval_of_mean(np.array(values), None if repeat == 1 else np.array(places), 0.9)
+    expected = interval_of_mean(np.array(values), None if repeat == 1 else np.array(places), 0.9, (0.0, 1.0))
     assert score.score == f"{np.mean(values):.3f}"
     assert score.interval == f"({expected.low:.3f} – {expected.high:.3f})"
 
