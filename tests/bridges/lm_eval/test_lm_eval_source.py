@@ -52,7 +52,7 @@ def test_flags_for_lm_eval_go_with_its_tasks_only() -> None:
 def test_a_run_folder_trusts_no_python_of_lm_eval() -> None:
     def reached(kind: str, **about: bool) -> list[str]:
         part = PartSpec(key="x", use="lm_eval", options={"task": "t", "library": {}, "code": []})
-        plain = PartSpec(key="x", use="metric")
+        plain = PartSpec(key="x", use="metric", options={"metric": "exact_match"})
         definition = TaskDefinition(
             name="t",
             format="lm_eval",
