@@ -113,7 +113,7 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
     if name in catalog.CATALOG["scorer"]:
         made = catalog.resolve("scorer", name)
     else:
-        # whoever asks has checked that the author's own code may run
+        # the caller has checked that the author's own code may run
         found = catalog.resolve("metric", name, own_code=True)
         made = found if _makes_scorers(found) else None
     said = ScorerInfo(values=(share("score"),)) if made is None else about(made, options)

@@ -49,7 +49,7 @@ class ScoreCall:
 
 
 class RunningCode(NamedTuple):
-    """Whose code a host is running: the number of a call, 0 for nobody's, a negative one where a scorer is being built;
+    """Whose code a host is running: the number of a call, 0 while idle, a negative one where a scorer is being built;
     and at which of its steps."""
 
     number: int
@@ -87,7 +87,7 @@ class ScoringHost(ABC):
 
 
 class HearsHosts(Protocol):
-    """What a host tells its supervisor, always in the supervisor's loop."""
+    """What a host reports to its supervisor, always in the supervisor's loop."""
 
     def answered(self, host: ScoringHost, number: int, outcome: Score | Failure) -> None: ...
 

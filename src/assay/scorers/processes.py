@@ -50,7 +50,7 @@ def placed(part: PartSpec, build: BuildScorer, context: BuildContext, supervisor
 
 
 def _own_code(part: PartSpec, build: BuildScorer, context: BuildContext, supervisor: Supervisor) -> OwnCode:
-    from assay.scorers.thread_host import FromAnyLoop  # most runs have no code of their own
+    from assay.scorers.thread_host import FromAnyLoop  # most runs have only built-in scorers
 
     models: list[Model] = []
 

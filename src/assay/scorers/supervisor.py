@@ -85,7 +85,7 @@ class Supervisor:
         host.has_answered = True
         call = host.calls.pop(number, None)
         if call is None or call.answer.done():
-            return  # it was given up, or nobody waits for it any more
+            return  # it was given up, or its caller has stopped waiting
         if isinstance(outcome, Failure):
             call.answer.set_exception(FailureError(outcome))
         else:
@@ -106,7 +106,7 @@ class Supervisor:
             self._send(call, in_thread=True)
 
     def died(self, host: ScoringHost, how: str) -> None:
-        """The call that a process died of is made again, but not for ever; the others had no part in it."""
+        """Retry the call that a process died of, a limited number of times; the others had no part in it."""
         if host not in self.processes:
             return  # it was given up
         self.processes.remove(host)

@@ -1,6 +1,6 @@
 """A thread in which scorers run that exist in this process only: a function passed from Python, say.
 
-Nothing can end a thread. One whose code never returns is abandoned: its answers are not waited for, and it dies with
+Nothing can end a thread. One whose code never returns is abandoned: its answers are ignored, and it dies with
 this process. While it computes, it shares the interpreter with everything else.
 """
 

@@ -1,6 +1,6 @@
-"""What the parts of a task say of themselves, asked once and stored with the task.
+"""What the parts of a task say of themselves, read once and stored with the task.
 
-Asking imports the parts, so only a task that the user trusts is asked. Whoever reads a run reads the answers.
+Reading it imports the parts, so only a task that the user trusts is read. Readers of a run have the answers.
 """
 
 from __future__ import annotations
