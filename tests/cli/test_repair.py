@@ -58,6 +58,16 @@ def test_a_run_that_was_moved_is_completed_where_it_is(tmp_path: Path, given: li
     assert not first.exists()
 
 
+def test_what_remains_of_a_torn_last_line_is_counted_although_nothing_is_damaged(tmp_path: Path) -> None:
+    write_sums(tmp_path / "tasks", "sums", 3)
+    assert assay("run", "tasks", "--model", "stub:4", "--run-dir", "r", cwd=tmp_path).returncode == 0
+    journal = tmp_path / "r" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-30])
+    done = assay("repair", "r", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "no damaged lines: nothing was changed\n")
+    assert done.stderr == "1 of 3 attempts remains; run them with: assay run tasks --model stub:4 --run-dir r\n"
+
+
 def test_a_line_that_the_journal_has_twice_is_not_missing(tmp_path: Path) -> None:
     write_sums(tmp_path / "tasks", "sums", 3)
     (tmp_path / "own.py").write_text("def answer(prompt):\n    return 'no idea'\n")

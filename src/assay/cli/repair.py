@@ -36,12 +36,13 @@ def run(options: argparse.Namespace) -> int:
 
     folder = Path(options.run)
     done = repair(folder, SearchEntry)
-    if not done.lines:
+    if done.lines:
+        print(f"{done.lines:,} damaged {'line' if done.lines == 1 else 'lines'} set aside in {done.aside}")
+    else:
         print("no damaged lines: nothing was changed")
-        return DONE
-    print(f"{done.lines:,} damaged {'line' if done.lines == 1 else 'lines'} set aside in {done.aside}")
-    print(_what_remains(done, folder), file=sys.stderr)
-    return WITH_FAILURES if done.remaining or done.run is None else DONE
+    if done.lines or done.remaining:
+        print(_what_remains(done, folder), file=sys.stderr)
+    return WITH_FAILURES if done.remaining or (done.lines and done.run is None) else DONE
 
 
 def _what_remains(done: Repaired, folder: Path) -> str:
