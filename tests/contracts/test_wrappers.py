@@ -26,7 +26,7 @@ from assay.models.layers.conversation import WithFrame
 from assay.models.layers.outage import WaitsOutOutages
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.retrying import Retrying
-from assay.models.layers.settings import WithSettings
+from assay.models.layers.settings import NotesOverridden, WithSettings
 from assay.models.layers.thinking import WithoutThinking
 from assay.models.layers.waiting import WithoutWaiting
 from assay.scorers.hosts import MovedScorer
@@ -49,6 +49,7 @@ WRAPPERS: dict[str, Callable[..., Model]] = {
     "WaitsOutOutages": lambda model: WaitsOutOutages(model, patience_seconds=60.0),
     "RateLimited": lambda model: RateLimited(model, requests_per_minute=6000),
     "WithSettings": lambda model: WithSettings(model, {}),
+    "NotesOverridden": lambda model: NotesOverridden(model, {}),
     "WithoutThinking": WithoutThinking,
     "WithoutWaiting": WithoutWaiting,
     "ReadsMedia": lambda model: ReadsMedia(model, MediaFiles(Path("task.jsonl"))),

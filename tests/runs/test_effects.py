@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,10 @@ from tests.runs.recorded_effects import (
 )
 
 from assay.core.errors import UsageError
+from assay.core.types import Completion, Request
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
+from assay.runs.evaluate import evaluate_tasks
 from assay.setting import flag_of, settings_of
 
 Case = tuple[str, str, str]
@@ -95,3 +98,40 @@ def test_a_setting_has_its_effect_or_is_refused_by_name(seen: Any) -> None:
 @pytest.mark.prove
 def test_every_setting_with_every_format_and_model_has_its_effect_or_is_refused_by_name(seen: Any) -> None:
     assert [problem for case in all_cases() if (problem := problem_of(case, seen))] == []
+
+
+OWN_TEMPERATURE = """
+key: own
+display_name: Own
+description: ""
+definition:
+  dataset: {key: rows}
+  solver:
+    type: python
+    run_solver_snippet: |
+      async def run_solver(sample, model, trace):
+          messages = [{"role": "user", "content": sample["q"]}]
+          trace.add_model_response(await model.predict({"messages": messages, "temperature": 0.9}))
+          return trace
+  scorers: [{type: string_equals, ground_truth: "{{ sample.q }}"}]
+"""
+
+
+def test_a_setting_that_every_request_of_own_code_overrides_is_named_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text(OWN_TEMPERATURE)
+    Path("rows.jsonl").write_text('{"q": "a"}\n{"q": "b"}\n')
+
+    class Answers:
+        name = "answers"
+
+        async def generate(self, request: Request) -> Completion:
+            return Completion(text="a")
+
+    with caplog.at_level(logging.WARNING, "assay"):
+        evaluate_tasks("own.yaml", Answers(), temperature=0.1, max_tokens=9)
+    assert [record.message for record in caplog.records] == [
+        "--temperature had no effect: every request had a value of its own"
+    ]

@@ -8,13 +8,17 @@ from contextlib import aclosing
 from types import coroutine
 
 from assay.core.journal import Journal
+from assay.core.model_stack import given_settings
 from assay.core.run import Stop, run_attempts
 from assay.core.seams import Executor, Work
 from assay.core.types import Record
+from assay.models.layers.settings import NotesOverridden
+from assay.run_config import RunConfig
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import MadeEarlier
 from assay.runs.progress import Progress
 from assay.runs.stretches import OpenStretch
+from assay.setting import flag_of
 
 
 async def run_here(
@@ -36,9 +40,10 @@ async def run_here(
     parts.models.bind(stop, progress.say)
     parts.supervisor.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
+    model = NotesOverridden(parts.model, given_settings(config.settings()))
     await run_attempts(
         parts.tasks,
-        parts.model,
+        model,
         journal,
         InStretch(LocalExecutor(parts.in_flight), stretch),
         finished=finished,
@@ -49,6 +54,9 @@ async def run_here(
         stop=stop,
         on_records=on_records,
     )
+    for name in model.overridden:  # what a solver of the user's own sends is not known before
+        flag = parts.flags.get(name) or flag_of(RunConfig, name)
+        progress.warn(f"{flag} had no effect: every request had a value of its own")
 
 
 class InStretch:

@@ -7,7 +7,7 @@ import asyncio
 from tests.scripted import Scripted
 
 from assay.core.types import Request
-from assay.models.layers.settings import WithSettings
+from assay.models.layers.settings import NotesOverridden, WithSettings
 
 
 def test_what_a_request_says_comes_first() -> None:
@@ -16,3 +16,11 @@ def test_what_a_request_says_comes_first() -> None:
     asyncio.run(settled.generate(Request(prompt="x")))
     asyncio.run(settled.generate(Request(prompt="x", temperature=1.0)))
     assert [(each.temperature, each.stop) for each in model.requests] == [(0.0, ("END",)), (1.0, ("END",))]
+
+
+def test_a_setting_that_no_request_had_is_known() -> None:
+    noting = NotesOverridden(Scripted(["a", "b"]), {"temperature": 0.1, "max_tokens": 9, "seed": 3})
+    assert noting.overridden == []
+    asyncio.run(noting.generate(Request(prompt="x", temperature=0.7, max_tokens=9)))
+    asyncio.run(noting.generate(Request(prompt="x", temperature=0.7, max_tokens=8)))
+    assert noting.overridden == ["temperature", "seed"]

@@ -1,4 +1,4 @@
-"""A model with its own generation settings, which are the defaults of its requests."""
+"""A model's own generation settings, the defaults of its requests; and whether those of a run had an effect."""
 
 from __future__ import annotations
 
@@ -26,3 +26,27 @@ class WithSettings(Wrapper):
     async def generate(self, request: Request) -> Completion:
         missing = {name: value for name, value in self._generation.items() if getattr(request, name) is None}
         return await self.model.generate(msgspec.structs.replace(request, **missing) if missing else request)
+
+
+class NotesOverridden(Wrapper):
+    """Passes every request on, and knows which of a run's settings none of them had."""
+
+    def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
+        super().__init__(model)
+        self._settings = settings
+        self._without_effect = set(settings)
+        self._called = False
+
+    @property
+    def overridden(self) -> list[str]:
+        """The settings that every request had its own value for; none where there was no request."""
+        return [name for name in self._settings if self._called and name in self._without_effect]
+
+    @override
+    async def generate(self, request: Request) -> Completion:
+        self._called = True
+        if self._without_effect:
+            self._without_effect -= {
+                name for name in self._without_effect if getattr(request, name) == self._settings[name]
+            }
+        return await self.model.generate(request)
