@@ -6,6 +6,7 @@ import csv
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.results.runs import Adder, Broken, build_standings, run_into, write_sums
 
@@ -111,6 +112,15 @@ def test_failures_are_reported_and_other_questions_are_refused(runs: Path, tmp_p
     run_into(tmp_path / "torn", tmp_path / "tasks", Broken([3]))
     found = build_standings([runs / "good", tmp_path / "torn"], allow_unequal=True)
     assert "broken: 2 attempts failed" in found.notes
+
+
+def test_a_notice_of_one_result_is_about_the_model_as_tables_call_it(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path / "tasks", "sums", 4)
+    run = run_into(tmp_path / "run", tasks, Adder(name="twin"))
+    board = build_leaderboard(run, View())
+    write_leaderboard_file(tmp_path / "noted.json", msgspec.structs.replace(board, notices=["cut short"]))
+    found = build_standings([run, tmp_path / "noted.json"], allow_unequal=True)
+    assert "twin (2): cut short" in found.notes
 
 
 def test_failures_of_many_models_are_one_note(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def standings_of(
         metrics={name: _metric(name, sides) for name in names},
         shared=shared,
         ranking=ranking,
-        notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides)],
+        notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides, labels)],
         unequal=list(unequal.values()),
         pairs=pairs,
     )
@@ -349,12 +349,14 @@ def _notes(
     return notes
 
 
-def _notes_of_results(sides: Sequence[Side]) -> list[str]:
+def _notes_of_results(sides: Sequence[Side], labels: Sequence[str]) -> list[str]:
     """The notices of the results' leaderboards, those of all once, which prices they use, and why a cost is unknown."""
     boards = [side.board for side in sides]
     shared = set.intersection(*(set(board.notices) for board in boards))
     notices = dict.fromkeys(
-        notice if notice in shared else f"{side.source}: {notice}" for side in sides for notice in side.board.notices
+        notice if notice in shared else f"{label}: {notice}"
+        for board, label in zip(boards, labels, strict=True)
+        for notice in board.notices
     )
     # every model has a cell for its cost here
     unknown = [board.cost for board in boards if board.cost is not None and board.cost.amount is None]
