@@ -127,3 +127,12 @@ def test_labels_keep_the_type_of_each_value():
     found = numbers.labels("v")
     assert [found.vocabulary[code] for code in found.codes[:, 0]] == [str(v) for v in values[:8] if v is not None]
     assert numbers.numbers("v").values.tolist() == [float(v) for v in values[:8] if v is not None]
+
+
+def test_true_and_false_are_a_share_by_their_type_and_ones_are_not() -> None:
+    table = ScoreTable()
+    for sample, right in enumerate((True, True, False)):
+        table.add({"right": right, "count": int(right), "mixed": right if sample else 1.0}, sample=sample)
+    assert table.range_of("right") == (0.0, 1.0)
+    assert (table.range_of("count"), table.range_of("mixed"), table.range_of("none")) == (None, None, None)
+    assert ScoreTable({"count": (0.0, 9.0)}).range_of("count") == (0.0, 9.0)

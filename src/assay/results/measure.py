@@ -84,6 +84,12 @@ class Measure(Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     """What a reader is shown for each scorer: its name, with its definition where the word alone has another."""
 
+    def on(self, scale: Range | None) -> Measure:
+        """With the scale that the values of a run have by their type, where nothing describes them."""
+        if scale is None or self.bounds is not None or not self.headline or self.column is None:
+            return self
+        return msgspec.structs.replace(self, bounds=scale, score_bounds=scale)
+
     def interval(self, numbers: Floats, clusters: ArrayLike | None, level: float) -> Interval:
         """The interval of the mean of these numbers, as the leaderboard would show it."""
         return interval_of_mean(numbers, clusters, level, self.bounds)

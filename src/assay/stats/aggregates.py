@@ -55,7 +55,7 @@ def mean(
     output = name or f"{field}_mean"
     if not len(numbers):
         return [empty_cell(output, "mean", numbers, table)]
-    interval = interval_of_mean(numbers.values, groups_of(numbers), level, bounds or table.ranges.get(field))
+    interval = interval_of_mean(numbers.values, groups_of(numbers), level, bounds or table.range_of(field))
     return [cell(output, "mean", mean_of(numbers.values), interval, rows=numbers, table=table)]
 
 
@@ -109,7 +109,7 @@ def std_dev(
         deviation = float(numbers.values.std())
     if not math.isfinite(deviation):
         return [empty_cell(output, "std_dev", numbers, table, TOO_LARGE)]
-    interval = spread_interval(numbers.values, groups_of(numbers), level, shares=table.ranges.get(field) == UNIT)
+    interval = spread_interval(numbers.values, groups_of(numbers), level, shares=table.range_of(field) == UNIT)
     return [cell(output, "std_dev", deviation, interval, rows=numbers, table=table)]
 
 
@@ -187,7 +187,7 @@ def _extreme(
     if not len(numbers):
         return empty_cell(output, which, numbers, table)
     lowest, highest = float(numbers.values.min()), float(numbers.values.max())
-    within = table.ranges.get(field) if bounds is None else (float(bounds[0]), float(bounds[1]))
+    within = table.range_of(field) if bounds is None else (float(bounds[0]), float(bounds[1]))
     if bounds is None and within is not None and not within[0] <= lowest <= highest <= within[1]:
         within = None
     value, interval_of = (highest, largest_interval) if which == "max" else (lowest, smallest_interval)

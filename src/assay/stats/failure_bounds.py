@@ -64,8 +64,9 @@ def _marks(table: ScoreTable, about: About | None) -> tuple[Mark, Mark] | None:
             others = [] if other is None else [(other, f"not {' or '.join(weights)}")]
             marks = sorted([*((weight, label) for label, weight in weights.items()), *others])
             return (marks[0][0], {value.name: marks[0][1]}), (marks[-1][0], {value.name: marks[-1][1]})
-        case Mean(value=Value(name=name, range=(low, high))) | Whole(rises_with=Value(name=name, range=(low, high))):
-            if holds_all((low, high), table.numbers(name).values):
+        case Mean(value=Value(name=name, range=within)) | Whole(rises_with=Value(name=name, range=within)):
+            low, high = within or table.range_of(name) or (0.0, 0.0)
+            if low < high and holds_all((low, high), table.numbers(name).values):
                 return (low, {name: low}), (high, {name: high})
     return None
 

@@ -80,7 +80,7 @@ def repetitions(
     """
     numbers = table.numbers(field)
     attempts = replace(
-        Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters), scale=table.ranges.get(field)
+        Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters), scale=table.range_of(field)
     )
     if len(np.unique(numbers.clusters)) == len(attempts):
         attempts = replace(attempts, groups=None)

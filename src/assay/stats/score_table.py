@@ -294,6 +294,12 @@ class ScoreTable:
                 return f"no sample has a value `{name}`; values seen: {seen}"
         return None
 
+    def range_of(self, name: str) -> Range | None:
+        """The ends of a value's scale: as described, or those of a yes or no, which is a share by its type."""
+        column = self._columns.get(name)
+        yes_or_no = isinstance(column, _NumberColumn) and column.is_yes_or_no
+        return self.ranges.get(name) or ((0.0, 1.0) if yes_or_no else None)
+
     def _why_no_numbers(self, names: Iterable[str]) -> str | None:
         reason = self._why_nothing(names)
         if reason is not None:
@@ -330,6 +336,10 @@ class _NumberColumn:
         """The index of each row's type in `_KINDS`, once there are several types."""
         self._large: dict[int, int] = {}
         """Integers that a float cannot hold exactly, by row: as labels they keep every digit."""
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        return self._kind is bool
 
     def put(self, row: int, value: float | bool) -> None:
         # infinity cannot be averaged and JSON cannot hold it: such a row stays unscored, like NaN

@@ -47,7 +47,7 @@ from assay.results.board.stretches import (
     stretch_notices,
     versions_of,
 )
-from assay.results.measure import headline_of, measures_of
+from assay.results.measure import Measure, headline_of, measures_of
 from assay.results.metric_label import metric_label
 from assay.results.per_example import PerExample, read_examples
 from assay.results.report_settings import View, missing_group, missing_key, view_of
@@ -185,7 +185,7 @@ def _row(
     for each in table.tables.values():
         each.remaining, each.planned = remaining, (run.config.samples_of(definition), run.config.repeat)
     summaries = summaries_of(definition, table, view.level, python)
-    measure = table.measure
+    measure = table.measure = _on_its_scale(table)
     headline = _headline(definition, table, summaries)
     latency = table.latencies.summary()
     scores = table.tables.get(measure.scorer)
@@ -284,6 +284,11 @@ def _counts(
         "outcomes": dict(sorted(table.outcomes.items())),
         "weak_passes": table.weak_passes,
     }
+
+
+def _on_its_scale(table: TaskTable) -> Measure:
+    scores, column = table.tables.get(table.measure.scorer), table.measure.column
+    return table.measure.on(None if scores is None or column is None else scores.range_of(column))
 
 
 def _remaining(definition: TaskDefinition, table: TaskTable, run: RunFile) -> int:

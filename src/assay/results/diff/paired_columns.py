@@ -211,7 +211,9 @@ def _from_run(folder: Path, view: View, pace: bool) -> Side:
     reading = _Reading(folder, measures_of(run.definitions), view)
     board = build_leaderboard(folder, view, kind=_Line, watch=reading.add_with_pace if pace else reading.add)
     columns = reading.finished({row.task: row for row in board.tasks})
-    return Side(folder, board, columns, reading.measures, reading.paces)
+    scales = {row.task: row.range for row in board.tasks}
+    measures = {name: measure.on(scales[name]) for name, measure in reading.measures.items()}
+    return Side(folder, board, columns, measures, reading.paces)
 
 
 class _Reading:
