@@ -31,7 +31,7 @@ examples:
 
 def _add_proposer(parser: argparse.ArgumentParser) -> None:
     proposer = add_purpose(parser, Purpose.PROPOSER, SearchOptions)
-    option(proposer, "--model Purpose.PROPOSER", "the model that proposes, such as openai:NAME")
+    option(proposer, "--model MODEL", "the model that proposes, such as openai:NAME")
     repeated(proposer, "--model-arg KEY=VALUE", "an option of the proposer")
     option(
         proposer,

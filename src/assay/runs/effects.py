@@ -129,7 +129,11 @@ def _why_not_answers(run: PlannedParts, name: str, requests: Mapping[str, list[R
 
 
 def _why_no_servers(run: PlannedParts, _: str) -> str | None:
-    return None if any(offers_of(model).remote for model in run.called) else "no model here is on a server"
+    return (
+        None
+        if any(offers_of(model).remote for model in run.called)
+        else "the model is not on a server, and neither is a judge"
+    )
 
 
 def _why_not_rendered(run: PlannedParts, name: str) -> str | None:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assay.core.describe import ScorerInfo, Value, describes, share
+from assay.core.describe import ScorerInfo, describes, share
 from assay.core.errors import FailureError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Sample, Score, ScoreValue, Trace
@@ -249,7 +249,7 @@ class SampleAssertions:
         return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
 
 
-@describes(ScorerInfo(values=(share("score"), Value(name="passed")), more_values=True))
+@describes(ScorerInfo(values=(share("score"), share("passed")), more_values=True))
 def sample_assertions(
     key: str,
     *,
