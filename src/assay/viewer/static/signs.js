@@ -4,7 +4,7 @@ import { el, h } from "./dom.js";
 import { count, interval, number } from "./numbers.js";
 import { OUTCOMES } from "./wording.js";
 
-/** @typedef {import("./words.js").Interval} Interval */
+/** @typedef {import("./numbers.js").Interval} Interval */
 
 // A point with its interval on a scale from 0 to 1.
 export function whisker(/** @type {number | null | undefined} */ value, /** @type {Interval} */ ends) {
