@@ -11,8 +11,8 @@ import pytest
 from tests.end_to_end.commands import assay, leaderboard, write_task
 from tests.scorers.moving import METRIC, Placed, own_metric, part, values
 
-from assay.core.seams import BuildContext, Scorer
-from assay.core.types import PartSpec, Sample, Score, Trace
+from assay.core.seams import BuildContext
+from assay.core.types import Completion, PartSpec, Sample, Score, Trace
 from assay.scorers.from_metric import from_metric
 from assay.scorers.processes import MayMove, OwnCode, is_own, placed
 from assay.scorers.supervisor import TIMED, Supervisor
@@ -160,12 +160,17 @@ def test_a_placed_scorer_passes_on_what_it_declares() -> None:
     class Pure(Waits):
         only_computes = True
 
-    def build(context: BuildContext) -> Scorer:
-        return Pure("own")
+        def gold(self, sample: Sample) -> Completion | None:
+            return Completion(text=sample.prompt.upper())
 
-    made = placed(PartSpec(key="own", use="mine:Pure"), build, BuildContext(), Supervisor())
-    assert isinstance(made, OwnCode)
-    assert made.only_computes
+    def moved(kind: type[Waits]) -> OwnCode:
+        made = placed(PartSpec(key="own", use="mine:Pure"), lambda context: kind("own"), BuildContext(), Supervisor())
+        assert isinstance(made, OwnCode)
+        return made
+
+    sample = Sample(id="s", prompt="gold")
+    assert (moved(Pure).only_computes, moved(Pure).gold(sample)) == (True, Completion(text="GOLD"))
+    assert (moved(Waits).only_computes, moved(Waits).gold(sample)) == (False, None)
 
 
 @pytest.mark.parametrize("workers", ["auto", "0", "2"])

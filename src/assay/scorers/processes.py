@@ -16,12 +16,12 @@ from typing import Any
 
 from assay import catalog
 from assay.core.seams import BuildContext, Model, Preparable, SaysIfPure, Scorer, close_part
-from assay.core.types import PartSpec, Sample, Score, Trace
+from assay.core.types import Completion, PartSpec, Sample, Score, Trace
 from assay.own_functions import is_here
 from assay.processes.start import cores
 from assay.scorers.from_metric import FromMetric
 from assay.scorers.hosts import MovedScorer, is_plain
-from assay.scorers.judging.rehearsed import Judged, Verdict
+from assay.scorers.judging.rehearsed import Judged, KnowsGold, Verdict
 from assay.scorers.supervisor import TIMED, WORTH_IT_SECONDS, Supervisor
 
 BuildScorer = Callable[[BuildContext], Scorer]
@@ -100,6 +100,10 @@ class OwnCode:
     @property
     def only_computes(self) -> bool:
         return self._moved.computes
+
+    def gold(self, sample: Sample) -> Completion | None:
+        scorer = self._moved.scorer
+        return scorer.gold(sample) if isinstance(scorer, KnowsGold) else None
 
     async def aclose(self) -> None:
         if not self._moved.was_in_thread:
