@@ -102,3 +102,13 @@ def test_what_a_part_says_follows_from_its_options() -> None:
     assert generated is not None
     assert generated.elsewhere
     assert catalog.dataset_info("generated", {"recipe": {}, "path": "rows.jsonl"}) == DatasetInfo()
+
+
+def test_what_a_metric_of_the_author_says_is_not_asked_without_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "asked_for.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert catalog.describe("scorer", "metric", {"metric": "asked_for:metric"}) is None
+    with pytest.raises(UsageError, match="imported"):
+        catalog.describe("scorer", "metric", {"metric": "asked_for:metric"}, own_code=True)

@@ -288,7 +288,9 @@ def describe(
 
     The code of strangers is imported only with `own_code`.
     """
-    if not (own_code or is_ours(kind, name) or name.startswith(HERE)):
+    # a part that applies a metric says what that one says, for which it is imported
+    named = {kind: name, **({"metric": str(options["metric"])} if options.get("metric") is not None else {})}
+    if not own_code and not all(_is_known(each, named[each]) for each in named):
         return None
     return about(resolve(kind, name, own_code=own_code), options, values)
 
@@ -303,6 +305,11 @@ def dataset_info(use: str, options: Mapping[str, Any], *, own_code: bool = False
     """What a dataset is read from; None where that is not known without running code that is not ours."""
     info = describe("dataset", use, options, own_code=own_code)
     return info if isinstance(info, DatasetInfo) else None
+
+
+def _is_known(kind: str, name: str) -> bool:
+    """Whether a name refers to a part of ours, or to an object of this process; metrics may be scorers too."""
+    return is_ours(kind, name) or name.startswith(HERE) or (kind == "metric" and is_ours("scorer", name))
 
 
 def is_ours(kind: str, name: str) -> bool:
