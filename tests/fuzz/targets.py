@@ -31,6 +31,7 @@ from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file
 from assay.scorers.judging.verdict import json_object, read_label
 from assay.storage.checksum import with_checksums
+from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks
 
 ROOT = Path(__file__).parents[2]
@@ -132,14 +133,16 @@ def lines_of(*values: object) -> bytes:
     return b"".join(msgspec.json.encode(value) + b"\n" for value in values)
 
 
-DEFINITION = TaskDefinition(
-    name="sums",
-    format="task_folder",
-    dataset=DatasetSpec(use="task_folder", options={"path": "sums.jsonl"}, sha256="0" * 64, size=2),
-    solver=PartSpec(key="single_turn", use="single_turn"),
-    scorers=(PartSpec(key="m", use="metric", options={"metric": "exact_match"}),),
-    aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
-    metric="exact_match",
+DEFINITION = with_descriptions(
+    TaskDefinition(
+        name="sums",
+        format="task_folder",
+        dataset=DatasetSpec(use="task_folder", options={"path": "sums.jsonl"}, sha256="0" * 64, size=2),
+        solver=PartSpec(key="single_turn", use="single_turn"),
+        scorers=(PartSpec(key="m", use="metric", options={"metric": "exact_match"}),),
+        aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
+        metric="exact_match",
+    )
 )
 RUN = msgspec.json.encode(describe([DEFINITION], identity_of(make_stub("")), RunConfig(model="stub")))
 BROKEN = Failure(stage="model", kind="timeout", message="late")

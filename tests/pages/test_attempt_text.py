@@ -14,6 +14,7 @@ from assay.pages.attempt_text import INDENT, attempt_text
 from assay.pages.html.page import prompt_block
 from assay.pages.text_width import width_of
 from assay.results.conversation import beginnings_of
+from assay.results.measure import Measure
 
 
 def test_a_sample_in_full_shows_reasoning_calls_and_results_in_their_order() -> None:
@@ -77,7 +78,9 @@ def test_so_are_examples_that_are_turns() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 140])
 def test_on_a_terminal_no_line_is_too_wide_and_what_follows_stands_under_its_beginning(width: int) -> None:
-    shown = attempt_text(few_shot(0, "112", 1), {}, longest=None)
+    record = few_shot(0, "112", 1)
+    measures = {record.task: Measure(field="score", headline=True, bounds=(0.0, 1.0))}
+    shown = attempt_text(record, measures, longest=None)
     lines = ["".join(span.text for span in row) for row in shown.lines(width)]
     assert max(map(width_of, lines)) <= width
     names = ("  user:", "  assistant:", "  input:", "  answer:", "  read as:", "  targets:", "  match:")

@@ -20,6 +20,7 @@ from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
 from assay.runs.ray import open_worker, payload_of
 from assay.runs.ray_cluster import remembers_a_cluster_that_is_gone
+from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks
 
 
@@ -34,7 +35,8 @@ def test_a_worker_looks_variables_up_in_the_file_that_the_command_was_given(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("team.env").write_text("SOME_KEY=of-the-team\n")
-    tasks = load_tasks([str(write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"}))])
+    loaded = load_tasks([str(write_task(tmp_path / "t.jsonl", {"compute: 1 + 1": "2"}))])
+    tasks = [with_descriptions(each) for each in loaded]
     run_file = describe(tasks, identity_of(make_model("toy")), RunConfig())
     prepare_folder(tmp_path / "run", run_file)
     env_file.choose(Path("team.env"))

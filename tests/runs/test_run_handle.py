@@ -100,7 +100,14 @@ def test_attempts_can_be_picked_and_keep_the_numbers_that_they_have_in_the_whole
 
 def test_what_is_right_is_judged_by_all_attempts_of_the_task(written: Path) -> None:
     described = json.loads((written / "run.json").read_text())
-    described["definitions"][0]["aggregates"] = [{"key": "m", "use": "mean", "options": {"field": "points"}}]
+    described["definitions"][0]["aggregates"] = [
+        {
+            "key": "m",
+            "use": "mean",
+            "options": {"field": "points"},
+            "about": {"type": "mean", "value": {"name": "points"}},
+        }
+    ]
     (written / "run.json").write_text(json.dumps(described))
     write_lines(written, [record_of(0, {"points": 1.0}), record_of(1, {"points": 7.0})])
     source = assay.open_run(written)._source
@@ -268,7 +275,14 @@ def test_more_values_than_columns_are_a_sentence_and_more_metadata_is_json(writt
 def test_a_weight_that_is_missing_leaves_every_attempt_without_a_number(written: Path) -> None:
     described = json.loads((written / "run.json").read_text())
     options = {"field": "label", "weights": {"good": 1.0}}
-    described["definitions"][0]["aggregates"] = [{"key": "w", "use": "weighted_average", "options": options}]
+    described["definitions"][0]["aggregates"] = [
+        {
+            "key": "w",
+            "use": "weighted_average",
+            "options": options,
+            "about": {"type": "mean", "value": {"name": "label"}, "weights": {"good": 1.0}},
+        }
+    ]
     (written / "run.json").write_text(json.dumps(described))
     write_lines(written, [record_of(0, {"label": "good"}), record_of(1, {"label": "other"})])
     run = assay.open_run(written)

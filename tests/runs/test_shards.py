@@ -20,6 +20,7 @@ from assay.models.model_names import make_model
 from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.ray import WorkerPayload
+from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks
 
 FIRST, SECOND = 900, 350
@@ -111,9 +112,8 @@ def test_a_shard_writes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert search(told(done, tmp_path)) == []
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         config = RunConfig(model="openai:m", model_options={"base_url": server.base_url})
-        run_file = describe(
-            load_tasks([str(task)]), identity_of(make_model(config.model, config.model_options)), config
-        )
+        tasks = [with_descriptions(each) for each in load_tasks([str(task)])]
+        run_file = describe(tasks, identity_of(make_model(config.model, config.model_options)), config)
         payload = WorkerPayload(run_file=run_file, folder="cut", project=str(tmp_path))
         assert search({"payload": msgspec.json.encode(payload)}) == []
 

@@ -48,7 +48,7 @@ def no_reason(table: ScoreTable, *, level: float) -> list[Summary]:
 
 
 def failures_as_zeros(table: ScoreTable, *, level: float) -> list[Summary]:
-    scored = table.with_failed_as({"score": 0.0}) or table
+    scored = table.with_open_as({"score": 0.0}) or table
     if not len(table):
         return share(table, level=level)
     return [replace(each, failed=table.failed, timeouts=table.timeouts) for each in share(scored, level=level)]

@@ -26,6 +26,7 @@ from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
 from assay.run_config import RunConfig
 from assay.run_file import RUN_SCHEMA, RunFile
+from assay.task_records import Provenance
 from assay.tasks.descriptions import with_descriptions
 
 HOSTILE = {
@@ -236,6 +237,7 @@ def run_file(model: str, each: int) -> RunFile:
                 aggregates=(PartSpec(key="score", use="mean", options={"field": "score"}),),
                 metric={"summaries": "judge", "programs": "code_exec"}.get(task, "exact_match"),
                 source=f"tasks/{task}.jsonl",
+                provenance=Provenance(sample_field="id"),
             )
         )
         for task in TASKS

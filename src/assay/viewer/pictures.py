@@ -143,9 +143,14 @@ def history_pictures(
     common = common_view([run.config for run in runs.values()])
     sources = [HistorySource(name, run, partial(_side, views[name], common)) for name, run in runs.items()]
     colours = model_colours(run_list)
-    shown = histories(sources, common, task=task, model=model, baseline=baseline, line=line or LINES[0])
+    used, find = line or LINES[0], partial(histories, sources, common, task=task, model=model, baseline=baseline)
+    shown = find(line=used)
+    if not shown and line is None:
+        used = LINES[-1]  # where no model has two runs, all runs are one line
+        shown = find(line=used)
     return {
         "lines": LINES,
+        "line": used,
         "tasks": sorted({name for run in runs.values() for name in run.tasks}),
         "models": sorted({str(run.model["name"]) for run in runs.values()}),
         "histories": [

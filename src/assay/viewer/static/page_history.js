@@ -39,7 +39,7 @@ export async function pageHistory(root, route) {
       bar,
       choice("task", "Task", answer.tasks),
       choice("model", "Model", answer.models),
-      select("Lines", per, state.line || answer.lines[0], (line) => change({ line, baseline: "" })),
+      select("Lines", per, answer.line, (line) => change({ line, baseline: "" })),
     );
   }
 
