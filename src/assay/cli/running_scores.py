@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.core.journal import counting_lines
 from assay.core.types import Record
 from assay.results.board.journal_table import AttemptLine
-from assay.results.measure import Measure
+from assay.results.measure import Measure, values_by
 from assay.results.report_settings import View, metadata_value
 from assay.text.numbers import interval as interval_text
 from assay.text.numbers import number
@@ -33,6 +33,8 @@ class RunningScore:
         self._numbers = array("d")
         self._clusters = array("q")
         self._groups: dict[str, int] = {}
+        self._yes_or_no = measure.bounds is None and measure.column is not None
+        """Whether all values so far are true or false, which are a share by their type."""
         self._clustered = False
         """Whether any two numbers may belong together: repeated attempts, samples with a group."""
         self._interval, self._interval_of = "", 0
@@ -43,6 +45,9 @@ class RunningScore:
         number = self._measure.of(attempt)
         if number is None:
             return
+        if self._yes_or_no:
+            value = values_by(self._measure.scorer, attempt.scores).get(str(self._measure.column))
+            self._yes_or_no = isinstance(value, bool)
         group = metadata_value(attempt.metadata, self._view.group_by)
         self._clustered = self._clustered or attempt.attempt > 1 or group is not None
         code = attempt.index if group is None else -1 - self._groups.setdefault(group, len(self._groups))
@@ -66,5 +71,6 @@ class RunningScore:
         import numpy as np
 
         numbers, clusters = np.array(self._numbers[:count]), np.array(self._clusters[:count])
-        interval = self._measure.interval(numbers, clusters if self._clustered else None, self._view.level)
+        measure = self._measure.on((0.0, 1.0) if self._yes_or_no else None)
+        interval = measure.interval(numbers, clusters if self._clustered else None, self._view.level)
         return "" if interval.low is None or interval.high is None else f"({interval_text(interval)})"
