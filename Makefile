@@ -6,6 +6,9 @@ INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Some images forbid compiled files; every start of Python in the tests would then compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-real test test-peers test-for coverage cpu prove test-lowest fuzz check lint fix docs docs-site docs-version release bench soak audit lock clean
 
