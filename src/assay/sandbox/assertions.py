@@ -248,7 +248,12 @@ def _parse(source: str, kind: str) -> ast.Module:
 def _quietly(source: str, mode: str) -> ast.AST:
     with warnings.catch_warnings():  # a deprecated escape in a dataset is not worth a warning
         warnings.simplefilter("ignore")
-        return ast.parse(source, mode=mode)
+        try:
+            return ast.parse(source, mode=mode)
+        except (
+            SystemError
+        ):  # CPython's own, when several threads parse at once (gh-106905): nothing is wrong with the text
+            return ast.parse(source, mode=mode)
 
 
 def completed(prelude: str) -> str:
