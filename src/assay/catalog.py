@@ -450,9 +450,12 @@ def import_own(target: str) -> Any:
 
     Last, because a file there may have the name of an installed module; and never for our own names.
     """
+    from assay.reading.own_modules import compile_own_modules
+
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
+    compile_own_modules()
     return import_object(target)
 
 

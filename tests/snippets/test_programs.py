@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+import py_compile
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,3 +63,19 @@ def test_nothing_runs_without_leave(language: str) -> None:
 def test_a_program_sees_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert run({"language": "javascript", "code": "process.env.OPENAI_API_KEY ?? 'none'"}, "x", {}) == "none"
+
+
+def test_no_compiled_file_that_came_along_is_run(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "main.py").write_text(
+        "import near\nfrom far import off\nWHO = 'source'\ndef f(*_): return [WHO, near.WHO, off.WHO]\n"
+    )
+    (tmp_path / "near.py").write_text("WHO = 'source'\n")
+    (tmp_path / "far" / "off.py").write_text("WHO = 'source'\n")
+    lie = tmp_path / "lie.txt"
+    lie.write_text("WHO = 'compiled'\ndef f(*_): return ['compiled']\n")
+    for source in ("main.py", "near.py", "far/off.py"):
+        cached = importlib.util.cache_from_source(str(tmp_path / source))
+        py_compile.compile(str(lie), cached, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    program = {"language": "python", "file": str(tmp_path / "main.py"), "name": "f"}
+    assert run(program, "x", {}) == ["source", "source", "source"]

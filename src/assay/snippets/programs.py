@@ -25,14 +25,32 @@ from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 _WORKER = Path(__file__).with_name("javascript_worker.mjs")
 _PYTHON = '''
 import contextlib
-import importlib.util
 import io
 import json
 import os
 import runpy
 import sys
+import types
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 
 _loaded = {}
+_folders = []
+
+
+class _FromSource(SourceFileLoader):
+    """Takes no compiled file that came along: what was allowed is the source."""
+
+    def get_code(self, fullname):
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def _finder(path):
+    if not any((path + os.sep).startswith(folder + os.sep) for folder in _folders):
+        raise ImportError
+    return FileFinder(path, (ExtensionFileLoader, EXTENSION_SUFFIXES), (_FromSource, [".py"]))
+
+
+sys.path_hooks.insert(0, _finder)
 
 
 def run(order):
@@ -66,10 +84,13 @@ def _script(path, context):
 def _of_file(path):
     path = os.path.abspath(path)
     if path not in _loaded:
-        sys.path.insert(0, os.path.dirname(path))
-        spec = importlib.util.spec_from_file_location("promptfoo_file_" + str(len(_loaded)), path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        _folders.append(os.path.dirname(path))
+        sys.path.insert(0, _folders[-1])
+        sys.path_importer_cache.pop(_folders[-1], None)
+        module = types.ModuleType("promptfoo_file_" + str(len(_loaded)))
+        loader = _FromSource(module.__name__, path)
+        module.__file__ = path
+        exec(loader.get_code(module.__name__), vars(module))
         _loaded[path] = vars(module)
     return _loaded[path]
 '''
