@@ -52,6 +52,11 @@ BROKEN = {
         "line 3: assert f(1 / 0) == 2: Zero",
     ),
     "an import beside assertions": (asserts("import numpy\nassert numpy.isclose(f(1), 2)"), "line 1: import numpy"),
+    "an import that no assertion uses": (asserts("\nimport numpy\nassert f(1) == 2"), "line 2: import numpy: Module"),
+    "a name of a module that no assertion uses": (
+        asserts("from math import cosinus\nassert f(1) == 2"),
+        "line 1: from math import cosinus: ImportError",
+    ),
     "an expression": (Expressions(code="", targets=("f(1) == 2", "[1][2] == f(1)")), "[1][2] == f(1): IndexError"),
     "a misspelt name in an expression": (
         Expressions(code="", targets=("f(1) == 2", "f(1) == undefd")),
@@ -247,7 +252,7 @@ SOUND = {
         code="", targets=("list(map(f, [1])) == [2]", "sorted([1], key=f) == [1]")
     ),
     "an exception of the program": asserts("try:\n    f(1)\nexcept Own:\n    pass\nelse:\n    assert 0"),
-    "an import that calls never need": asserts("import numpy\nassert f(1) == 2"),
+    "an import beside plain calls": asserts("import math\nassert f(1) == 2"),
     "pairs": IoPairs(code="import math\n", pairs=((1, 2),)),
     "pairs after half a statement": IoPairs(code="def f(x):\n    return ", pairs=((1, 2),)),
     "an output": Stdout(code="", expected=("1",)),

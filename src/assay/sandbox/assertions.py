@@ -175,7 +175,7 @@ def plan_tests(tests: str, prelude: str, entry_points: Sequence[str]) -> Plan:
         looks_inside=looks_inside(nodes),
         reading=_reading(calls, nodes, helpers, names),
         prelude_imports=_imported(helpers),
-        needs=needs.read(tree, bound) if calls is None else Needs(),
+        needs=needs.read(tree, bound),
         lines=() if whole else tuple(node.lineno for node in asserts),
         hands_over=any(map(_is_call_of_check, tree.body)),
         guards=tuple(map(ast.unparse, guards)),

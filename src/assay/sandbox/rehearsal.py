@@ -195,7 +195,9 @@ class _Rehearsing:
         return None if number is None else _broken_check(relay.reports[number], self.plan.lines[number:])
 
     def plain_calls(self) -> Rehearsal:
-        """Calls with values are made by the harness: only the prelude can break, and only None equals None."""
+        """Calls with values are made by the harness: only imports and the prelude can break, and only None equals None."""
+        if self.plan.needs.imports:
+            self.look_for_imports()
         calls = self.plan.calls or ()
         if self.prelude.strip():
             with self.trial() as trial:
@@ -203,6 +205,12 @@ class _Rehearsing:
             if fault is not None:
                 return fault
         return _ACCEPTS_NONE if all(call.expected is None for call in calls) else SOUND
+
+    def look_for_imports(self) -> None:
+        """`FailureError` for an import that fails: no call uses it, and yet the test does not run as it is written."""
+        plan = msgspec.structs.replace(self.plan, names=(), setup="", sources=(), guards=())
+        with self.trial() as trial:
+            start_relay(trial, plan, self.plan.needs).run()
 
     def returning_none(self) -> str:
         return self.functions("return None")
