@@ -1,5 +1,5 @@
 """Writes the generated reference pages: every catalog name with its docstring, every command with its help, every
-field of YAML files and of the files of a run, every public Python name, and the JSON Schema of the leaderboard.
+field of YAML files and of the files of a run, and every public Python name.
 
 `python -m tests.docs.generate` writes them; the tests fail when they are stale.
 """
@@ -12,19 +12,15 @@ import inspect
 import os
 from pathlib import Path
 
-import msgspec
-
 from assay import catalog
 from assay.cli import main as cli
 from assay.cli.help_text import HelpFormatter
-from assay.results.board.board_types import Leaderboard
 from tests.docs.declarative_page import declarative_page
 from tests.docs.files_page import files_page
 from tests.docs.python_page import python_page
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-SCHEMA = ROOT / "src" / "assay" / "results" / "board" / "leaderboard.v1.schema.json"
 
 
 def pages() -> dict[Path, str]:
@@ -34,13 +30,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "declarative.md": declarative_page(),
         REFERENCE / "files.md": files_page(),
         REFERENCE / "python.md": python_page(),
-        SCHEMA: leaderboard_schema(),
     }
-
-
-def leaderboard_schema() -> str:
-    schema = msgspec.json.schema(Leaderboard)
-    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
 
 
 def catalog_page() -> str:

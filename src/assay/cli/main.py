@@ -39,7 +39,7 @@ SUBCOMMANDS = {
     "verify": "check that a run is intact and used these task files",
     "repair": "set damaged lines of a run's journal aside, so that the run can be completed",
     "score": "score one text with an evaluator: a command, a service or judge models",
-    "schema": "print a JSON Schema of YAML files, for your editor",
+    "schema": "print the JSON Schema of YAML files, for your editor, or of leaderboards",
     "doctor": "show which sandbox layers this machine supports",
     "model": "fetch, describe, serve or remove the embedded model",
     "optimize": "search for a better prompt or other text, scored by an evaluator or by tasks",

@@ -1,13 +1,16 @@
-"""`assay schema`: the JSON Schema of declarative YAML files, so that an editor completes and checks them."""
+"""`assay schema`: the JSON Schema of declarative YAML files, so that an editor completes and checks them, and of
+leaderboards, so that other programs can."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 
 from assay.runs.exit_status import DONE
 
-KINDS = ("task", "dataset", "model", "run")
+LEADERBOARD = "leaderboard"
+KINDS = ("task", "dataset", "model", "run", LEADERBOARD)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    print(json.dumps(_schema_of(options.kind), indent=2, ensure_ascii=False))
+    return DONE
+
+
+def _schema_of(kind: str) -> Mapping[str, object]:
+    if kind == LEADERBOARD:
+        from assay.results.board.board_types import leaderboard_schema
+
+        return leaderboard_schema()
     from assay.formats.declarative.checked import editor_schema
 
-    print(json.dumps(editor_schema(options.kind), indent=2, ensure_ascii=False))
-    return DONE
+    return editor_schema(kind)

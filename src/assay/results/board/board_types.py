@@ -288,6 +288,11 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
         return leaderboard_html(self)
 
 
+def leaderboard_schema() -> dict[str, Any]:
+    """The JSON Schema of a leaderboard file."""
+    return msgspec.json.schema(Leaderboard)
+
+
 def write_leaderboard_file(path: Path, leaderboard: Leaderboard) -> None:
     """Write it atomically, indented so that two of them can be diffed."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(leaderboard), indent=2) + b"\n")
