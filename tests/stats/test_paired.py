@@ -342,3 +342,17 @@ def test_every_table_of_wins_and_losses_has_an_interval_that_agrees_with_its_tes
                 found = compare(first, second)
                 excludes_zero = found.interval.low > 0.0 or found.interval.high < 0.0
                 assert excludes_zero == (found.p_value < 0.05), (wins, losses, n)
+
+
+@pytest.mark.parametrize("spread", [0.03, 0.1])
+def test_pairs_to_find_a_graded_difference_are_those_that_then_detect_it(spread: float) -> None:
+    """The root of n alone would ask for too many: the loss that the test reckons with weighs less among more pairs."""
+    noise = np.random.default_rng(9).normal(0.0, spread, 60)
+    before = np.full(60, 0.5)
+    result = compare(before, before + (noise - noise.mean()) + 0.01)
+    evidence = result.evidence
+    assert evidence is not None
+    needed = evidence.pairs_to_find(0.01, 60, 0.95, 0.8)
+    more = np.tile(noise - noise.mean(), -(-needed // 60))[:needed]
+    larger = compare(np.full(needed, 0.5), 0.5 + more + 0.01)
+    assert larger.minimum_detectable_effect == pytest.approx(0.01, rel=0.02)

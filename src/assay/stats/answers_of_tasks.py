@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
+from assay.stats.guarded import Spread
 from assay.stats.intervals import Floats, Interval
 from assay.stats.paired import AnswerPairs, agreeing, minimum_detectable_effect
 from assay.stats.permutation import EXACT_FLIPS, permutation_test
@@ -62,12 +64,14 @@ class AnswersOfTasks(Struct, frozen=True, tag=METHOD):
         return np.array(sizes)
 
     def _error(self) -> tuple[float, float]:
-        """The standard error of the mean over tasks, and its degrees of freedom."""
-        spreads = [task.spread for task in self.tasks]
-        means, seconds, degrees = (
-            np.array([getattr(each, name) for each in spreads]) for name in ("mean", "second", "degrees")
-        )
-        sizes = np.array([task.n for task in self.tasks], dtype=np.float64)
-        variances = with_shared_ends(means, sizes, seconds, ends=(-1.0, 1.0))[1]
-        freedom = float(satterthwaite(variances[:, None], degrees[:, None])[0])
-        return math.sqrt(math.fsum(variances)) / len(self.tasks), freedom
+        return combined_error([task.spread for task in self.tasks], [task.n for task in self.tasks])
+
+
+def combined_error(spreads: Sequence[Spread], sizes: Sequence[float]) -> tuple[float, float]:
+    """The standard error of the mean over tasks of right/wrong answers, and its degrees of freedom."""
+    means, seconds, degrees = (
+        np.array([getattr(spread, name) for spread in spreads]) for name in ("mean", "second", "degrees")
+    )
+    variances = with_shared_ends(means, np.array(sizes, dtype=np.float64), seconds, ends=(-1.0, 1.0))[1]
+    freedom = float(satterthwaite(variances[:, None], degrees[:, None])[0])
+    return math.sqrt(math.fsum(variances)) / len(spreads), freedom

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from assay.stats.intervals import Floats, Interval, check_level, cluster_degrees, sums_by_cluster, too_few
+from assay.stats.search import smallest
 from assay.stats.task_means import quantile, satterthwaite, tail
 
 METHOD = "guarded-t"
@@ -85,6 +86,19 @@ def combined(spreads: Sequence[Spread], reach: float = 1.0) -> Spread:
     )
 
 
+def enlarged(spread: Spread, factor: float) -> Spread:
+    """The spread of the mean of this many times as many units like these."""
+    units = spread.units * factor
+    return replace(
+        spread,
+        second=spread.second / factor,
+        third=spread.third / factor**2,
+        pad=spread.pad / factor,
+        degrees=max(1.0, spread.degrees + units - spread.units),
+        units=int(units),
+    )
+
+
 def lower_end(spread: Spread, low: float, level: float, *, pads: float = VERDICT) -> float:
     """The lower end of the interval of the mean, on a scale whose lower end is `low`."""
     root, skew = _guarded(spread, low, pads)
@@ -131,27 +145,23 @@ def p_values(spread: Spread, scale: tuple[float, float], null: float = 0.0) -> t
     return p_above(spread, scale[0], null), p_above(mirrored(spread), -scale[1], -null)
 
 
-def detectable_mean(spread: Spread, reach: float, level: float, power: float) -> float | None:
-    """The true mean that units with this spread find above 0 with this power, on a scale from −reach to reach.
+def guarded_power(spread: Spread, mean: float, reach: float, level: float) -> float:
+    """The chance that units with this spread show a true mean to be above 0, on a scale from −reach to reach.
 
-    The spread is taken to be symmetric and the same whatever the mean is. None: more than the scale allows.
+    The spread is taken to be symmetric and the same whatever the mean is.
     """
     q = quantile(0.5 + level / 2.0, spread.degrees)
-    chance = quantile(power, spread.degrees) * math.sqrt(spread.second)
+    root, skew = _guarded(replace(spread, mean=mean, third=0.0), -reach, VERDICT)
+    beyond = mean - q * root - skew * (1.0 + 2.0 * q * q) / 6.0
+    if spread.second <= 0.0:
+        return float(beyond > 0.0)
+    chance = tail(abs(beyond) / math.sqrt(spread.second), spread.degrees)
+    return 1.0 - chance if beyond >= 0.0 else chance
 
-    def lacking(mean: float) -> float:
-        lost = spread.pad * (reach + mean)
-        variance = spread.second + lost * lost
-        skew = lost**3 / variance if variance else 0.0
-        return chance + q * math.sqrt(variance) + skew * (1.0 + 2.0 * q * q) / 6.0 - mean
 
-    if lacking(reach) > 0.0:
-        return None
-    low, high = 0.0, reach
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if lacking(middle) > 0.0 else (low, middle)
-    return high
+def detectable_mean(spread: Spread, reach: float, level: float, power: float) -> float | None:
+    """The true mean that such units find above 0 with this power; None where that is more than the scale allows."""
+    return smallest(lambda mean: guarded_power(spread, mean, reach, level) >= power, reach)
 
 
 def _guarded(spread: Spread, low: float, pads: float) -> tuple[float, float]:

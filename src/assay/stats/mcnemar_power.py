@@ -13,10 +13,10 @@ import numpy as np
 
 from assay.stats.intervals import Floats, check_level
 from assay.stats.quantiles import normal_cdf, normal_quantile
+from assay.stats.search import fewest, smallest
 
 _MANY = 400
 """Beyond this many expected flips the normal approximation and the exact test agree."""
-_STEPS = 24
 _LOG_FACTORIALS = np.array([math.lgamma(k + 1) for k in range(2 * _MANY + 2)])
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -35,32 +35,18 @@ def detectable_share_difference(
 @lru_cache(maxsize=4096)
 def _detectable(rarer: int, n: int, level: float, power: float) -> float | None:
     against = rarer / n
-    largest = 1.0 - 2.0 * against
-    if _power(largest, against, n, level) < power:
-        return None
-    low, high = 0.0, largest
-    for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if _power(middle, against, n, level) >= power else (middle, high)
-    return high
+    return smallest(lambda difference: mcnemar_power(difference, against, n, level) >= power, 1.0 - 2.0 * against)
 
 
 def pairs_to_find(difference: float, against: float, level: float = 0.95, power: float = 0.8) -> int:
     """How many pairs find a true difference of this size when flips the other way have this share of all pairs."""
     if not 0.0 < difference <= 1.0 - 2.0 * against:
         raise ValueError(f"a difference of {difference} with a share of {against} against it is impossible")
-    high = 2
-    while _power(difference, against, high, level) < power:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(difference, against, middle, level) >= power else (middle, high)
-    return high
+    return fewest(lambda n: mcnemar_power(difference, against, n, level) >= power)
 
 
-def _power(difference: float, against: float, n: int, level: float) -> float:
-    """The chance that the test is significant when the true shares of flips are these."""
+def mcnemar_power(difference: float, against: float, n: int, level: float = 0.95) -> float:
+    """The chance that n pairs find this difference, where flips against it have this share of all pairs."""
     flips = 2.0 * against + difference
     if n * flips > _MANY:
         error = math.sqrt(max(flips - difference**2, 1e-12) / n)

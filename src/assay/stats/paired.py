@@ -20,7 +20,9 @@ from assay.stats.guarded import (
     SkewedT,
     Spread,
     detectable_mean,
+    enlarged,
     guarded_interval,
+    guarded_power,
     mirrored,
     p_above,
     p_values,
@@ -28,9 +30,10 @@ from assay.stats.guarded import (
     spread_of,
 )
 from assay.stats.intervals import Floats, Interval, as_floats, check_level, is_binary, no_interval, sums_by_cluster
-from assay.stats.mcnemar_power import detectable_share_difference
+from assay.stats.mcnemar_power import detectable_share_difference, pairs_to_find
 from assay.stats.permutation import permutation_test
 from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t_quantile
+from assay.stats.search import fewest
 
 MCNEMAR = "mcnemar-exact"
 
@@ -85,6 +88,10 @@ class AnswerPairs(Struct, frozen=True, tag=MCNEMAR):
     def detectable(self, level: float, power: float) -> float | None:
         return detectable_share_difference(self.wins, self.losses, self.n, level, power)
 
+    def pairs_to_find(self, difference: float, pairs: int, level: float, power: float) -> int:
+        """How many pairs like these find a difference that is smaller than the detectable one."""
+        return pairs_to_find(difference, min(self.wins, self.losses) / pairs, level, power)
+
 
 class GuardedPairs(Struct, frozen=True, tag="guarded-t"):
     """Differences of scores on a scale, or of clusters of answers: a t test that reckons with an unseen total loss."""
@@ -114,6 +121,14 @@ class GuardedPairs(Struct, frozen=True, tag="guarded-t"):
     def detectable(self, level: float, power: float) -> float | None:
         return detectable_mean(self.spread, self.reach, level, power) if self.spread.units > 1 else None
 
+    def pairs_to_find(self, difference: float, pairs: int, level: float, power: float) -> int:
+        """How many pairs like these find a difference that is smaller than the detectable one."""
+
+        def enough(count: int) -> bool:
+            return guarded_power(enlarged(self.spread, count / pairs), difference, self.reach, level) >= power
+
+        return fewest(enough, least=pairs)
+
 
 class OpenPairs(Struct, frozen=True, tag="skewed-t"):
     """Differences of values without a scale, such as seconds: t, corrected for the skewness that was seen."""
@@ -137,6 +152,11 @@ class OpenPairs(Struct, frozen=True, tag="skewed-t"):
         if not self.spread.error:
             return None
         return minimum_detectable_effect(self.spread.error, self.spread.degrees, level, power)
+
+    def pairs_to_find(self, difference: float, pairs: int, level: float, power: float) -> int:
+        """How many pairs like these find a difference that is smaller than the detectable one."""
+        least = minimum_detectable_effect(self.spread.error, self.spread.degrees, level, power)
+        return math.ceil(pairs * (least / difference) ** 2)
 
 
 Evidence = AnswerPairs | GuardedPairs | OpenPairs

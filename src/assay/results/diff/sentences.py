@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.mcnemar_power import pairs_to_find
 from assay.stats.paired import GuardedPairs, PairedComparison
 from assay.stats.quantiles import student_t_quantile
 from assay.text.numbers import equals_p, level_text, number, signed
@@ -209,8 +207,9 @@ def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
         return f"{chance}no difference, however large, is significant with {comparison.n:,} pairs like these"
     power = f"{level_text(comparison.power)} power"
     sentence = f"{comparison.n:,} pairs detect a true difference of {number(least)} with {power}"
-    if 0.0 < difference < least:
-        needed = _needed(comparison, difference, least, board)
+    if comparison.evidence is not None and 0.0 < difference < least:
+        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
+        needed = comparison.evidence.pairs_to_find(difference, comparison.n, level, comparison.power)
         sentence += f"; detecting one of {number(difference)} takes about {needed:,}"
     return f"{chance}{sentence}"
 
@@ -228,15 +227,6 @@ def _no_chance(comparison: PairedComparison) -> str:
         f"one total change to the contrary in {(1.0 + difference) / difference:,.0f} {kind}s would undo it, and "
         f"{evidence.spread.units:,} {kind}s cannot exclude one in {excluded:,.0f}; "
     )
-
-
-def _needed(comparison: PairedComparison, seen: float, least: float, board: BoardDiff) -> int:
-    if comparison.test == "mcnemar-exact":
-        against = min(comparison.wins, comparison.losses) / comparison.n
-        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
-        return pairs_to_find(seen, against, level, comparison.power)
-    # the detectable effect shrinks with the root of the number of pairs
-    return math.ceil(comparison.n * (least / seen) ** 2)
 
 
 def _difference(task: TaskDiff) -> float:
