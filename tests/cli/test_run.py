@@ -70,6 +70,14 @@ def test_a_key_is_needed_to_call_a_model_and_for_nothing_else(tmp_path: Path) ->
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_shard_of_several_models_checks_all_of_them_before_the_first_one_is_called(tmp_path: Path) -> None:
+    write_task(tmp_path / "sums.jsonl", SUMS)
+    models = ("--model", "toy", "--model", "openai:gpt-4o-mini")
+    done = assay("run", "sums.jsonl", *models, "--shard", "1/2", cwd=tmp_path, OPENAI_API_KEY="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "runs").exists()
+
+
 JUDGED = """\
 key: judged
 display_name: Judged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import pytest
@@ -97,10 +98,26 @@ def test_a_resource_is_an_amount_above_zero(pair: str) -> None:
         resources_of([pair])
 
 
-def test_a_shard_has_nothing_to_gate() -> None:
-    with pytest.raises(UsageError, match="until the shards are merged"):
-        refuse_contradictions(options("--shard", "1/2", "--gate", "overall > 0"))
-    refuse_contradictions(options("--shard", "1/2"))
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("--gate", "overall > 0"), "--gate: a shard has no leaderboard; drop it until the shards are merged"),
+        (("--gate-cannot-tell", "pass"), "--gate-cannot-tell: a shard has no leaderboard"),
+        (("--baseline", "board.json"), "--baseline: a shard has no leaderboard"),
+        (("--output", "board.json"), "--output: a shard has no leaderboard"),
+        (("--junit", "junit.xml"), "--junit: a shard has no leaderboard"),
+        (("--fresh",), "--fresh cannot be combined with --shard: a shard is a part of a run"),
+        (("--dry-run",), "--dry-run cannot be combined with --shard"),
+        (("--executor", "ray"), "--executor cannot be combined with --shard"),
+    ],
+)
+def test_a_shard_refuses_what_only_a_whole_run_has(flags: tuple[str, ...], why: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(why)):
+        refuse_contradictions(options("--shard", "1/2", *flags))
+
+
+def test_a_shard_alone_contradicts_nothing() -> None:
+    refuse_contradictions(options("--shard", "1/2", "--executor", "local"))
 
 
 def test_a_system_message_is_a_text_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,14 +92,6 @@ def test_a_shard_of_another_run_is_refused(tmp_path: Path, tasks: list[Path]) ->
         run_shard(definitions, RunConfig(limit=5), number=2, count=20, folder=tmp_path / "cut")
 
 
-@pytest.mark.parametrize("flag", [["--fresh"], ["--executor", "ray"], ["--output", "x.json"]])
-def test_a_shard_is_a_part_and_nothing_else(tmp_path: Path, flag: list[str]) -> None:
-    refused = assay("run", "starter", "--shard", "1/2", *flag, cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "a shard is a part of a run" in refused.stderr
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_shard_writes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = {"compute: 2 + 3": "5", "behave: echo_key 401\ncompute: 1 + 1": "2"}
     task = write_task(tmp_path / "t.jsonl", prompts)

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli import garbage
     from assay.pages.step_summary import run_summary
     from assay.reading import env_file
-    from assay.runs.evaluate import EvaluationResult, checked_gates, run_all
+    from assay.runs.evaluate import EvaluationResult, check_all, checked_gates, run_all
     from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
 
@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes)
         return tell_estimate(planned, options)
     if options.shard is not None:
+        if len(planned) > 1:
+            run_blocking(check_all(planned, run_options(options)))
         return max(run_one_shard(each, options) for each in planned)
 
     shown: list[str] = []
@@ -179,8 +181,9 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
     from assay.runs.later.dry_run import estimate
 
     code = DONE
+    folder = Path(options.run_dir) if options.run_dir else None
     for run in planned:
-        expected = estimate(run.definitions, run.config, folder=Path(options.run_dir) if options.run_dir else None)
+        expected = estimate(run.definitions, run.config, folder=folder, fresh=options.fresh)
         if options.json:
             print_json(expected)
         else:
@@ -203,8 +206,6 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     from assay.runs.shards import run_planned_shard
 
     number, count = parse_shard(options.shard)
-    if options.fresh or options.executor != "local" or options.output:
-        raise UsageError("--shard cannot be combined with --fresh, --output or --executor: a shard is a part of a run")
     result = run_blocking(run_planned_shard(run, number, count, run_options(options)))
     counts = result.counts
     if options.json:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.flags import choice, option, repeated, switch
+from assay.cli.flags import choice, given_flags, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
 from assay.cli.setting_flags import add_purpose, add_settings, flag_of_run, given_settings, json_values, key_texts
@@ -146,8 +146,19 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
 
 def refuse_contradictions(options: argparse.Namespace) -> None:
     """Flags that cannot be kept together."""
-    if options.shard is not None and (options.gate or options.junit):
-        raise UsageError("a shard has no leaderboard to check: drop --gate and --junit until the shards are merged")
+    if options.shard is None:
+        return
+    given = given_flags(options)
+    for name in _OF_A_LEADERBOARD:
+        if name in given:
+            raise UsageError(f"{flag_of_run(name)}: a shard has no leaderboard; drop it until the shards are merged")
+    for name in _OF_A_WHOLE_RUN:
+        if name in given and getattr(options, name) != "local":
+            raise UsageError(f"{flag_of_run(name)} cannot be combined with --shard: a shard is a part of a run")
+
+
+_OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "baseline", "junit", "output")
+_OF_A_WHOLE_RUN = ("fresh", "executor", "dry_run")
 
 
 def config_of(options: argparse.Namespace) -> RunConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -27,7 +27,7 @@ from assay.results.report_settings import view_of
 from assay.results.side_labels import run_labels
 from assay.run_config import RunConfig
 from assay.run_file import RunFile, read_run_file
-from assay.runs.assemble import assemble
+from assay.runs.assemble import Parts, assemble
 from assay.runs.chosen_models import chosen_models
 from assay.runs.earlier_attempts import EarlierAttempts, attempts_in
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
@@ -269,23 +269,34 @@ def checked_gates(
 
 async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> list[str]:
     """Build every run before the first request: a model, judge, key, option, cache, snippet or sandbox of the last one
-    that cannot be used is refused before the first one is paid, and so are two that are one. Each run builds its own
-    again.
+    that cannot be used is refused before the first one is paid, and so are two that are one. What takes requests, the
+    check of likelihoods, comes when all else is known to be right. Each run builds its own again.
 
     Returns what tables call the model of each.
     """
     made: list[RunFile] = []
+    unproven: list[PlannedRun] = []
     for run in planned:
-        model = None if run.model is None else LeftOpen(as_model(run.model))
-        async with assemble(run.definitions, run.config, model=model, command=options.command) as parts:
+        async with _assembled(run, options) as parts:
             await parts.check()
             quiet = Progress()  # each run says again what there is to say
             parts.start_sandboxes(quiet)
             await parts.try_tests(quiet)
             await parts.check_cached_models()
             made.append(parts.run_file)
+            if parts.unproven:
+                unproven.append(run)
     refuse_same_runs(zip(planned, (run_file.fingerprint for run_file in made), strict=True))
+    for run in unproven:
+        async with _assembled(run, options) as parts:
+            await parts.refuse_wrong_likelihoods()
     return run_labels(made)
+
+
+def _assembled(run: PlannedRun, options: RunOptions) -> AbstractAsyncContextManager[Parts]:
+    """To be checked only: an object of the user's stays open for its run."""
+    model = None if run.model is None else LeftOpen(as_model(run.model))
+    return assemble(run.definitions, run.config, model=model, command=options.command)
 
 
 def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:

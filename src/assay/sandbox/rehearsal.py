@@ -195,7 +195,7 @@ class _Rehearsing:
         return None if number is None else _broken_check(relay.reports[number], self.plan.lines[number:])
 
     def plain_calls(self) -> Rehearsal:
-        """Calls with values are made by the harness: only imports and the prelude can break, and only None equals None."""
+        """Calls with values are made by the harness: imports and the prelude can break, and only None equals None."""
         if self.plan.needs.imports:
             self.look_for_imports()
         calls = self.plan.calls or ()

@@ -17,7 +17,7 @@ from assay.core.errors import UsageError
 from assay.models.likelihood.check import PROBES, likelihood_problem
 from assay.models.model_names import make_model
 from assay.run_config import RunConfig
-from assay.runs.evaluate import RunOptions, RunResult, run_evaluation, run_planned
+from assay.runs.evaluate import RunOptions, RunResult, run_all, run_evaluation, run_planned
 from assay.runs.plan import PlannedRun
 from assay.runs.progress import run_blocking
 from assay.runs.ray_cluster import Cluster
@@ -79,6 +79,16 @@ def test_one_that_does_not_is_refused_before_the_first_question(tmp_path: Path, 
     assert "Add --generative" in str(caught.value)
     assert all(prompt.startswith(PROBES) for prompt in server.prompts)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_last_of_several_models_is_checked_before_the_first_one_is_asked(tmp_path: Path) -> None:
+    task = choice(tmp_path)
+    with word_server() as good, word_server("off_by_one") as bad:
+        runs = [PlannedRun(load_tasks([str(task)]), config_for(task, server.address)) for server in (good, bad)]
+        with pytest.raises(UsageError, match="to the wrong tokens"):
+            run_blocking(run_all(runs, RunOptions(runs_folder=tmp_path / "runs")))
+    assert all(prompt.startswith(PROBES) for prompt in good.prompts)
+    assert not (tmp_path / "runs").exists()
 
 
 def shard(task: Path, config: RunConfig, folder: Path) -> None:

@@ -66,6 +66,7 @@ def test_what_is_finished_is_not_counted_again(tmp_path: Path) -> None:
     run_into(tmp_path / "run", tasks, broken)
     task = estimate(load_tasks([str(tasks)]), RunConfig(), folder=tmp_path / "run").tasks[0]
     assert (task.attempts, task.remaining, task.requests, task.most_tokens_out) == (10, 1, 1, None)
+    assert estimate(load_tasks([str(tasks)]), RunConfig(), folder=tmp_path / "run", fresh=True).tasks[0].remaining == 10
 
 
 def test_the_canary_is_mentioned(tmp_path: Path) -> None:

@@ -39,16 +39,24 @@ SOME_ANSWER = "an answer"
 """Where no target is known: what scorers ask of other models may depend on there being an answer."""
 
 
-def estimate(definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None) -> RunEstimate:
-    """How many requests, about how many tokens and about how much money the run still takes; no model is called."""
-    return run_blocking(_estimate(definitions, config, folder))
+def estimate(
+    definitions: Sequence[TaskDefinition], config: RunConfig, *, folder: Path | None = None, fresh: bool = False
+) -> RunEstimate:
+    """How many requests, about how many tokens and about how much money the run still takes; no model is called.
+
+    A `fresh` run starts over: what its folder holds spares it nothing.
+    """
+    return run_blocking(_estimate(definitions, config, folder, fresh=fresh))
 
 
-async def _estimate(definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None) -> RunEstimate:
+async def _estimate(
+    definitions: Sequence[TaskDefinition], config: RunConfig, folder: Path | None, *, fresh: bool
+) -> RunEstimate:
     async with assemble(definitions, config, models=RecordingPool(config)) as parts:
         await parts.refuse_without_effect()
         await parts.check_cached_models()
-        earlier = EarlierAttempts((folder or default_folder(parts.run_file)) / "journal.jsonl")
+        journal = (folder or default_folder(parts.run_file)) / "journal.jsonl"
+        earlier = EarlierAttempts(*(() if fresh else (journal,)))
         estimates = [await _measure(task, parts, earlier) for task in parts.tasks]
         label = model_and_prompt(parts.run_file.model_label, parts.run_file.settings)
         return RunEstimate(model=parts.model.name, label=label, tasks=estimates, notes=_notes(estimates, parts))
