@@ -7,6 +7,8 @@ from scipy import stats
 
 from assay.stats.quantiles import (
     binomial_half_tail,
+    chi_squared_quantile,
+    f_quantile,
     incomplete_beta,
     normal_cdf,
     normal_quantile,
@@ -61,3 +63,10 @@ def test_binomial_tail_equals_scipy(k, n):
 def test_impossible_quantiles_are_refused(p, degrees):
     with pytest.raises(ValueError, match="degrees"):
         student_t_quantile(p, degrees)
+
+
+@pytest.mark.parametrize("p", [0.025, 0.5, 0.975])
+@pytest.mark.parametrize("degrees", [1, 4, 9, 200])
+def test_quantiles_of_mean_squares_equal_scipy(p, degrees):
+    assert chi_squared_quantile(p, degrees) == pytest.approx(stats.chi2.ppf(p, degrees), rel=1e-9)
+    assert f_quantile(p, degrees, 7.0 * degrees) == pytest.approx(stats.f.ppf(p, degrees, 7.0 * degrees), rel=1e-9)

@@ -55,6 +55,37 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
     return math.exp(log_front) * _beta_fraction(x, a, b) / a
 
 
+def f_quantile(p: float, first: float, second: float) -> float:
+    """The quantile of the ratio of two mean squares with these degrees of freedom."""
+    low, high = 0.0, 1.0
+    for _ in range(60):  # of the beta distribution that it follows
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if incomplete_beta(middle, first / 2.0, second / 2.0) < p else (low, middle)
+    return high / (1.0 - high) * second / first
+
+
+def chi_squared_quantile(p: float, degrees: float) -> float:
+    """The quantile of the sum of squares of this many normal numbers."""
+    low, high = 0.0, 1.0
+    while _chi_squared_cdf(high, degrees) < p:
+        high *= 2.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _chi_squared_cdf(middle, degrees) < p else (low, middle)
+    return high
+
+
+def _chi_squared_cdf(x: float, degrees: float) -> float:
+    a, x = degrees / 2.0, x / 2.0
+    term = total = math.exp(a * math.log(x) - x - math.lgamma(a + 1.0)) if x else 0.0
+    step = a
+    while term > 1e-17 * total:
+        step += 1.0
+        term *= x / step
+        total += term
+    return total
+
+
 def binomial_half_tail(k: int, n: int) -> float:
     """P(X <= k) for X ~ Binomial(n, 1/2) and k <= n/2: exact integers at first, log space beyond."""
     if n <= 1000:
