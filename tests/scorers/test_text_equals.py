@@ -31,7 +31,7 @@ def score(scorer: Any, prediction: str, row: dict[str, Any]) -> Score:
         ("Paris ", "Paris", False),  # so does whitespace
         ("3", 3, True),  # a value that is not text is compared by its text
         ("3.0", 3, False),
-        ("True", True, True),
+        ("true", True, True),  # as files of data write it
         ("None", None, True),
         ("", "", True),
     ],
@@ -39,7 +39,8 @@ def score(scorer: Any, prediction: str, row: dict[str, Any]) -> Score:
 def test_texts_are_equal_or_not(prediction: str, target: Any, right: bool) -> None:
     found = score(StringEquals("s", ground_truth="{{ sample.target }}"), prediction, {"target": target})
     assert found.values == {"is_correct": right}
-    assert found.metadata == {"answer_gt": str(target), "answer_pred": prediction}
+    assert found.metadata["answer_pred"] == prediction
+    assert (found.metadata["answer_gt"] == prediction) is right
 
 
 def test_one_trailing_newline_of_a_folded_ground_truth_is_dropped() -> None:

@@ -48,6 +48,8 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Key of the one scorer that applies to this sample; None means every scorer of the task."""
     row: dict[str, Any] | None = None
     """The dataset row, for tasks whose templates read columns."""
+    written: dict[str, Any] | None = None
+    """What the file says where printing a value of the row would say something else: `2.50` for the number 2.5."""
 
     def slices(self) -> dict[str, Any]:
         """What a record keeps to slice by: the metadata, and under `sample` the short values of the row."""

@@ -14,7 +14,7 @@ from assay.core.fingerprint import fingerprint
 from assay.core.seams import Dataset
 from assay.core.types import Sample
 from assay.datasets.content import content_hash
-from assay.datasets.rows import Row, RowDataset
+from assay.datasets.rows import Row, RowDataset, WrittenRow
 from assay.overriding import override
 
 
@@ -56,7 +56,8 @@ class Joined(RowDataset):
             ids = {str((each.row or {}).get("sample_id") or "") for each in samples}
             if len(ids) == 1 and (same := ids.pop()):
                 row["sample_id"] = same
-            yield row
+            written = {name: sample.written for name, sample in parts.items() if sample is not None and sample.written}
+            yield WrittenRow(row, written) if written else row
 
     @cached_property
     @override

@@ -5,16 +5,34 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
+from math import isinf
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.datasets.rows import Row, RowDataset
+from assay.datasets.rows import Row, RowDataset, WrittenRow
 from assay.overriding import override
 
-_decoder = msgspec.json.Decoder(dict[str, Any])
+
+class _Number(float):
+    """A number of a file that prints as another text than the file has."""
+
+    text: str
+
+
+def _number(text: str) -> float:
+    number = _Number(text)
+    if repr(float(number)) == text:
+        return float(number)
+    if isinf(number):
+        raise ValueError(f"the number {text} is too large")
+    number.text = text
+    return number
+
+
+_decoder = msgspec.json.Decoder(dict[str, Any], float_hook=_number)
 
 
 class FileDataset(RowDataset):
@@ -47,9 +65,22 @@ class JsonLines(FileDataset):
 
     def _row(self, line: bytes, number: int) -> Row:
         try:
-            return _decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+            row = _decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
+            texts = _texts_taken(row)
+        except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
             raise UsageError(f"{self.path}:{number}: not a JSON object: {error}") from error
+        return WrittenRow(row, texts) if texts else row
+
+
+def _texts_taken(values: Any) -> dict[str, Any]:
+    """The texts of numbers in it by their names; all numbers become plain ones. An item of a list has no name."""
+    texts: dict[Any, Any] = {}
+    for place, value in values.items() if isinstance(values, dict) else enumerate(values):
+        if isinstance(value, _Number):
+            texts[place], values[place] = value.text, float(value)
+        elif isinstance(value, dict | list) and (inner := _texts_taken(value)):
+            texts[place] = inner
+    return texts if isinstance(values, dict) else {}
 
 
 def existing_file(path: str, name: str) -> Path:

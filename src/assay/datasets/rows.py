@@ -23,6 +23,16 @@ from assay.prompts.filters import Filter, FilterError
 from assay.storage.key_set import KeySet
 
 Row = dict[str, Any]
+
+
+class WrittenRow(Row):
+    """A row with the texts of those of its values that print as another text than the file has."""
+
+    def __init__(self, values: Row, written: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.written = written
+
+
 MOST_REPEATED = 5
 """At most this many repeated sample ids are named."""
 
@@ -90,16 +100,17 @@ class RowDataset(ABC):
     def _sample(self, index: int, row: Row, seen: KeySet) -> Sample:
         """The row as a sample; a `sample_id` column names it, else its position in the source."""
         name = row.get("sample_id")
+        written = row.written if isinstance(row, WrittenRow) else None
         if name is None or name == "":
-            return Sample(id=str(index), row=row)
+            return Sample(id=str(index), row=row, written=written)
         name = str(name)
         key = int(short_fingerprint(name), 16)
         if key in seen and self._renames_repeated:
-            return Sample(id=f"{name} (row {index + 1})", row=row)
+            return Sample(id=f"{name} (row {index + 1})", row=row, written=written)
         if key in seen and self._is_given_before(name, index):
             raise _RepeatedIdError(self.where, name, index)
         seen.add(key)
-        return Sample(id=name, row=row)
+        return Sample(id=name, row=row, written=written)
 
     def _is_given_before(self, name: str, index: int) -> bool:
         """Two names may have the same key by chance, so the rows themselves are compared."""
@@ -156,7 +167,8 @@ class RowDataset(ABC):
         if missing:
             raise UsageError(f"{self.where}: row {index + 1}: columns: {unknown_name('column', missing[0], row)}")
         kept = set(self._columns or ())
-        return {name: value for name, value in row.items() if name in kept or name == "sample_id"}
+        selected = {name: value for name, value in row.items() if name in kept or name == "sample_id"}
+        return WrittenRow(selected, row.written) if isinstance(row, WrittenRow) else selected
 
 
 class _RepeatedIdError(UsageError):

@@ -20,9 +20,10 @@ from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonLines
-from assay.datasets.rows import Row, RowDataset
+from assay.datasets.rows import Row, RowDataset, WrittenRow
 from assay.overriding import override
 from assay.part_options import PathOption, part
+from assay.prompts.written_text import as_data
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -45,9 +46,13 @@ class Csv(FileDataset):
     def rows(self) -> Iterator[Row]:
         columns = list(self.types.items())
         for cells, number in self._lines():
-            yield {
-                name: self._typed(cell, name, dtype, number) for cell, (name, dtype) in zip(cells, columns, strict=True)
-            }
+            row: Row = {}
+            written: dict[str, str] = {}
+            for cell, (name, dtype) in zip(cells, columns, strict=True):
+                value = row[name] = self._typed(cell, name, dtype, number)
+                if value is not cell and str(as_data(value)) != cell:
+                    written[name] = cell
+            yield WrittenRow(row, written) if written else row
 
     @cached_property
     def types(self) -> dict[str, str]:

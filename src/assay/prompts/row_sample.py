@@ -11,6 +11,7 @@ import msgspec
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Stage
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.written_text import row_variables
 
 
 class RowSample:
@@ -42,7 +43,7 @@ class RowSample:
         """The sample as the templates read its row."""
         if not self._fields:
             return sample
-        row = {"sample": sample.row or {}}
+        row = row_variables(sample)
         fields: dict[str, Any] = {}
         for fills, template in self._fields.items():
             text = template.render(row, sample)

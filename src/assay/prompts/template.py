@@ -22,6 +22,7 @@ from assay.core.errors import UsageError
 from assay.patterns.matching import BadPatternError, PatternTimeoutError
 from assay.prompts.jinja_filters import FORGIVING, NATIVE, TEXT
 from assay.prompts.jinja_rules import MAX_OUTPUT, RenderError, Rules, UnknownNameError, defined, is_method
+from assay.prompts.written_text import Path, PrintsTexts, dotted_name, is_of_row, printed
 from assay.text.wording import nearest
 
 MAX_TAGS = 20_000
@@ -112,7 +113,7 @@ def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def _paths(node: nodes.Node) -> Iterator[Path]:
-    path = _dotted_name(node) if isinstance(node, nodes.Expr) else None
+    path = dotted_name(node) if isinstance(node, nodes.Expr) else None
     if path is not None:
         yield path
         return
@@ -126,7 +127,7 @@ def _compiled(source: str, where: str) -> Callable[[Mapping[str, Any]], str]:
     pieces = _plain_pieces(tree)
     if pieces is not None:
         return _joined(pieces)
-    return _bounded(_guarded(lambda: TEXT.from_string(tree), where))
+    return _bounded(_guarded(lambda: TEXT.from_string(PrintsTexts().visit(tree)), where))
 
 
 def _bounded(template: Any) -> Callable[[Mapping[str, Any]], str]:
@@ -208,7 +209,6 @@ class _FailsOnUse:
 
 # --- the fast path ----------------------------------------------------------------------------------------------
 
-Path = tuple[str, ...]
 TemplatePiece = str | Path
 
 
@@ -222,34 +222,26 @@ def _plain_pieces(tree: nodes.Template) -> list[TemplatePiece] | None:
             if isinstance(part, nodes.TemplateData):
                 pieces.append(part.data)
                 continue
-            path = _dotted_name(part)
+            path = dotted_name(part)
             if path is None:
                 return None
             pieces.append(path)
     return pieces
 
 
-def _dotted_name(node: nodes.Expr) -> Path | None:
-    if isinstance(node, nodes.Name):
-        return (node.name,) if node.name not in TEXT.globals else None
-    if isinstance(node, nodes.Getattr):
-        attribute = node.attr
-    elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
-        attribute = node.arg.value
-    else:
-        return None
-    inner = _dotted_name(node.node)
-    return (*inner, attribute) if inner is not None and not attribute.startswith("_") else None
-
-
 def _joined(pieces: list[TemplatePiece]) -> Callable[[Mapping[str, Any]], str]:
     def render(variables: Mapping[str, Any]) -> str:
-        text = "".join([piece if isinstance(piece, str) else str(_follow(piece, variables)) for piece in pieces])
+        text = "".join([piece if isinstance(piece, str) else str(_followed(piece, variables)) for piece in pieces])
         if len(text) > MAX_OUTPUT:
             raise RenderError(f"the text grew beyond {MAX_OUTPUT:,} characters")
         return text
 
     return render
+
+
+def _followed(path: Path, variables: Mapping[str, Any]) -> Any:
+    value = _follow(path, variables)
+    return printed(path, value, variables) if is_of_row(path) else value
 
 
 def _follow(path: Path, variables: Mapping[str, Any]) -> Any:

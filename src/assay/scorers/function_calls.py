@@ -11,6 +11,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Sample, Score, Trace
 from assay.part_options import Doc, TemplateOption, part
 from assay.prompts.row_sample import parse_list
+from assay.prompts.written_text import row_variables
 from assay.scorers.judging.variables import scorer_field
 from assay.snippets.payload import solver_output
 
@@ -95,7 +96,7 @@ class FunctionCallCoverage:
         return Completion(text="", finish_reason="tool_calls", tool_calls=calls) if calls else Completion(text="")
 
     def _wanted(self, sample: Sample) -> list[NamedCall]:
-        text = self._required.render({"sample": sample.row or {}}, sample)
+        text = self._required.render(row_variables(sample), sample)
         try:
             return [_entry(entry) for entry in parse_list(text)]
         except (ValueError, KeyError) as error:

@@ -12,6 +12,7 @@ from assay.core.types import Completion, Sample, Score, Trace
 from assay.overriding import override
 from assay.prompts.field_template import FieldTemplate
 from assay.prompts.row_sample import RowSample
+from assay.prompts.written_text import row_variables
 from assay.scorers.judging.rehearsed import KnowsGold, RehearsesTests, TestProblem
 from assay.scorers.judging.variables import scorer_variables
 
@@ -76,5 +77,5 @@ class StartedOverRow(OverRow):
         """The program that the row itself holds, if the task says where."""
         if self._solution is None or self._value is not None:
             return None
-        text = self._solution.render({"sample": sample.row or {}}, sample)
+        text = self._solution.render(row_variables(sample), sample)
         return Completion(text=text) if text.strip() else None

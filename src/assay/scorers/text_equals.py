@@ -14,6 +14,7 @@ from assay.metrics.overlap import bleu_4
 from assay.overriding import override
 from assay.part_options import OldName, TemplateOption, part
 from assay.prompts.row_sample import parse_list
+from assay.prompts.written_text import row_variables
 from assay.scorers.judging.variables import scorer_field, scorer_variables
 from assay.scorers.over_row import LookedAt
 
@@ -40,7 +41,7 @@ class _Compared:
         self._value = None if value is None else scorer_field(key, "value", value, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        truth, given = self._truth.render({"sample": sample.row or {}}, sample), trace.prediction
+        truth, given = self._truth.render(row_variables(sample), sample), trace.prediction
         if self._value is not None:
             given = self._value.render(scorer_variables(sample, trace, has_solver=self._has_solver), sample)
         metadata = {"answer_gt": truth, "answer_pred": given}
@@ -53,7 +54,7 @@ class _Compared:
         """The expected text, where the answer is compared as it is."""
         if self._value is not None:
             return None
-        return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
+        return Completion(text=self._truth.render(row_variables(sample), sample))
 
 
 @describes(_RIGHT_OR_WRONG)
@@ -108,7 +109,7 @@ class MultipleChoice:
         self._choices = scorer_field(key, "choices", choices, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
-        row = {"sample": sample.row or {}}
+        row = row_variables(sample)
         truth = self._truth.render(row, sample)
         choices = self._listed(row, sample)
         predicted = trace.prediction[:1]
@@ -126,7 +127,7 @@ class MultipleChoice:
         )
 
     def gold(self, sample: Sample) -> Completion | None:
-        return Completion(text=self._truth.render({"sample": sample.row or {}}, sample))
+        return Completion(text=self._truth.render(row_variables(sample), sample))
 
     def _listed(self, row: dict[str, Any], sample: Sample) -> list[str]:
         text = self._choices.render(row, sample)

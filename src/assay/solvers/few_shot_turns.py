@@ -11,6 +11,7 @@ from assay.core.seams import BuildContext
 from assay.core.types import Message, Sample
 from assay.prompts.few_shot import render
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.written_text import as_written
 from assay.solvers.conversation_options import FewShotOptions
 
 Row = dict[str, Any]
@@ -32,7 +33,7 @@ class FewShot:
 
     def before(self, messages: Sequence[Message], sample: Sample) -> tuple[Message, ...]:
         """The messages with the examples before the last one."""
-        pairs = [self._pair(row, sample) for row in self._rows if row != sample.row][: self._count]
+        pairs = [self._pair(row, sample) for row in self._rows if row != as_written(sample)][: self._count]
         *earlier, last = messages
         if self._as_text:
             task = {"prompt": last.content, "few_shot_examples": pairs}

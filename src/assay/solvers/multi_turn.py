@@ -14,6 +14,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.written_text import row_variables
 from assay.schema_rules import Schema, all_of, is_one, of_type
 from assay.snippets.payload import plain_message
 from assay.snippets.views import Node, chat_messages
@@ -46,7 +47,7 @@ class _Conversation:
 
     def variables(self) -> dict[str, Any]:
         variables: dict[str, Any] = {
-            "sample": self.sample.row or {},
+            **row_variables(self.sample),
             "messages": [Node(plain_message(message)) for message in self.messages],
         }
         if self.loop_index is not None:

@@ -14,6 +14,7 @@ from assay.core.types import Message, Request, Sample
 from assay.overriding import override
 from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.written_text import row_variables
 from assay.schema_rules import given, implies, of_type
 from assay.solvers.conversation_options import FewShotOptions, Generation, InputBuilder
 from assay.solvers.few_shot_turns import FewShot
@@ -98,7 +99,7 @@ class ChatInput(SingleRequest):
 
     @override
     def request(self, sample: Sample) -> Request:
-        variables = {"sample": sample.row or {}}
+        variables = row_variables(sample)
         messages = tuple(
             Message(role=role, content=content.render(variables, sample)) for role, content in self._messages
         )
@@ -122,7 +123,7 @@ class GenericInput(SingleRequest):
 
     @override
     def request(self, sample: Sample) -> Request:
-        text = self._template.render({"sample": sample.row or {}}, sample)
+        text = self._template.render(row_variables(sample), sample)
         try:
             request = request_of(msgspec.json.decode(text))
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError) as error:

@@ -35,6 +35,7 @@ from assay.formats.declarative.records import (
 from assay.formats.declarative.schema.datasets import CALLED_OTHERWISE, SOURCE, declared
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.part_options import PathOption
+from assay.prompts.written_text import as_written
 from assay.trust.consent import keys_sent_elsewhere
 
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
@@ -166,7 +167,7 @@ class Library:
             raise UsageError(
                 f"dataset `{key}`: examples are read from a file or from the task itself, not from `{use}`"
             )
-        return [dict(sample.row or {}) for sample in catalog.make("dataset", use, options)]
+        return [as_written(sample) for sample in catalog.make("dataset", use, options)]
 
     def _generated(self, options: Options) -> tuple[str, Options]:
         """The same with the file of the rows, which are generated now if they are missing and that is allowed.

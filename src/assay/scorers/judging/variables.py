@@ -7,6 +7,7 @@ from typing import Any
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Trace
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.written_text import row_variables
 from assay.snippets.payload import solver_output
 
 
@@ -17,7 +18,7 @@ def scorer_field(key: str, name: str, source: str, context: BuildContext) -> Fie
 
 def scorer_variables(sample: Sample, trace: Trace, *, has_solver: bool) -> dict[str, Any]:
     """The row, and where there is a solver its answer."""
-    return {"sample": sample.row or {}, **(answer_variables(trace) if has_solver else {})}
+    return {**row_variables(sample), **(answer_variables(trace) if has_solver else {})}
 
 
 def answer_variables(trace: Trace) -> dict[str, Any]:
