@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,13 +20,17 @@ from tests.runs.recorded_effects import (
     recording_server,
     write_formats,
 )
+from tests.runs.shard_runs import run_shard
 
 from assay.core.errors import UsageError
-from assay.core.types import Completion, Request
+from assay.results.diff.comparison import diff
+from assay.results.report_settings import view_of_results
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.evaluate import evaluate_tasks
+from assay.runs.shards import merge_run
 from assay.setting import flag_of, settings_of
+from assay.tasks.load import load_tasks
 
 Case = tuple[str, str, str]
 """A setting, a format and a model."""
@@ -117,21 +120,40 @@ definition:
 """
 
 
-def test_a_setting_that_every_request_of_own_code_overrides_is_named_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text(OWN_TEMPERATURE)
     Path("rows.jsonl").write_text('{"q": "a"}\n{"q": "b"}\n')
+    Path("answering.py").write_text(ANSWERING)
+    return "own.yaml"
 
-    class Answers:
-        name = "answers"
 
-        async def generate(self, request: Request) -> Completion:
-            return Completion(text="a")
+ANSWERING = """
+from assay import Completion
 
-    with caplog.at_level(logging.WARNING, "assay"):
-        evaluate_tasks("own.yaml", Answers(), temperature=0.1, max_tokens=9)
-    assert [record.message for record in caplog.records] == [
-        "--temperature had no effect: every request had a value of its own"
-    ]
+class Model:
+    name = "answering"
+
+    async def generate(self, request):
+        return Completion(text="a")
+"""
+IGNORED = "--temperature had no effect: every request had a value of its own"
+
+
+def test_a_setting_that_every_request_of_own_code_overrides_is_recorded_in_the_run(own_task: str) -> None:
+    run = evaluate_tasks(own_task, "answering:Model", temperature=0.1, max_tokens=9)
+    assert run.leaderboard.notices == [IGNORED]
+    again = evaluate_tasks(own_task, "answering:Model", temperature=0.1, max_tokens=9)
+    assert again.leaderboard.notices == [IGNORED], "a resumed run has not forgotten it"
+    other = evaluate_tasks(own_task, "answering:Model", max_tokens=9)
+    assert other.leaderboard.notices == []
+    view = view_of_results([run.folder, other.folder])
+    assert diff(run.folder, other.folder, view).notices == [f"answering (1): {IGNORED}"]
+
+
+def test_the_merge_of_shards_says_which_setting_had_no_effect(own_task: str, tmp_path: Path) -> None:
+    definitions, config = load_tasks([own_task]), RunConfig(model="answering:Model", temperature=0.1)
+    for number in (1, 2):
+        run_shard(definitions, config, number=number, count=2, folder=tmp_path / "shards")
+    assert merge_run(tmp_path / "shards").leaderboard.notices == [IGNORED]

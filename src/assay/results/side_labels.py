@@ -38,6 +38,18 @@ def numbered_sides(sides: Sequence[Side]) -> list[str]:
     return ["; ".join(which)] if which else []
 
 
+def labelled(labels: Sequence[str], notices: Sequence[Sequence[str]]) -> list[str]:
+    """Each notice once, with the model that it is about where it is not about all."""
+    shared = set(notices[0]).intersection(*notices)
+    return [
+        *dict.fromkeys(
+            notice if notice in shared else f"{label}: {notice}"
+            for label, of_one in zip(labels, notices, strict=True)
+            for notice in of_one
+        )
+    ]
+
+
 def _model_and_prompt(side: Side) -> str:
     return model_and_prompt(side.board.model_label, side.board.settings)
 

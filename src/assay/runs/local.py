@@ -13,12 +13,10 @@ from assay.core.run import Stop, run_attempts
 from assay.core.seams import Executor, Work
 from assay.core.types import Record
 from assay.models.layers.settings import NotesOverridden
-from assay.run_config import RunConfig
 from assay.runs.assemble import Parts
 from assay.runs.earlier_attempts import MadeEarlier
 from assay.runs.progress import Progress
 from assay.runs.stretches import OpenStretch
-from assay.setting import flag_of
 
 
 async def run_here(
@@ -54,9 +52,8 @@ async def run_here(
         stop=stop,
         on_records=on_records,
     )
-    for name in model.overridden:  # what a solver of the user's own sends is not known before
-        flag = parts.flags.get(name) or flag_of(RunConfig, name)
-        progress.warn(f"{flag} had no effect: every request had a value of its own")
+    if model.called:  # what a solver of the user's own sends is not known before
+        stretch.note_overridden(model.overridden)
 
 
 class InStretch:

@@ -163,6 +163,15 @@ class OpenStretch:
         if self.now is not before or (not self._is_recorded and any(record.scores for record in records)):
             self.record()
 
+    def note_overridden(self, settings: Sequence[str]) -> None:
+        """Settings of the run that no request had; of several shares of a stretch, in all of them."""
+        before = self.now.overridden
+        both = [name for name in settings if before is None or name in before]
+        if both != before:
+            self.now = msgspec.structs.replace(self.now, overridden=both)
+            if both or before:
+                self.record()
+
     async def ask_again(self, models: Iterable[str]) -> None:
         """Ask servers that answer now what they serve, if they were down when the stretch began."""
         back = {whose: self._not_reached.pop(whose) for whose in models if whose in self._not_reached}

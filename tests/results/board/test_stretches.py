@@ -9,6 +9,7 @@ from assay.results.board.stretches import (
     CanaryAnswer,
     Stretch,
     canary_agreement,
+    overridden_settings,
     same_model,
     served_changes,
     served_in_words,
@@ -79,3 +80,12 @@ def test_prompts_without_an_answer_on_both_sides_are_not_compared() -> None:
         CanaryAnswer(prompt="r", answer="z"),
     ]
     assert canary_agreement(a, b) == (1, 1)
+
+
+def test_a_setting_without_effect_is_named_with_the_part_of_the_run_that_it_had_none_in() -> None:
+    all_of_it, none_of_it, not_ended = (Stretch(started="", overridden=each) for each in (["seed"], [], None))
+    assert overridden_settings([all_of_it, not_ended]) == ["--seed had no effect: every request had a value of its own"]
+    assert overridden_settings([all_of_it, none_of_it]) == [
+        "--seed had no effect in a part of the run: every request had a value of its own"
+    ]
+    assert overridden_settings([none_of_it, not_ended]) == []

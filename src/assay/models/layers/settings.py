@@ -35,16 +35,16 @@ class NotesOverridden(Wrapper):
         super().__init__(model)
         self._settings = settings
         self._without_effect = set(settings)
-        self._called = False
+        self.called = False
 
     @property
     def overridden(self) -> list[str]:
         """The settings that every request had its own value for; none where there was no request."""
-        return [name for name in self._settings if self._called and name in self._without_effect]
+        return [name for name in self._settings if self.called and name in self._without_effect]
 
     @override
     async def generate(self, request: Request) -> Completion:
-        self._called = True
+        self.called = True
         if self._without_effect:
             self._without_effect -= {
                 name for name in self._without_effect if getattr(request, name) == self._settings[name]

@@ -19,7 +19,9 @@ from assay.core.regular_file import read_regular
 from assay.core.seams import Served
 from assay.core.types import Completion, Record, Usage
 from assay.costs.spending import Spending
+from assay.run_config import RunConfig
 from assay.run_file import RunFile
+from assay.setting import flag_of
 from assay.storage.checksum import is_intact
 from assay.text.printable import one_line
 
@@ -63,6 +65,8 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """No request was sent: answers that were there were scored."""
     notes: list[str] = []
     """What was not done as a project or a file has it."""
+    overridden: list[str] | None = None
+    """Settings of the run that every request had another value for; None: no request was made to its end."""
     canary: list[CanaryAnswer] = []
     usage: list[Usage] = []
     """What the canary used."""
@@ -192,10 +196,21 @@ def stretch_notices(
         for name, counts in answered.items()
         if len(counts) > 1 and _in_answers(name) not in changed
     ]
+    notices += overridden_settings(stretches)
     notices += dict.fromkeys(one_line(note) for stretch in stretches for note in stretch.notes)
     if damaged:
         notices.append(f"damaged, so what answered is not fully known: {', '.join(damaged)}")
     return notices
+
+
+def overridden_settings(stretches: Sequence[Stretch]) -> list[str]:
+    """The settings that had no effect, because code of the user's own sets them in every request."""
+    each_has = [stretch.overridden for stretch in stretches if stretch.overridden is not None]
+    sentences = []
+    for name in dict.fromkeys(name for has in each_has for name in has):
+        where = "" if all(name in has for has in each_has) else " in a part of the run"
+        sentences.append(f"{flag_of(RunConfig, name)} had no effect{where}: every request had a value of its own")
+    return sentences
 
 
 def served_in_words(stretches: Sequence[Stretch]) -> str:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import overall_rows
-from assay.results.board.stretches import canary_agreement, last_canary, same_model, served_changes
+from assay.results.board.stretches import canary_agreement, last_canary, overridden_settings, same_model, served_changes
 from assay.results.diff.differences import AggregateDiff, BoardDiff, Changes, Flip, OverallDiff, SliceDiff, TaskDiff
 from assay.results.diff.overall_difference import corrected_overall, overall_diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.diff.sentences import ONE_SIDED, board_verdict, repeats_name, task_verdict, unequal_sentence
 from assay.results.per_example import PerExample
 from assay.results.report_settings import View, missing_group, view_of_results
-from assay.results.side_labels import side_labels
+from assay.results.side_labels import labelled, side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
 from assay.stats.cells import TOO_LARGE, UNIT
 from assay.stats.drops import DropTest, drop_tests
@@ -328,7 +328,10 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
         tasks=tasks,
         per_example=all(task.comparison is not None or task.content in ONE_SIDED for task in tasks),
         unequal=unequal,
-        notices=missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
+        notices=[
+            *labelled(labels, [overridden_settings(board.stretches) for board in (first, second)]),
+            *missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
+        ],
         overall=overall_diff([*compared.values()], view.level) if len(compared) > 1 else None,
     )
 

@@ -23,7 +23,7 @@ from assay.results.board.overall import (
 )
 from assay.results.diff.paired_columns import Side
 from assay.results.report_settings import View
-from assay.results.side_labels import numbered_sides, side_labels
+from assay.results.side_labels import labelled, numbered_sides, side_labels
 from assay.results.standings.pairs import ModelPair
 from assay.results.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.results.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
@@ -352,12 +352,7 @@ def _notes(
 def _notes_of_results(sides: Sequence[Side], labels: Sequence[str]) -> list[str]:
     """The notices of the results' leaderboards, those of all once, which prices they use, and why a cost is unknown."""
     boards = [side.board for side in sides]
-    shared = set.intersection(*(set(board.notices) for board in boards))
-    notices = dict.fromkeys(
-        notice if notice in shared else f"{label}: {notice}"
-        for board, label in zip(boards, labels, strict=True)
-        for notice in board.notices
-    )
+    notices = labelled(labels, [board.notices for board in boards])
     # every model has a cell for its cost here
     unknown = [board.cost for board in boards if board.cost is not None and board.cost.amount is None]
     return [*notices, *price_notes(boards, unknown)]
