@@ -126,8 +126,8 @@ def test_a_share_that_could_be_anything_is_none() -> None:
 
 def test_the_best_number_of_attempts_weighs_their_price_against_that_of_a_sample() -> None:
     split = variance_split(judged(np.random.default_rng(11), 400, 4, 1))
-    assert best_repeat(split, sample_cost=0.0, attempt_cost=1.0) == 1
-    chosen = best_repeat(split, sample_cost=30.0, attempt_cost=1.0)
+    assert best_repeat(split, per_sample=0.0, per_attempt=1.0) == 1
+    chosen = best_repeat(split, per_sample=30.0, per_attempt=1.0)
 
     def error(repeat: int) -> float:
         samples = 10_000.0 / (30.0 + repeat)

@@ -98,18 +98,18 @@ def variance_split(scores: Readings, level: float = 0.95) -> VarianceSplit:
     )
 
 
-def best_repeat(split: VarianceSplit, *, sample_cost: float, attempt_cost: float) -> int:
+def best_repeat(split: VarianceSplit, *, per_sample: float, per_attempt: float) -> int:
     """The number of attempts per sample that makes the mean surest for its price.
 
-    `sample_cost` is what a new sample costs beyond its attempts. Where only attempts cost, more samples are always
-    better than more attempts.
+    `per_sample` is the effort that a new sample takes beyond its attempts. Where only attempts take any, more samples
+    are always better than more attempts.
     """
     if split.sample is None or split.draw is None:
         return 1
     noise = split.draw + (split.judge or 0.0)
     between = max(split.sample, noise / 50.0)  # a part that happens to be 0 would ask for any number of attempts
     ratio = noise / between if between else 0.0
-    return max(1, round(math.sqrt(sample_cost / attempt_cost * ratio)))
+    return max(1, round(math.sqrt(per_sample / per_attempt * ratio)))
 
 
 class VariantSpread(Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def variant_spread(means: Floats, level: float = 0.95) -> VariantSpread:
     tail = (1.0 - level) / 2.0
 
     def component(mean_square: float) -> float:
-        return max(0.0, float(mean_square - interaction) / samples)
+        return float(np.maximum(0.0, (mean_square - interaction) / samples))
 
     return VariantSpread(
         variants=variants,
