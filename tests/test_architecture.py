@@ -408,7 +408,7 @@ def test_everybody_who_runs_scores_estimates_checks_or_searches_has_it_put_toget
     doors = users_of("assemble", "assemble_tasks", "preview", "preview_sample", "Parts")
     through = {place for places in doors.values() for place in places}
     assert {
-        *(f"runs/{name}.py" for name in ("evaluate", "shards", "ray", "later/rescore", "later/dry_run")),
+        *(f"runs/{name}.py" for name in ("evaluate", "shards", "driver", "worker", "later/rescore", "later/dry_run")),
         *(f"cli/{name}.py" for name in ("check", "show")),
         "optimize/task_fitness.py",
     } <= through

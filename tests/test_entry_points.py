@@ -75,6 +75,11 @@ class MineSource:
         raise assay.UsageError(f"mine reads {text}")
 
 
+class MineExecutor:
+    def __init__(self, cluster):
+        raise assay.UsageError(f"mine has {cluster.workers} workers")
+
+
 class MineListener:
     def __init__(self, *, run):
         pass
@@ -146,3 +151,5 @@ def test_tasks_use_what_the_package_publishes(site: Path, tmp_path: Path) -> Non
     lines, task = json.loads((tmp_path / "run" / "leaderboard.json").read_text())["tasks"]
     assert (lines["score"], task["score"]) == (1.0, 2.0)
     assert "mine reads mine:x" in python(site, "-m", "assay", "run", "mine:x", cwd=tmp_path).stderr
+    many = ("run", "lines.jsonl", "--executor", "mine", "--workers", "3", "--run-dir", "many")
+    assert "mine has 3 workers" in python(site, "-m", "assay", *many, cwd=tmp_path).stderr

@@ -204,6 +204,9 @@ CATALOG: dict[str, dict[str, str]] = {
     "action": {
         "exclude_from_metrics": "assay.formats.declarative.actions:exclude_from_metrics",
     },
+    "executor": {
+        "ray": "assay.runs.ray_cluster:RayExecutor",
+    },
     "listener": {
         "mlflow": "assay.runs.log_to.mlflow:MLflow",
         "wandb": "assay.runs.log_to.wandb:WeightsAndBiases",

@@ -9,7 +9,7 @@ from assay.cli.main import main
 from assay.cli.parser import Parser
 from assay.core.errors import UsageError
 
-RAY = ("--ray-address", "--workers", "--worker-cpus", "--worker-gpus", "--worker-resource", "--shard-size")
+WORKERS = ("--workers", "--worker-cpus", "--worker-gpus", "--worker-resource", "--shard-size")
 
 
 def parser() -> Parser:
@@ -33,10 +33,18 @@ def test_a_flag_without_the_one_it_needs_is_refused() -> None:
         refuse_unmet_needs(parser().parse_args(["--only", "a"]))
 
 
-@pytest.mark.parametrize("flag", RAY)
-def test_flags_of_a_cluster_are_refused_without_one(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", flag, "1"]) == 2
-    assert f"{flag} has no effect without --executor ray" in capsys.readouterr().err
+@pytest.mark.parametrize("flag", WORKERS)
+@pytest.mark.parametrize("local", [[], ["--executor", "local"]])
+def test_flags_of_workers_are_refused_without_an_executor(
+    flag: str, local: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *local, flag, "1"]) == 2
+    assert f"{flag} has no effect without --executor" in capsys.readouterr().err
+
+
+def test_the_address_of_a_ray_cluster_is_refused_with_another_executor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--executor", "other", "--ray-address", "a:1"]) == 2
+    assert "--ray-address has no effect without --executor ray" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

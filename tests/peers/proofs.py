@@ -43,7 +43,7 @@ PEERS = {
     ),
     "promptfoo": Peer(code=(f"{BRIDGES}/promptfoo",), tests=("tests/bridges/promptfoo",)),
     "ray": Peer(
-        code=("src/assay/runs/ray.py", "src/assay/runs/ray_cluster.py"),
+        code=("src/assay/runs/driver.py", "src/assay/runs/worker.py", "src/assay/runs/ray_cluster.py"),
         tests=(
             "tests/end_to_end/test_ray_work.py",
             "tests/runs/test_ray_cluster.py",

@@ -20,8 +20,8 @@ from assay.run_file import read_run_file
 from assay.runs.assemble import assemble_tasks
 from assay.runs.finish import finish
 from assay.runs.plan import make_config, plan_runs, read_tasks
-from assay.runs.ray import Terms, open_worker, payload_of
 from assay.runs.shards import merge_run
+from assay.runs.worker import Terms, open_worker, payload_of
 
 RUN_FILE = """\
 datasets:

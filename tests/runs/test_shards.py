@@ -19,7 +19,7 @@ from assay.core.seams import identity_of
 from assay.models.model_names import make_model
 from assay.run_config import RunConfig
 from assay.runs.assemble import describe
-from assay.runs.ray import WorkerPayload
+from assay.runs.worker import WorkerPayload
 from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks
 

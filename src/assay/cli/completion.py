@@ -61,7 +61,7 @@ def all_words() -> list[SubcommandWords]:
     from assay.recipes.recipe import NAMES
     from assay.tasks.load import BUILT_IN
 
-    models = catalog.names("model")
+    named = {"--model": catalog.names("model"), "--executor": ["local", *catalog.names("executor")]}
     besides = {
         "list": [*catalog.CATALOG, *BUILT_IN],
         "show": [*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))],
@@ -72,12 +72,12 @@ def all_words() -> list[SubcommandWords]:
     for subcommand, summary in SUBCOMMANDS.items():
         parser = argparse.ArgumentParser(prog=subcommand)
         importlib.import_module(f"assay.cli.{module_of(subcommand)}").add_arguments(parser)
-        found.append(words_of(subcommand, summary, parser, besides.get(subcommand, []), models))
+        found.append(words_of(subcommand, summary, parser, besides.get(subcommand, []), named))
     return found
 
 
 def words_of(
-    subcommand: str, summary: str, parser: argparse.ArgumentParser, besides: list[str], models: list[str]
+    subcommand: str, summary: str, parser: argparse.ArgumentParser, besides: list[str], named: dict[str, list[str]]
 ) -> SubcommandWords:
     flags: dict[str, tuple[str, bool]] = {}
     choices: dict[str, tuple[str, ...]] = {}
@@ -91,8 +91,8 @@ def words_of(
             if not flag.startswith("--"):
                 continue
             flags[flag] = (shortened(_one_line(action.help), LONGEST_MEANING), action.nargs != 0)
-            if known or flag == "--model":
-                choices[flag] = _plain_words(known or models)
+            if words_of_flag := known or named.get(flag):
+                choices[flag] = _plain_words(words_of_flag)
     return SubcommandWords(
         subcommand=subcommand,
         summary=_one_line(summary),

@@ -141,11 +141,12 @@ def run_options(options: argparse.Namespace) -> RunOptions:
     from assay.runs.stretches import AcceptedChanges
 
     cluster = None
-    if options.executor == "ray":
+    if options.executor is not None:
         interrupts.raise_from_now_on()  # a cluster that was started is to be stopped
-        from assay.runs.ray_cluster import Cluster
+        from assay.runs.executor import Cluster
 
         cluster = Cluster(
+            executor=options.executor,
             address=options.ray_address,
             workers=options.workers,
             cpus=options.worker_cpus,

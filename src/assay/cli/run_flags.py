@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.flags import choice, given_flags, option, repeated, switch
+from assay.cli.flags import given_flags, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
 from assay.cli.setting_flags import add_purpose, add_settings, flag_of_run, given_settings, json_values, key_texts
@@ -87,20 +87,31 @@ def _add_model_and_tasks(parser: argparse.ArgumentParser) -> None:
 
 
 RAY = "--executor ray"
+EXECUTOR = "--executor"
 
 
 def _add_place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("execution (no effect on scores; see docs/scale.md)")
-    choice(where, "--executor", ("local", "ray"), "this machine, or a Ray cluster")
+    option(
+        where,
+        "--executor NAME",
+        "local (the default: this process), ray (a Ray cluster), an installed executor, or your own `module:name`",
+        _executor,
+    )
     option(
         where, "--ray-address HOST:PORT", "address of the cluster (default: RAY_ADDRESS, else a local one)", needs=RAY
     )
-    option(where, "--workers N", "worker processes (default: one per CPU of the cluster)", int, needs=RAY)
-    option(where, "--worker-cpus C", "CPUs of each worker (default 1)", float, 1.0, needs=RAY)
-    option(where, "--worker-gpus G", "GPUs of each worker (default 0)", float, 0.0, needs=RAY)
-    repeated(where, "--worker-resource NAME=N", "a custom Ray resource that each worker needs (repeatable)", needs=RAY)
-    option(where, "--shard-size N", "samples that a worker gets at once, at most", int, needs=RAY)
+    option(where, "--workers N", "worker processes (default: one per CPU of the cluster)", int, needs=EXECUTOR)
+    option(where, "--worker-cpus C", "CPUs of each worker (default 1)", float, 1.0, needs=EXECUTOR)
+    option(where, "--worker-gpus G", "GPUs of each worker (default 0)", float, 0.0, needs=EXECUTOR)
+    repeated(where, "--worker-resource NAME=N", "a custom resource that each worker needs (repeatable)", needs=EXECUTOR)
+    option(where, "--shard-size N", "samples that a worker gets at once, at most", int, needs=EXECUTOR)
     option(where, "--shard K/N", "run only the K-th of N parts; `assay merge` combines them")
+
+
+def _executor(name: str) -> str | None:
+    """None for this process, which has no workers."""
+    return None if name == "local" else name
 
 
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,7 +164,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
         if name in given:
             raise UsageError(f"{flag_of_run(name)}: a shard has no leaderboard; drop it until the shards are merged")
     for name in _OF_A_WHOLE_RUN:
-        if name in given and getattr(options, name) != "local":
+        if name in given and getattr(options, name):
             raise UsageError(f"{flag_of_run(name)} cannot be combined with --shard: a shard is a part of a run")
 
 

@@ -54,8 +54,8 @@ from assay.text.wording import in_python
 
 if TYPE_CHECKING:
     from assay.results.gates.result import GateResult
+    from assay.runs.executor import Cluster
     from assay.runs.gates import Gates
-    from assay.runs.ray_cluster import Cluster
     from assay.runs.run_handle import Run
 
 
@@ -346,7 +346,7 @@ async def run_planned(run: PlannedRun, options: RunOptions) -> RunResult:
     began = monotonic()
     try:
         if options.cluster is not None:
-            from assay.runs.ray import drive
+            from assay.runs.driver import drive
 
             result = await drive(run, options.cluster, options, listeners)
         else:

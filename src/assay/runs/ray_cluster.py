@@ -20,11 +20,12 @@ from urllib.parse import urlsplit
 
 from assay.core.errors import UsageError
 from assay.core.run import Stop
+from assay.runs.executor import Cluster
 from assay.runs.leases import Lending, WorkerReport
 from assay.runs.shard_files import Shard
 
 if TYPE_CHECKING:
-    from assay.runs.ray import ClusterWorker
+    from assay.runs.worker import ClusterWorker
 
 WAIT_SECONDS = 0.2
 PROGRESS_SECONDS = 1.0
@@ -33,26 +34,7 @@ MOST_LOSSES = 8
 """A shard that has lost this many workers will lose the next one too: the run ends with an error."""
 
 
-class Cluster(NamedTuple):
-    """Where the workers run and how many there are."""
-
-    address: str | None = None
-    workers: int | None = None
-    """None: one per CPU of the cluster, or per GPU share when workers need GPUs."""
-    cpus: float = 1.0
-    """CPUs of each worker, as Ray counts them."""
-    gpus: float = 0.0
-    """GPUs of each worker; Ray names them in `CUDA_VISIBLE_DEVICES`."""
-    resources: dict[str, float] = {}  # noqa: RUF012 - never written to
-    """Other things that nodes have by name and each worker needs so much of."""
-
-    def needs(self) -> dict[str, float]:
-        """All that a worker needs, by Ray's names."""
-        named = {"CPU": self.cpus, "GPU": self.gpus, **self.resources}
-        return {name: amount for name, amount in named.items() if amount}
-
-
-class ClusterConnection:
+class RayExecutor:
     """A Ray cluster that was joined, or one that was started on this machine and ends with us."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -322,7 +304,7 @@ class _Actor:
         self._worker: ClusterWorker | None = None
 
     def open(self, payload: bytes) -> _Refusal | _Answer:
-        from assay.runs.ray import open_worker
+        from assay.runs.worker import open_worker
 
         try:
             self._worker = open_worker(payload)

@@ -1,4 +1,4 @@
-"""A run past one process: one shard of it, and the merge of shards. `runs/ray.py` hands shards to a cluster.
+"""A run past one process: one shard of it, and the merge of shards. `runs/driver.py` hands shards to a cluster.
 
 A shard is run by the ordinary runner into a journal file of its own; merging takes every finished attempt once.
 """

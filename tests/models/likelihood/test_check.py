@@ -18,9 +18,9 @@ from assay.models.likelihood.check import PROBES, likelihood_problem
 from assay.models.model_names import make_model
 from assay.run_config import RunConfig
 from assay.runs.evaluate import RunOptions, RunResult, run_all, run_evaluation, run_planned
+from assay.runs.executor import Cluster
 from assay.runs.plan import PlannedRun
 from assay.runs.progress import run_blocking
-from assay.runs.ray_cluster import Cluster
 from assay.tasks.load import load_tasks
 
 CHOICES = ["red", "green", "blue"]

@@ -1,7 +1,7 @@
-"""A run on a Ray cluster: the driver cuts it into shards, lends out its limits, and merges; workers run the shards.
+"""A worker of a run that a driver cuts into shards: rebuilds everything from plain data, and runs one shard at a time.
 
-A worker rebuilds everything from plain data: a run file and a folder that all can see. What it may use (its share of
-the per-minute limits, a piece of the budget) comes with every shard and every progress query.
+The data are a run file and a folder that all can see. What a worker may use (its share of the per-minute limits, a
+piece of the budget) comes with every shard and every progress query.
 """
 
 from __future__ import annotations
@@ -9,112 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from assay.core.errors import UsageError
-from assay.core.journal import Journal
 from assay.core.run import Stop
 from assay.core.types import Record
 from assay.costs.budget import Budget, SpendingLimits
 from assay.overriding import override
-from assay.own_functions import is_here
 from assay.reading import env_file
 from assay.run_file import RunFile, sealed_as
 from assay.runs.assemble import Parts, assemble
 from assay.runs.earlier_attempts import EarlierAttempts
-from assay.runs.evaluate import RunOptions, RunResult, begin, result_of
-from assay.runs.folder import prepare_folder, record_sandbox, what_changed
-from assay.runs.leases import Lending, Terms, WorkerReport
-from assay.runs.listeners import Listeners
-from assay.runs.plan import PlannedRun
-from assay.runs.progress import Progress, signals
-from assay.runs.ray_cluster import Cluster, ClusterConnection
-from assay.runs.shard_files import Shard, cut, merge_shards
-from assay.runs.shards import merge_result, run_range
-from assay.runs.stretches import canary_usage, open_on_node, open_stretch
-
-LARGEST_SHARD, SMALLEST_SHARD = 10_000, 500
-"""Samples. Losing a larger one is expensive, handing out a smaller one costs more than running it."""
-
-
-async def drive(run: PlannedRun, cluster: Cluster, options: RunOptions, listeners: Listeners) -> RunResult:
-    """What the driver does: plan, hand out shards, merge, finish. Workers take a model by its name."""
-    if run.model is not None:
-        raise UsageError(
-            "every node of a cluster builds the model itself: give its name (`module:name`), not an object"
-        )
-    for definition in run.definitions:
-        if any(is_here(part.options.get("metric")) for part in definition.scorers):
-            raise UsageError(
-                f"every node of a cluster imports the metric itself, and nobody else can import that of task "
-                f"`{definition.name}`: put it into a file and give it as `module:function`"
-            )
-    config, progress = run.config, options.progress
-    stop = Stop()
-    # built to refuse bad input before anything starts; workers build their own
-    async with assemble(run.definitions, config, command=options.command) as parts:
-        await parts.check()
-        await parts.try_tests(progress)
-        await parts.check_cached_models()
-        await parts.refuse_wrong_likelihoods()
-        run_file = parts.run_file
-        folder = options.folder_of(run_file)
-        prepare_folder(folder, run_file, fresh=options.fresh, resume_foreign=options.resume_foreign)
-        made = len(EarlierAttempts(folder / "journal.jsonl"))
-        await open_stretch(folder, parts, options.accepted, stop, progress, made=made)
-    try:
-        with closing(Journal(folder / "journal.jsonl")) as journal:
-            merge_shards(folder, journal)
-            done = len(EarlierAttempts(journal.path))
-            if done < begin(folder, run_file, done, progress, listeners):
-                budget = Budget(SpendingLimits.of(config), parts.quotes, stop)
-                budget.add_earlier(parts.model.name, [journal.path], canary_usage(folder))
-                if not stop.requested:
-                    lending = Lending(config, budget.tokens, budget.cost)
-                    with signals(stop, progress):
-                        await _run_shards(folder, run_file, cluster, options.shard_size, lending, stop, progress)
-            merged = merge_shards(folder, journal)
-    finally:
-        progress.end()
-    result = await result_of(folder, config, stop)
-    left = merge_result(merged, result.leaderboard).remaining
-    if left and not stop.requested:
-        raise UsageError(
-            f"{folder}: the workers are done, but {', '.join(left)} are not in the journal. "
-            "Is the run folder on storage that every node sees? Run the same command again to make them."
-        )
-    return result
-
-
-async def _run_shards(
-    folder: Path,
-    run_file: RunFile,
-    cluster: Cluster,
-    shard_size: int | None,
-    lending: Lending,
-    stop: Stop,
-    progress: Progress,
-) -> None:
-    connection = ClusterConnection(cluster)
-    try:
-        samples = sum(run_file.config.samples_of(each) for each in run_file.definitions)
-        even = -(-samples // (4 * connection.workers))  # four shards a worker, so that the last ones end together
-        size = shard_size or max(SMALLEST_SHARD, min(LARGEST_SHARD, even))
-        payload = payload_of(run_file, folder)
-        await connection.run(
-            msgspec.json.encode(payload),
-            cut(samples, size),
-            lending=lending,
-            stop=stop,
-            on_progress=progress.workers,
-            say=progress.say,
-        )
-    finally:
-        connection.close()
+from assay.runs.folder import record_sandbox, what_changed
+from assay.runs.leases import Terms, WorkerReport
+from assay.runs.progress import Progress
+from assay.runs.shard_files import Shard
+from assay.runs.shards import run_range
+from assay.runs.stretches import open_on_node
 
 
 class WorkerPayload(Struct, frozen=True, kw_only=True):

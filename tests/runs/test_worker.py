@@ -18,8 +18,8 @@ from assay.reading import env_file
 from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.folder import prepare_folder
-from assay.runs.ray import open_worker, payload_of
 from assay.runs.ray_cluster import remembers_a_cluster_that_is_gone
+from assay.runs.worker import open_worker, payload_of
 from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks
 
