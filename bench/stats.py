@@ -19,7 +19,8 @@ import numpy as np
 from assay.stats import aggregates
 from assay.stats.bootstrap import bootstrap_sums
 from assay.stats.intervals import clustered_mean_interval, mean_interval
-from assay.stats.paired import compare, mcnemar_exact
+from assay.stats.paired import compare
+from assay.stats.paired_evidence import mcnemar_exact
 from assay.stats.permutation import permutation_test
 from assay.stats.score_table import ScoreTable
 

@@ -208,6 +208,32 @@ def test_the_public_names_are_the_exported_ones() -> None:
         assert getattr(assay, name) is not None
 
 
+CHANCE = re.compile(r"p|(.*_)?p_value|.*_p|p_drop|p_of_changes")
+
+
+def decides(node: ast.AST) -> bool:
+    """Whether a p-value is compared with something, or a chance of error is computed from a level."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+        return any(CHANCE.fullmatch(ast.unparse(side).rpartition(".")[2]) for side in (node.left, *node.comparators))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant):
+        return node.left.value == 1 and ast.unparse(node.right).endswith("level")
+    return False
+
+
+def test_what_is_significant_and_how_wide_an_interval_is_are_decided_in_stats_alone() -> None:
+    """Every surface asks the same evidence: none compares a p-value, nor computes with a level. `pyproject.toml` keeps
+    quantiles and tests from being imported elsewhere.
+    """
+    deciding = {
+        f"{path.relative_to(SOURCE)}: {ast.unparse(node)}"
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in ("stats", "models", "sandbox", "text")  # other chances
+        for node in nodes_of(path)
+        if decides(node)
+    }
+    assert not deciding
+
+
 MONEY = re.compile(r"price|cost|money", re.IGNORECASE)
 NO_MONEY = {"metrics/reading.py", "sandbox/compare.py", "scorers/assertions/assertion_list.py"}
 """Where a cost or a price is one of computing."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.stats.answers_of_tasks import AnswersOfTasks
-from assay.stats.paired import AnswerPairs
+from assay.stats.paired_evidence import AnswerPairs
 
 
 def test_a_few_differing_answers_are_flipped_in_every_way() -> None:

@@ -29,9 +29,10 @@ from tests.stats.coverage import (
 from assay.stats.calibration import calibration_test
 from assay.stats.cells import interval_of_mean
 from assay.stats.drops import non_inferiority
+from assay.stats.families import holm
 from assay.stats.intervals import clustered_mean_interval, clustered_wilson, ratio_interval, wilson
 from assay.stats.pair_tests import PairTests
-from assay.stats.paired import compare, holm
+from assay.stats.paired import compare
 from assay.stats.ranking import ranges_of, rank_ranges_of_scores
 from assay.stats.subgroups import against_rest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.stats.mcnemar_power import detectable_share_difference, pairs_to_find
-from assay.stats.paired import mcnemar_exact
+from assay.stats.paired_evidence import mcnemar_exact
 
 
 @pytest.mark.parametrize(("wins", "losses", "n"), [(0, 1, 50), (3, 5, 100), (20, 22, 300), (0, 0, 40)])

@@ -8,22 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from assay.core.errors import UsageError
 from assay.stats.guarded import guarded_interval, spread_of
 from assay.stats.intervals import clustered_mean_interval, mean_interval
-from assay.stats.paired import (
-    cohen_dz,
-    cohen_h,
-    compare,
-    holm,
-    holm_levels,
-    mcnemar_exact,
-    minimum_detectable_effect,
-    odds_ratio,
-    paired_share_difference,
-)
+from assay.stats.paired import cohen_dz, cohen_h, compare, odds_ratio
+from assay.stats.paired_evidence import mcnemar_exact, minimum_detectable_effect, paired_share_difference
 from assay.stats.permutation import permutation_test
 
 DATA_SETS = 2000
@@ -130,30 +120,6 @@ def test_whole_clusters_flip_together():
     assert permutation_p(differences) < 0.001
 
 
-P_VALUES_OF_1995 = [
-    0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0,
-]  # fmt: skip
-
-
-def test_the_correction_reproduces_the_example_of_1995():
-    # Benjamini & Hochberg 1995, section 3.2: fifteen hypotheses, of which 3 survive Bonferroni–Holm
-    assert sum(p <= 0.05 for p in holm(P_VALUES_OF_1995)) == 3
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 20])
-def test_the_correction_equals_statsmodels(size):
-    # rounding makes ties
-    p_values = np.round(np.random.default_rng(size).random(size) ** 3, 2)
-    assert np.allclose(holm(p_values), multipletests(p_values, method="holm")[1], rtol=0, atol=1e-9)
-
-
-def test_the_correction_of_nothing_and_of_nonsense():
-    assert holm([]) == []
-    for bad in (-0.1, 1.1, float("nan")):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            holm([0.5, bad])
-
-
 def test_effect_sizes():
     # Cohen 1988, table 6.2.2: h between 0.50 and 0.65 is 0.30
     assert round(cohen_h(0.50, 0.65), 2) == 0.30
@@ -219,14 +185,6 @@ def test_changes_that_are_no_chance_need_not_show_another_mean():
     assert found.interval.low < 0.0
     assert found.p_of_changes < 0.001
     assert compare(first, first + 0.2).p_of_changes is None, "the mean is shown"
-
-
-@pytest.mark.parametrize("p_values", [[0.001, 0.03, 0.04], [0.02, 0.02, 0.9], [0.2], [0.01, 0.015, 0.03, 0.6]])
-def test_of_several_comparisons_each_interval_is_at_the_level_that_the_correction_leaves(p_values):
-    adjusted, levels = holm(p_values), holm_levels(p_values, 0.95)
-    for p, corrected_p, level in zip(p_values, adjusted, levels, strict=True):
-        assert (p < 1.0 - level) == (corrected_p < 0.05)
-        assert level >= 0.95 - 1e-12
 
 
 def test_identical_runs_differ_by_nothing_and_keep_a_width():
@@ -352,7 +310,7 @@ def test_pairs_to_find_a_graded_difference_are_those_that_then_detect_it(spread:
     result = compare(before, before + (noise - noise.mean()) + 0.01)
     evidence = result.evidence
     assert evidence is not None
-    needed = evidence.pairs_to_find(0.01, 60, 0.95, 0.8)
+    needed = evidence.needed(0.01, 0.95, 0.8)
     more = np.tile(noise - noise.mean(), -(-needed // 60))[:needed]
     larger = compare(np.full(needed, 0.5), 0.5 + more + 0.01)
     assert larger.minimum_detectable_effect == pytest.approx(0.01, rel=0.02)

@@ -18,6 +18,7 @@ from assay.optimize.evaluations import ScoreOrFailure
 from assay.optimize.journal import Texts, candidate_of
 from assay.optimize.sets import SearchSets, SetExample
 from assay.results.search_rows import Comparison, KeptCandidate, SearchSummary, SetScore
+from assay.stats.families import correct_known
 from assay.stats.paired import PairedComparison, compare
 from assay.text.numbers import equals_p, level_text, number, percent
 
@@ -106,13 +107,17 @@ def comparison(
         # equal records are not independent
         records = [pair[2] for pair in pairs]
         compared = compare(before, after, groups=records if len(set(records)) < len(records) else None, level=level)
+        [corrected] = correct_known([compared.p_value], level)
+        significant = None if corrected is None else corrected.significant
+        compared = compared if corrected is None else compared.corrected(corrected)
         sure = {
-            "verdict": verdict(compared),
-            "is_better": is_better(compared),
+            "verdict": verdict(compared, significant),
+            "is_better": None if significant is None else significant and (compared.difference or 0.0) > 0.0,
             "low": compared.interval.low,
             "high": compared.interval.high,
             "p_value": compared.p_value,
             "signature": compared.signature,
+            "basis": compared.basis,
         }
     return Comparison(
         seed=measure(seed),
@@ -127,13 +132,7 @@ def comparison(
     )
 
 
-def is_better(compared: PairedComparison) -> bool | None:
-    if compared.difference is None or compared.p_value is None:
-        return None
-    return compared.difference > 0 and compared.p_value < 1.0 - compared.interval.level
-
-
-def verdict(compared: PairedComparison) -> str:
+def verdict(compared: PairedComparison, significant: bool | None) -> str:
     """Better, worse or no evidence, in a sentence with its interval."""
     difference, low, high = compared.difference, compared.interval.low, compared.interval.high
     p_value, level = compared.p_value, compared.interval.level
@@ -142,7 +141,7 @@ def verdict(compared: PairedComparison) -> str:
     if not compared.wins and not compared.losses:
         return f"no evidence of improvement: no score changed, {compared.n} examples"
     sure = equals_p(p_value) if low is None or high is None else f"{level_text(level)} CI {low:.4g} to {high:.4g}"
-    if p_value < 1.0 - level:
+    if significant:
         word = "better" if difference > 0 else "worse"
         return f"{word} by {abs(difference):.4g}, {sure}, {compared.n} examples"
     return f"no evidence of improvement: changed by {difference:+.4g}, {sure}, {compared.n} examples"

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.core.types import Failure
+from assay.stats.paired_evidence import Basis
 
 
 class SetScore(Struct, frozen=True, kw_only=True):
@@ -68,6 +69,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     p_value: float | None = None
     level: float = 0.95
     signature: str = ""
+    basis: Basis | None = None
+    """What the verdict rests on."""
 
 
 class KeptCandidate(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from assay.stats.families import correct, holm
 from assay.stats.intervals import Interval, check_level
-from assay.stats.paired import holm
 
 GateOutcome = Literal["met", "not met", "cannot tell"]
 
@@ -30,17 +30,17 @@ class DropTest(Struct, frozen=True, kw_only=True):
 def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: float) -> list[DropTest]:
     """From the one-sided `p_drop` and `least_p_drop` of every comparison that a report makes."""
     check_level(level)
-    alpha = 1.0 - level
     tests = []
-    for index, (p, adjusted_p, smallest) in enumerate(zip(p_values, holm(p_values), least, strict=True)):
+    for index, (corrected, smallest) in enumerate(zip(correct(p_values, level), least, strict=True)):
+        p = corrected.p_value
         attainable = None if smallest is None else _adjusted_with(p_values, index, min(p, smallest))
         tests.append(
             DropTest(
                 p_value=p,
-                adjusted_p=adjusted_p,
-                significant=adjusted_p < alpha,
+                adjusted_p=corrected.adjusted_p,
+                significant=corrected.significant,
                 attainable=attainable,
-                can_tell=attainable is None or attainable < alpha,
+                can_tell=attainable is None or attainable < 1.0 - level,
             )
         )
     return tests

@@ -182,6 +182,11 @@ class SkewedT(Struct, frozen=True):
     units: int
     degrees: float
 
+    @property
+    def second(self) -> float:
+        """The squared error, as a spread has it."""
+        return self.error**2
+
     def interval(self, level: float) -> Interval:
         check_level(level)
         if self.units < 2:
@@ -229,13 +234,32 @@ def skewed_t(values: Floats, groups: ArrayLike | Sequence[Any] | None = None) ->
     """The same questions about values without a scale, such as seconds or tokens."""
     sums, sizes = sums_by_cluster(values, groups)
     spread = spread_of(values, groups)
-    error, units = math.sqrt(spread.second), len(sums)
-    distances = sums - sizes * spread.mean
-    typical = math.sqrt(float((distances**2).mean()))
+    squares = float((((sums - sizes * spread.mean) / sizes.sum()) ** 2).sum())
     # the spread of equal values is rounding, not information
-    if units < 2 or typical <= 1e-12 * float(np.abs(values).max(initial=0.0)):
+    typical = math.sqrt(squares * len(sums)) if len(sums) > 1 else 0.0
+    return skewed_t_of(spread, squares if typical > 1e-12 * float(np.abs(values).max(initial=0.0)) else 0.0)
+
+
+def skewed_t_of(spread: Spread, squares: float) -> SkewedT:
+    """From the moments of units: `squares` is the plain Σ r², and 0 where all units are equal."""
+    units = spread.units
+    if units < 2 or squares == 0.0:
         return SkewedT(spread.mean, 0.0, 0.0, units, spread.degrees)
     skew = 0.0
     if units > 2:
-        skew = float(((distances / typical) ** 3).mean()) * math.sqrt(units * (units - 1.0)) / (units - 2.0)
-    return SkewedT(spread.mean, error, skew, units, spread.degrees)
+        skew = spread.third / units / (squares / units) ** 1.5 * math.sqrt(units * (units - 1.0)) / (units - 2.0)
+    return SkewedT(spread.mean, math.sqrt(spread.second), skew, units, spread.degrees)
+
+
+def combined_open(spreads: Sequence[Spread | SkewedT]) -> SkewedT:
+    """The mean of several tasks' means where one has no scale: Student's t, Welch and Satterthwaite's degrees."""
+    variances = np.array([spread.second for spread in spreads])
+    degrees = np.array([spread.degrees for spread in spreads])
+    varies = bool(variances.any())
+    return SkewedT(
+        mean=math.fsum(spread.mean for spread in spreads) / len(spreads),
+        error=math.sqrt(math.fsum(variances)) / len(spreads),
+        skew=0.0,
+        units=sum(spread.units for spread in spreads),
+        degrees=float(satterthwaite(variances[:, None], degrees[:, None])[0]) if varies else float(degrees.sum()),
+    )

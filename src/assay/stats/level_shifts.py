@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.intervals import Floats
-from assay.stats.quantiles import normal_cdf
+from assay.stats.quantiles import normal_cdf, normal_quantile
 
 WINDOWS = (1, 2, 4, 8, 16)
 LATER = 10
@@ -45,6 +45,17 @@ class Shift(NamedTuple):
     @property
     def is_alarm(self) -> bool:
         return self.p_value <= self.level
+
+
+def alarm_chance(level: float) -> float:
+    """The chance of any false alarm over all runs, for falls and for rises each."""
+    return (1.0 - level) / 2.0
+
+
+def step_ends(difference: float, error: float, level: float) -> tuple[float, float]:
+    """The interval of a step, on these samples."""
+    reach = normal_quantile(0.5 + level / 2.0) * error
+    return difference - reach, difference + reach
 
 
 def window_levels(run: int, earlier: int, alpha: float) -> dict[int, float]:

@@ -6,18 +6,15 @@ however many samples there are.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.stats.answers_of_tasks import AnswersOfTasks
-from assay.stats.guarded import SkewedT, Spread, combined, p_values
+from assay.stats.answers_of_tasks import evidence_of_tasks
+from assay.stats.guarded import Spread, skewed_t_of
 from assay.stats.intervals import Floats, cluster_degrees, is_binary, rows_by_cluster
-from assay.stats.paired import AnswerPairs
-from assay.stats.task_means import satterthwaite
+from assay.stats.paired_evidence import AnswerPairs, GuardedPairs, OpenPairs
 
 
 class _Task(NamedTuple):
@@ -26,6 +23,8 @@ class _Task(NamedTuple):
     means: Floats
     """The first's mean less the second's."""
     seconds: Floats
+    squares: Floats
+    """Σ r² as it is, for the skewness of values without a scale."""
     thirds: Floats
     pad: float
     degrees: float
@@ -60,13 +59,14 @@ class PairTests:
             wins = np.diag(both)[:, None] - both
         alone = len(sizes) < 2
         products = (distances / (1.0 - shares[:, None])).T @ distances if not alone else np.zeros((self._models,) * 2)
-        squares = np.diag(products)
+        plain = distances.T @ distances
         mixed = (distances**2).T @ distances
         cubes = np.diag(mixed)
         self._tasks.append(
             _Task(
                 means=means[:, None] - means[None, :],
-                seconds=np.maximum(squares[:, None] + squares[None, :] - 2.0 * products, 0.0),
+                seconds=_squares_of_differences(products),
+                squares=_squares_of_differences(plain),
                 thirds=cubes[:, None] - 3.0 * mixed + 3.0 * mixed.T - cubes[None, :],
                 pad=float((shares**2).sum()),
                 degrees=1.0 if alone else cluster_degrees(sizes),
@@ -90,35 +90,34 @@ class PairTests:
         p = np.ones((self._models, self._models))
         for i in range(self._models):
             for j in range(i):
-                p[i, j] = p[j, i] = min(1.0, 2.0 * min(self._sides(i, j)))
+                p[i, j] = p[j, i] = self._p_value(i, j)
         return p
 
-    def _sides(self, i: int, j: int) -> tuple[float, float]:
-        if all(task.wins is not None for task in self._tasks) and set(self._weights) == {1.0}:
-            answers = tuple(_answers(task, i, j) for task in self._tasks)
-            return answers[0].p_values() if len(answers) == 1 else AnswersOfTasks(answers).p_values()
-        spreads = [_spread(task, weight, i, j) for task, weight in zip(self._tasks, self._weights, strict=True)]
-        if not all(task.on_scale for task in self._tasks):
-            return _without_a_scale(spreads).p_values()
-        reach = max(self._weights)
-        return p_values(spreads[0] if len(spreads) == 1 else combined(spreads, reach), (-reach, reach))
+    def _p_value(self, i: int, j: int) -> float:
+        weighted = set(self._weights) != {1.0}
+        tasks = [
+            _evidence(task, weight, i, j, weighted=weighted)
+            for task, weight in zip(self._tasks, self._weights, strict=True)
+        ]
+        return tasks[0].p_value if len(tasks) == 1 else evidence_of_tasks(tasks, max(self._weights)).p_value
 
 
-def _answers(task: _Task, i: int, j: int) -> AnswerPairs:
-    assert task.wins is not None  # noqa: S101 - for the type checker
-    return AnswerPairs(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
+def _evidence(task: _Task, weight: float, i: int, j: int, *, weighted: bool) -> AnswerPairs | GuardedPairs | OpenPairs:
+    """What one task says about two models; `weighted` where a win counts more in one task than in another."""
+    if task.wins is not None and not weighted:
+        return AnswerPairs(round(task.wins[i, j]), round(task.wins[j, i]), task.n, right=round(task.right[j]))
+    spread = _spread(task, weight, i, j)
+    if task.on_scale:
+        return GuardedPairs(spread, had=spread, reach=weight)
+    return OpenPairs(skewed_t_of(spread, float(task.squares[i, j]) * weight**2))
 
 
-def _without_a_scale(spreads: Sequence[Spread]) -> SkewedT:
-    """Student's t, of several tasks with Welch and Satterthwaite's degrees of freedom."""
-    variances, degrees = (np.array([[getattr(each, name)] for each in spreads]) for name in ("second", "degrees"))
-    return SkewedT(
-        mean=math.fsum(each.mean for each in spreads) / len(spreads),
-        error=math.sqrt(float(variances.sum())) / len(spreads),
-        skew=0.0,
-        units=sum(each.units for each in spreads),
-        degrees=float(satterthwaite(variances, degrees)[0]) if variances.any() else float(degrees.sum()),
-    )
+def _squares_of_differences(products: Floats) -> Floats:
+    """Sums of squared differences of every two columns, from sums of products; rounding alone counts as none."""
+    own = np.diag(products)
+    most = own[:, None] + own[None, :]
+    squares: Floats = most - 2.0 * products
+    return np.where(squares <= 1e-12 * most, 0.0, squares)
 
 
 def _spread(task: _Task, weight: float, i: int, j: int) -> Spread:

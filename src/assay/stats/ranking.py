@@ -16,9 +16,9 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats.bootstrap import expanded_tails, resampled_sums, row_histogram
+from assay.stats.families import Corrected, correct
 from assay.stats.intervals import Floats, Interval, check_level, rows_by_cluster
 from assay.stats.pair_tests import PairTests
-from assay.stats.paired import holm
 from assay.stats.quantiles import normal_cdf, normal_quantile
 
 Normalisation = Literal["none", "chance", "z"]
@@ -233,17 +233,17 @@ def ranges_of(p_values: Floats, differences: Floats, level: float) -> list[tuple
     """Each model's best and worst rank, from a p-value and a difference (row minus column) of every two models."""
     count = len(p_values)
     apart = np.zeros((count, count), dtype=bool)
-    for (i, j), p in adjusted_pairs(p_values).items():
-        apart[i, j] = apart[j, i] = p < 1.0 - level
+    for (i, j), corrected in corrected_pairs(p_values, level).items():
+        apart[i, j] = apart[j, i] = corrected.significant
     better = (apart & (differences < 0.0)).sum(axis=1)
     worse = (apart & (differences > 0.0)).sum(axis=1)
     return [(1 + int(above), count - int(below)) for above, below in zip(better, worse, strict=True)]
 
 
-def adjusted_pairs(p_values: Floats) -> dict[tuple[int, int], float]:
-    """The p-value of every two models, the later one first, corrected by Holm for their number."""
+def corrected_pairs(p_values: Floats, level: float) -> dict[tuple[int, int], Corrected]:
+    """Every two models, the later one first, corrected by Holm for their number."""
     pairs = [(i, j) for i in range(len(p_values)) for j in range(i)]
-    return dict(zip(pairs, holm([float(p_values[pair]) for pair in pairs]), strict=True))
+    return dict(zip(pairs, correct([float(p_values[pair]) for pair in pairs], level), strict=True))
 
 
 def _half_width(interval: Interval | None) -> float:

@@ -125,6 +125,11 @@ def amount(value: float, currency: str | None = None) -> str:
     return f"{sign}{value:.{1 - math.floor(math.log10(value))}f}"
 
 
+def error_text(level: float) -> str:
+    """The chance of error that a level leaves: `5 %`."""
+    return level_text(1.0 - level)
+
+
 def level_text(share: float) -> str:
     """The level of an interval or a test: `95 %`."""
     return f"{share * 100:.4g} %"

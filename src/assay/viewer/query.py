@@ -10,11 +10,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from assay.results.board.overall import TaskScore, combined_interval, of_one_scale
+from assay.results.board.overall import combined_interval, of_one_scale
 from assay.results.outcomes import OUTCOMES
 from assay.results.query.fields import BUILT_IN, QueryField, Schema
 from assay.results.query.parse import parse
 from assay.results.query.syntax import And, Compare, Constant, Query, plain_value
+from assay.stats.combined_means import TaskScore
 from assay.stats.intervals import Interval
 from assay.viewer.index import Snapshot
 

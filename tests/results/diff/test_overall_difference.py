@@ -14,7 +14,8 @@ from scipy import stats
 
 from assay.results.diff.differences import OverallDiff
 from assay.results.diff.overall_difference import overall_diff
-from assay.stats.paired import PairedComparison, compare, paired_share_difference
+from assay.stats.paired import PairedComparison, compare
+from assay.stats.paired_evidence import paired_share_difference
 
 DATA_SETS = 2000
 Draw = Callable[[np.random.Generator, float], PairedComparison]

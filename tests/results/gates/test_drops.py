@@ -11,7 +11,8 @@ from scipy import stats as scipy_stats
 
 from assay.results.diff.overall_difference import overall_diff
 from assay.stats.drops import non_inferiority
-from assay.stats.paired import AnswerPairs, compare
+from assay.stats.paired import compare
+from assay.stats.paired_evidence import AnswerPairs
 
 Scores = NDArray[np.float64]
 Pairs = tuple[Scores, Scores, NDArray[np.int64] | None]

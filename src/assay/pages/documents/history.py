@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.pages.document import Block, Heading, Items, Line, Sentence, Span, Style, TextTable
 from assay.pages.documents.leaderboard import interval_header
 from assay.results.history.history_types import History, HistoryRun
-from assay.text.numbers import interval, level_text, number, p_value, percent, signed
+from assay.text.numbers import error_text, interval, number, p_value, percent, signed
 from assay.text.wording import count_of
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -29,7 +29,7 @@ def verdict(history: History) -> Line:
     if not compared:
         reasons = dict.fromkeys(point.reason for point in history.runs if point.reason)
         return f"No run was compared: {'; '.join(reasons) or 'one run has nothing before it'}."
-    how = f"chance of a false alarm over all runs at most {level_text(1.0 - history.level)}"
+    how = f"chance of a false alarm over all runs at most {error_text(history.level)}"
     if not history.steps:
         blind = sum(point.verdict == "cannot tell" for point in compared)
         unknown = f"; of {count_of(blind, 'run')} nothing can be concluded" if blind else ""

@@ -11,10 +11,8 @@ from typing import Any
 
 from assay.core.types import Summary, TaskDefinition
 from assay.results.board.board_types import GroupRow, ScoreInterval, TaskRow
-from assay.stats.quantiles import normal_quantile
+from assay.stats.combined_means import TaskScore, weighted_mean_interval
 from assay.task_records import GroupMetric
-
-METHOD = "combined"
 
 
 def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], level: float) -> list[GroupRow]:
@@ -62,20 +60,23 @@ def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow
     total = math.fsum(weights)
     shares = [weight / total for weight in weights]
     score = math.fsum(share * (each.value or 0.0) for share, (_, each) in zip(shares, parts, strict=True))
-    return GroupRow(score=score, interval=_interval(score, shares, [each for _, each in parts], level), **fields)
+    return GroupRow(score=score, interval=_interval([each for _, each in parts], shares, level), **fields)
 
 
-def _interval(score: float, shares: Sequence[float], parts: Sequence[Summary], level: float) -> ScoreInterval | None:
-    """Tasks are independent, so the variances of their means add up, each with the square of its weight."""
-    quantile = normal_quantile(0.5 + level / 2.0)
-    variance = 0.0
-    for share, each in zip(shares, parts, strict=True):
-        if each.low is None or each.high is None:
-            return None
-        error = (each.details or {}).get("standard_error")
-        standard_error = float(error) if isinstance(error, int | float) else (each.high - each.low) / 2.0 / quantile
-        variance += (share * standard_error) ** 2
-    reach = quantile * math.sqrt(variance)
-    within = all(each.low is not None and each.high is not None and each.low >= 0 and each.high <= 1 for each in parts)
-    low, high = (max(0.0, score - reach), min(1.0, score + reach)) if within else (score - reach, score + reach)
-    return ScoreInterval(low=low, high=high, level=level, method=METHOD)
+def _interval(parts: Sequence[Summary], shares: Sequence[float], level: float) -> ScoreInterval | None:
+    scores = [_score(each, level) for each in parts]
+    known = [each for each in scores if each is not None]
+    if len(known) < len(parts):
+        return None
+    interval = weighted_mean_interval(known, shares, level)
+    if interval.low is None or interval.high is None:
+        return None
+    return ScoreInterval(low=interval.low, high=interval.high, level=level, method=interval.method)
+
+
+def _score(summary: Summary, level: float) -> TaskScore | None:
+    if summary.value is None or summary.low is None or summary.high is None:
+        return None
+    error = (summary.details or {}).get("standard_error")
+    own = float(error) if isinstance(error, int | float) else None
+    return TaskScore(summary.value, summary.low, summary.high, level, summary.signature, summary.scored, own)

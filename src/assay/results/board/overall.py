@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from assay.core.describe import Range
 from assay.core.types import Bounds, Summary
 from assay.results.board.board_types import ScoreInterval, TaskRow
-from assay.stats.quantiles import normal_quantile
-from assay.stats.task_means import TaskMean, mean_of_tasks_interval
+from assay.stats.combined_means import TaskScore, combined_mean_interval
 
 
 def overall_score(rows: Sequence[TaskRow]) -> tuple[float | None, str | None]:
@@ -152,23 +150,9 @@ def interval_of_tasks(rows: list[TaskRow], level: float) -> ScoreInterval | None
     return combined_interval(scores, level) if len(scores) == len(rows) else None
 
 
-class TaskScore(NamedTuple):
-    """A task's mean with its interval."""
-
-    mean: float
-    low: float
-    high: float
-    level: float
-    method: str
-    units: int
-    """Attempts, or the clusters that they come in."""
-    standard_error: float | None = None
-
-
 def combined_interval(scores: Sequence[TaskScore], level: float) -> ScoreInterval | None:
     """The interval of the mean over tasks, each with the same weight."""
-    scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
-    interval = mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
+    interval = combined_mean_interval(scores, level)
     if interval.low is None or interval.high is None:
         return None
     return ScoreInterval(low=interval.low, high=interval.high, level=level, method=interval.method)
@@ -185,15 +169,3 @@ def _task_score(row: TaskRow) -> TaskScore | None:
     return TaskScore(
         row.score, interval.low, interval.high, interval.level, interval.method, units, details.get("standard_error")
     )
-
-
-def _task_mean(score: TaskScore) -> TaskMean:
-    """The mean with its variance: from the standard error, or from the interval where there is none."""
-    mean, units = score.mean, score.units
-    if score.method == "wilson":
-        # independent right/wrong answers: their spread follows from their mean and spends no degrees of freedom
-        return TaskMean(mean=mean, variance=mean * (1.0 - mean) / max(1, units - 1), units=units)
-    error = score.standard_error
-    if error is None:
-        error = (score.high - score.low) / 2.0 / normal_quantile(0.5 + score.level / 2.0)
-    return TaskMean(mean=mean, variance=error**2, units=units, degrees=max(1, units - 1))

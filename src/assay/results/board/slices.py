@@ -17,6 +17,7 @@ from assay.stats.score_table import Numbers, ScoreTable
 from assay.text.numbers import equals_p, level_text, number
 
 if TYPE_CHECKING:
+    from assay.stats.families import Corrected
     from assay.stats.subgroups import PartAgainstRest
 
 NO_VALUE = "(none)"
@@ -70,20 +71,22 @@ def weak_slices(
     """
     if not any(slices):
         return slices
-    from assay.stats.paired import holm  # most boards have no slices
+    from assay.stats.families import correct_known  # most boards have no slices
 
-    adjusted = iter(holm([row.adjusted_p for rows in slices for row in rows if row.adjusted_p is not None]))
+    family = iter(correct_known([row.adjusted_p for rows in slices for row in rows], level))
     return [
-        [row if row.adjusted_p is None else _marked(row, next(adjusted), level, lower=lower) for row in rows]
+        [_marked(row, next(family), lower=lower) for row in rows]
         for rows, lower in zip(slices, turned or [False] * len(slices), strict=True)
     ]
 
 
-def _marked(row: SliceRow, p_value: float, level: float, *, lower: bool) -> SliceRow:
+def _marked(row: SliceRow, corrected: Corrected | None, *, lower: bool) -> SliceRow:
+    if corrected is None:
+        return row
     known = row.score is not None and row.rest is not None and row.score != row.rest
     worse = known and ((row.score or 0.0) > (row.rest or 0.0)) is lower
-    weak = worse and p_value < 1.0 - level and row.scored >= FEWEST
-    return replace(row, adjusted_p=p_value, weak=weak)
+    weak = worse and corrected.significant and row.scored >= FEWEST
+    return replace(row, adjusted_p=corrected.adjusted_p, weak=weak)
 
 
 def weak_sentences(task: str, rows: list[SliceRow], level: float) -> list[str]:

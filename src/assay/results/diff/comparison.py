@@ -28,7 +28,8 @@ from assay.results.side_labels import labelled, side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
 from assay.stats.cells import TOO_LARGE, UNIT
 from assay.stats.drops import DropTest, drop_tests
-from assay.stats.paired import PairedComparison, compare, corrected, holm, holm_levels
+from assay.stats.families import Corrected, correct, correct_known
+from assay.stats.paired import PairedComparison, compare
 from assay.text.wording import setting_in_words
 
 SAMPLES = 5
@@ -354,27 +355,25 @@ def _corrected(board: BoardDiff) -> BoardDiff:
         for index, task in enumerate(board.tasks)
         if task.comparison is not None and task.comparison.n
     }
-    overall_p = [] if board.overall is None else [board.overall.p_value]
-    results = corrected(list(tested.values()), board.level, overall_p)
-    drops = _drops([*tested.values(), *([] if board.overall is None else [board.overall])], board.level)
+    overall = board.overall
+    compared: list[PairedComparison | OverallDiff] = [*tested.values()]
+    if overall is not None:
+        compared.append(overall)
+    family = correct([1.0 if each.p_value is None else each.p_value for each in compared], board.level)
+    drops = _drops(compared, board.level)
     tasks = list(board.tasks)
-    for index, each, drop in zip(tested, results, drops, strict=False):
+    for (index, comparison), corrected, drop in zip(tested.items(), family, drops, strict=False):
         tasks[index] = replace(
             tasks[index],
-            comparison=each.comparison,
-            adjusted_p=each.adjusted_p,
-            significant=each.significant,
+            comparison=comparison.corrected(corrected),
+            adjusted_p=corrected.adjusted_p,
+            significant=corrected.significant,
             drop=drop,
         )
-    comparisons = len(results) + len(overall_p)
-    overall = board.overall
     if overall is not None:
-        p_values = [*(1.0 if each.p_value is None else each.p_value for each in tested.values()), *overall_p]
-        adjusted, own_level = holm(p_values)[-1], holm_levels(p_values, board.level)[-1]
-        overall = corrected_overall(overall, adjusted, board.level, own_level, comparisons=comparisons)
-        overall = replace(overall, drop=drops[-1])
+        overall = replace(corrected_overall(overall, family[-1]), drop=drops[-1])
     tasks = _corrected_slices(tasks, board.level)
-    board = replace(board, overall=overall, comparisons=comparisons)
+    board = replace(board, overall=overall, comparisons=len(family))
     board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])
     return replace(board, verdict=board_verdict(board))
 
@@ -386,22 +385,19 @@ def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list
 
 def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
     """Slices are a family of their own: corrected for every slice of every task, but not for the tasks."""
-    results = iter(corrected([each.comparison for task in tasks for each in task.slices], level))
-    return [
-        replace(
-            task,
-            slices=[
-                replace(
-                    each,
-                    comparison=(tested := next(results)).comparison,
-                    adjusted_p=tested.adjusted_p,
-                    significant=tested.significant,
-                )
-                for each in task.slices
-            ],
-        )
-        for task in tasks
-    ]
+    family = iter(correct_known([each.comparison.p_value for task in tasks for each in task.slices], level))
+    return [replace(task, slices=[_corrected_slice(each, next(family)) for each in task.slices]) for task in tasks]
+
+
+def _corrected_slice(row: SliceDiff, corrected: Corrected | None) -> SliceDiff:
+    if corrected is None:
+        return row
+    return replace(
+        row,
+        comparison=row.comparison.corrected(corrected),
+        adjusted_p=corrected.adjusted_p,
+        significant=corrected.significant,
+    )
 
 
 def _content(a: TaskRow | None, b: TaskRow | None) -> str:

@@ -8,7 +8,8 @@ from assay.overriding import override
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.paired import GuardedPairs, OpenPairs, PairedComparison
+from assay.stats.paired import PairedComparison
+from assay.stats.paired_evidence import Basis, GuardedPairs, OpenPairs
 
 
 class OverallDiff(Struct, frozen=True, kw_only=True):
@@ -30,12 +31,17 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     significant: bool = False
     minimum_detectable_effect: float | None = None
     """At the corrected level; None when no difference, however large, would be found."""
+    needed: int | None = None
+    """About how many samples, or groups, would find a difference as large as the one seen; None when unknown."""
     least_p_drop: float | None = None
     """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone."""
     scale: bool = False
     """Whether all scores lie in [0, 1]."""
+    power: float = 0.8
+    basis: Basis | None = None
+    """What the answer rests on; None before the comparisons of the report are corrected together."""
 
 
 class Flip(Struct, frozen=True, kw_only=True):

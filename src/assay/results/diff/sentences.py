@@ -8,15 +8,9 @@ from typing import Any
 from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
-from assay.stats.paired import GuardedPairs, PairedComparison
-from assay.stats.quantiles import student_t_quantile
+from assay.stats.paired import PairedComparison
+from assay.stats.paired_evidence import GuardedPairs
 from assay.text.numbers import equals_p, level_text, number, signed
-
-TESTS = {
-    "mcnemar-exact": "McNemar's exact test",
-    "guarded-t": "a t test that reckons with an unseen loss",
-    "skewed-t": "a t test corrected for skewness",
-}
 
 
 def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
@@ -44,7 +38,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.significant:
         word = "better" if (task.comparison.difference or 0.0) > 0 else "worse"
         return f"B is {word}: {moved}{_test(task, board)}"
-    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison, board)}"
+    return f"no significant difference: {moved}{_test(task, board)}; {_could_not_find(task.comparison)}"
 
 
 def board_verdict(board: BoardDiff) -> str:
@@ -187,44 +181,43 @@ def _below_zero(interval: Interval) -> str:
 
 def _test(task: TaskDiff, board: BoardDiff) -> str:
     comparison = task.comparison
-    if comparison is None or comparison.p_value is None:
+    if comparison is None or comparison.p_value is None or comparison.evidence is None:
         return ""
-    name = TESTS.get(comparison.test, comparison.test)
     adjusted = (
         f" ({equals_p(task.adjusted_p)} after Holm over {board.comparisons})"
         if board.comparisons > 1 and task.adjusted_p is not None
         else ""
     )
-    return f", {name} {equals_p(comparison.p_value)}{adjusted}"
+    return f", {comparison.evidence.method} {equals_p(comparison.p_value)}{adjusted}"
 
 
-def _could_not_find(comparison: PairedComparison, board: BoardDiff) -> str:
+def _could_not_find(comparison: PairedComparison) -> str:
     """What this many pairs can and cannot detect."""
     least = comparison.minimum_detectable_effect
     difference = abs(comparison.difference or 0.0)
     chance = _no_chance(comparison)
+    pairs, units = f"{comparison.n:,} pairs", "pairs"
+    if comparison.clusters is not None:
+        pairs, units = f"{pairs} in {comparison.clusters:,} groups", "groups"
     if least is None:
-        return f"{chance}no difference, however large, is significant with {comparison.n:,} pairs like these"
+        return f"{chance}no difference, however large, is significant with {pairs} like these"
     power = f"{level_text(comparison.power)} power"
-    sentence = f"{comparison.n:,} pairs detect a true difference of {number(least)} with {power}"
-    if comparison.evidence is not None and 0.0 < difference < least:
-        level = 1.0 - (1.0 - board.level) / max(1, board.comparisons)
-        needed = comparison.evidence.pairs_to_find(difference, comparison.n, level, comparison.power)
-        sentence += f"; detecting one of {number(difference)} takes about {needed:,}"
+    sentence = f"{pairs} detect a true difference of {number(least)} with {power}"
+    if comparison.needed is not None:
+        sentence += f"; detecting one of {number(difference)} takes about {comparison.needed:,} {units}"
     return f"{chance}{sentence}"
 
 
 def _no_chance(comparison: PairedComparison) -> str:
     """What is left to say where the answers changed beyond chance and another mean is not shown."""
-    difference, evidence = abs(comparison.difference or 0.0), comparison.evidence
-    if comparison.p_of_changes is None or not isinstance(evidence, GuardedPairs) or not difference:
+    evidence = comparison.evidence
+    if comparison.p_of_changes is None or not isinstance(evidence, GuardedPairs) or not comparison.difference:
         return ""
     kind = "cluster" if comparison.clusters is not None else "sample"
-    q = student_t_quantile(0.5 + comparison.interval.level / 2.0, evidence.spread.degrees)
-    excluded = 1.0 / (evidence.spread.pad * (q + (1.0 + 2.0 * q * q) / 6.0))
+    excluded = evidence.excluded_in(comparison.interval.level)
     return (
         f"the changes are not chance (sign flips: {equals_p(comparison.p_of_changes)}), but another mean is not shown: "
-        f"one total change to the contrary in {(1.0 + difference) / difference:,.0f} {kind}s would undo it, and "
+        f"one total change to the contrary in {evidence.undone_in:,.0f} {kind}s would undo it, and "
         f"{evidence.spread.units:,} {kind}s cannot exclude one in {excluded:,.0f}; "
     )
 

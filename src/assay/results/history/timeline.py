@@ -18,8 +18,7 @@ from assay.results.history.score_matrix import MOST_EARLIER, RunScores, ScoreMat
 from assay.results.report_settings import View
 from assay.run_file import RunFile
 from assay.stats.intervals import Floats
-from assay.stats.level_shifts import Shift, can_fall, fall, possible_starts, window_levels
-from assay.stats.quantiles import normal_quantile
+from assay.stats.level_shifts import Shift, alarm_chance, can_fall, fall, possible_starts, step_ends, window_levels
 from assay.text.numbers import percent
 
 LINES = ("model", "prompt", "all")
@@ -123,7 +122,7 @@ class _Epoch:
         self.content = _content(first, tasks)
         self._matrix = ScoreMatrix(first, tasks)
         self._names: list[str] = []
-        self._alpha = (1.0 - level) / 2.0
+        self._alpha = alarm_chance(level)
         """For falls and for rises each."""
         self._level = level
         self._pinned = pinned
@@ -185,15 +184,15 @@ class _Epoch:
     def _changed(self, point: HistoryRun, shift: Shift, sign: float, verdict: RunVerdict) -> HistoryRun:
         matrix = np.column_stack([column.seen for column in self._columns(shift.window)])
         difference, error, _ = _difference(matrix, shift.window)
-        reach = normal_quantile(0.5 + self._level / 2.0) * error
+        low, high = step_ends(difference or 0.0, error, self._level)
         names = [*(self._names[:1] if self._pinned is not None else self._names[self._begin : -shift.window])]
         names = [*names[-MOST_EARLIER:], *self._names[-shift.window :]]
         since = [names[start] for start in possible_starts(matrix * sign)]
         step = Step(
             window=shift.window,
             difference=difference or 0.0,
-            low=(difference or 0.0) - reach,
-            high=(difference or 0.0) + reach,
+            low=low,
+            high=high,
             since=since or [self._names[-shift.window]],
             p_value=shift.p_value,
             alarm_level=shift.level,

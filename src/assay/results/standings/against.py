@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.paired_columns import Side
 from assay.results.report_settings import View
-from assay.stats.paired import holm
+from assay.stats.families import correct_known
 
 
 class BaselineCell(Struct, frozen=True, kw_only=True):
@@ -34,19 +34,15 @@ def against_baseline(named: Sequence[tuple[str, Side]], baseline: str, view: Vie
         for task in paired_diff(base, side, view, samples=0).tasks
         if task.comparison is not None
     ]
-    p_values = [comparison.p_value for _, _, comparison in compared if comparison.p_value is not None]
-    adjusted = iter(holm(p_values))
-    cells = []
-    for label, task, comparison in compared:
-        p = None if comparison.p_value is None else next(adjusted)
-        cells.append(
-            BaselineCell(
-                model=label,
-                task=task,
-                difference=comparison.difference,
-                pairs=comparison.n,
-                adjusted_p=p,
-                significant=p is not None and p < 1.0 - view.level,
-            )
+    family = correct_known([comparison.p_value for _, _, comparison in compared], view.level)
+    return [
+        BaselineCell(
+            model=label,
+            task=task,
+            difference=comparison.difference,
+            pairs=comparison.n,
+            adjusted_p=None if corrected is None else corrected.adjusted_p,
+            significant=corrected is not None and corrected.significant,
         )
-    return cells
+        for (label, task, comparison), corrected in zip(compared, family, strict=True)
+    ]

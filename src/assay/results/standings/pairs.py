@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.stats.intervals import Floats
 from assay.stats.pair_tests import PairTests
-from assay.stats.ranking import adjusted_pairs
+from assay.stats.ranking import corrected_pairs
 
 
 class ModelPair(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ def model_pairs(labels: Sequence[str], tasks: Sequence[Floats], tested: PairTest
     """From the samples × models matrices that the models are ranked by, and their tests."""
     differences = tested.differences()
     pairs = []
-    for (i, j), p in adjusted_pairs(tested.p_values()).items():
+    for (i, j), corrected in corrected_pairs(tested.p_values(), level).items():
         wins = sum(int((rows[:, i] > rows[:, j]).sum()) for rows in tasks)
         losses = sum(int((rows[:, i] < rows[:, j]).sum()) for rows in tasks)
         pairs.append(
@@ -48,8 +48,8 @@ def model_pairs(labels: Sequence[str], tasks: Sequence[Floats], tested: PairTest
                 losses=losses,
                 ties=sum(len(rows) for rows in tasks) - wins - losses,
                 difference=float(differences[i, j]),
-                adjusted_p=p,
-                significant=p < 1.0 - level,
+                adjusted_p=corrected.adjusted_p,
+                significant=corrected.significant,
             )
         )
     return pairs

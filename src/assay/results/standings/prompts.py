@@ -13,7 +13,8 @@ from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, OverallDiff
 from assay.results.diff.paired_columns import Side, read_side
 from assay.results.report_settings import View
-from assay.stats.paired import PairedComparison, holm
+from assay.stats.families import correct_known
+from assay.stats.paired import PairedComparison
 
 
 class PromptPair(Struct, frozen=True, kw_only=True):
@@ -43,12 +44,10 @@ def compare_prompts(runs: Sequence[Path], view: View) -> list[PromptPair]:
         for a, b in combinations(sides, 2)
         if _model(a) == _model(b) and _prompt(a) != _prompt(b) and _tasks(a) & _tasks(b)
     ]
-    adjusted = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
+    family = correct_known([pair.p_value for pair in pairs], view.level)
     return [
-        replace(pair, adjusted_p=(p := next(adjusted)), significant=p <= 1.0 - view.level)
-        if pair.p_value is not None
-        else pair
-        for pair in pairs
+        pair if corrected is None else replace(pair, adjusted_p=corrected.adjusted_p, significant=corrected.significant)
+        for pair, corrected in zip(pairs, family, strict=True)
     ]
 
 
