@@ -21,13 +21,21 @@ from assay.stats.intervals import Floats
 from assay.stats.quantiles import normal_cdf, normal_quantile
 
 WINDOWS = (1, 2, 4, 8, 16)
-LATER = 10
-"""The larger, the more evenly the chance of a false alarm is spread over later runs."""
+FALLS = 0.8
+"""The part of the chance of a false alarm that is for falls; the rest is for rises, which only start a new level."""
+LATER = 5
+"""The larger, the more evenly that chance is spread over later runs."""
 LIKELY_STARTS = 8.0
 """A start of the change is possible when its Z² lies no more than this below the largest."""
-_CLEARLY_CHANCE = 1.0
-"""So few standard deviations are no alarm, whatever the tail looks like."""
-_CLOSE = 3.0
+_FAR, _CLOSE = 20.0, 3.0
+"""So many times the level is no alarm, whatever the tail looks like; so near to it an approximation does not decide."""
+_CLEARLY_CHANCE = 0.16
+_MOST_STEPS = 20
+_LEAST_COUNTED = 1e-10
+"""Below it the rounding errors of a Fourier transform are a part of the number."""
+_MOST_COUNTED = 1 << 25
+_MOST_DRAWN = 1 << 24
+_MOST_EXPONENT = 500.0
 _CHUNK_CELLS = 1 << 21
 
 
@@ -47,9 +55,9 @@ class Shift(NamedTuple):
         return self.p_value <= self.level
 
 
-def alarm_chance(level: float) -> float:
-    """The chance of any false alarm over all runs, for falls and for rises each."""
-    return (1.0 - level) / 2.0
+def alarm_chances(level: float) -> tuple[float, float]:
+    """The chance of any false alarm over all runs, for falls and for rises."""
+    return (1.0 - level) * FALLS, (1.0 - level) * (1.0 - FALLS)
 
 
 def step_ends(difference: float, error: float, level: float) -> tuple[float, float]:
@@ -60,13 +68,11 @@ def step_ends(difference: float, error: float, level: float) -> tuple[float, flo
 
 def window_levels(run: int, earlier: int, alpha: float) -> dict[int, float]:
     """By window, the chance of a false alarm that the `run`-th run after the first may spend, with so many runs in its
-    window's reference and itself; over all runs they sum to no more than alpha.
+    window's reference and itself: as much on each window, and over all runs no more than alpha.
     """
-    spent = alpha * LATER / ((run + LATER - 1) * (run + LATER))
     windows = [window for window in WINDOWS if window <= earlier]
-    if len(windows) < 2:
-        return dict.fromkeys(windows, spent)
-    return {window: spent / 2.0 if window == 1 else spent / 2.0 / (len(windows) - 1) for window in windows}
+    spent = alpha * LATER / ((run + LATER - 1) * (run + LATER))
+    return {window: spent / len(windows) for window in windows}
 
 
 def fall(scores: Floats, levels: dict[int, float]) -> Shift | None:
@@ -82,19 +88,27 @@ def can_fall(scores: Floats, levels: dict[int, float], lost: Floats) -> bool:
     return 1 in levels and fall_p(emptied, 1, levels[1]) <= levels[1]
 
 
-def fall_p(scores: Floats, window: int, level: float = 0.0) -> float:
-    """One-sided p-value of a fall in the last `window` runs; close to the level it is drawn, elsewhere approximated."""
+def fall_p(scores: Floats, window: int, level: float = 1.0) -> float:
+    """One-sided p-value of a fall in the last `window` runs.
+
+    Counted over all shuffles where the sums lie on a grid (right or wrong, ratings), approximated elsewhere; far above
+    the level roughly, and close to it by drawing where the samples are few.
+    """
     shuffle = _shuffle_of(scores, window)
-    if shuffle is None or shuffle.seen <= 1e-12:
+    if shuffle is None:
         return 1.0
-    if shuffle.seen >= shuffle.most - 1e-9:
-        return math.exp(shuffle.log_ways_of_most - shuffle.log_ways)
-    if (z := shuffle.seen / math.sqrt(shuffle.variance)) < _CLEARLY_CHANCE:
-        return normal_cdf(-z)
+    if (ways := _ways_of_most(shuffle)) is not None:
+        return math.exp(ways - shuffle.log_ways)
+    rough = normal_cdf(-shuffle.seen / math.sqrt(shuffle.variance))
+    if rough > min(_CLEARLY_CHANCE, _FAR * level):
+        return rough
+    counted = _counted(shuffle, window)
+    if counted is not None and counted > _LEAST_COUNTED:
+        return counted
     p_value = _saddlepoint(shuffle)
-    if p_value is None or level / _CLOSE < p_value < level * _CLOSE:
-        return _drawn(shuffle, min(200_000, math.ceil(20.0 / max(level, 1e-4))))
-    return p_value
+    needed, affordable = math.ceil(20.0 / level), _MOST_DRAWN // shuffle.values.size
+    close = level / _CLOSE < p_value < level * _CLOSE
+    return _drawn(shuffle, needed) if close and needed <= affordable else p_value
 
 
 def possible_starts(scores: Floats) -> list[int]:
@@ -124,16 +138,15 @@ class _Shuffle(NamedTuple):
     """How many of a sample's scores lie in the window."""
     weights: Floats
     seen: float
-    most: float
     variance: float
-    log_ways: float
-    log_ways_of_most: float
-    step: float
-    """The distance between two possible sums; 0 where they lie everywhere."""
+
+    @property
+    def log_ways(self) -> float:
+        return _log_combinations(self.have.sum(axis=1), self.inside)
 
 
 def _shuffle_of(scores: Floats, window: int) -> _Shuffle | None:
-    """None where no sample has scores on both sides that differ."""
+    """None where nothing fell."""
     values, have = -scores, ~np.isnan(scores)
     inside, before = have[:, -window:].sum(axis=1), have[:, :-window].sum(axis=1)
     highest, lowest = np.where(have, values, -np.inf).max(axis=1), np.where(have, values, np.inf).min(axis=1)
@@ -142,54 +155,85 @@ def _shuffle_of(scores: Floats, window: int) -> _Shuffle | None:
         return None
     values, have, inside, before = values[moves], have[moves], inside[moves], before[moves]
     counts = have.sum(axis=1)
-    distinct = np.unique(values[have])
-    values = np.where(have, values - (np.where(have, values, 0.0).sum(axis=1) / counts)[:, None], 0.0)
+    means = np.where(have, values, 0.0).sum(axis=1) / counts
+    centred = np.where(have, values - means[:, None], 0.0)
     weights = 1.0 / inside + 1.0 / before
-    ordered = np.sort(np.where(have, values, -np.inf), axis=1)[:, ::-1]
-    rows = np.arange(len(values))
-    last = ordered[rows, inside - 1]
-    ties = np.abs(ordered - last[:, None]) < 1e-12
-    ranks = np.arange(ordered.shape[1])
-    chosen = (ties & (ranks < inside[:, None])).sum(axis=1)
-    top = np.where(ranks < inside[:, None], ordered, 0.0).sum(axis=1)
-    gaps = np.diff(distinct)
-    even = bool(np.ptp(weights) < 1e-12 and len(distinct) <= 20 and np.ptp(gaps) < 1e-9)
+    seen = float((weights * centred[:, -window:].sum(axis=1)).sum())
+    if seen <= 1e-12:
+        return None
     return _Shuffle(
-        values=values,
+        values=centred,
         have=have,
         inside=inside,
         weights=weights,
-        seen=float((weights * values[:, -window:].sum(axis=1)).sum()),
-        most=float((weights * top).sum()),
-        variance=float((weights**2 * (values**2).sum(axis=1) * inside * before / counts / (counts - 1)).sum()),
-        log_ways=_log_combinations(counts, inside),
-        log_ways_of_most=_log_combinations(ties.sum(axis=1), chosen),
-        step=float(gaps[0] * weights[0]) if even else 0.0,
+        seen=seen,
+        variance=float((weights**2 * (centred**2).sum(axis=1) * inside * before / counts / (counts - 1)).sum()),
     )
+
+
+def _ways_of_most(shuffle: _Shuffle) -> float | None:
+    """The logarithm of how many shuffles have the largest sum, where it is the one that was seen."""
+    ordered = np.sort(np.where(shuffle.have, shuffle.values, -np.inf), axis=1)[:, ::-1]
+    inside = np.arange(ordered.shape[1]) < shuffle.inside[:, None]
+    if shuffle.seen < float((shuffle.weights * np.where(inside, ordered, 0.0).sum(axis=1)).sum()) - 1e-9:
+        return None
+    last = ordered[np.arange(len(ordered)), shuffle.inside - 1]
+    ties = np.abs(ordered - last[:, None]) < 1e-12
+    return _log_combinations(ties.sum(axis=1), (ties & inside).sum(axis=1))
 
 
 def _log_combinations(n: Counts, k: Counts) -> float:
     return math.fsum(math.log(math.comb(a, b)) for a, b in zip(n.tolist(), k.tolist(), strict=True))
 
 
-def _saddlepoint(shuffle: _Shuffle) -> float | None:
-    """Lugannani and Rice (1980), from the generating function of sums without replacement; None where it fails."""
-    at = shuffle.seen - shuffle.step / 2.0
-    if at <= 1e-12:
-        return 1.0
-    low, high = 0.0, 1.0
-    while _cumulants(shuffle, high)[1] < at:
-        low, high = high, 2.0 * high
-        if high > 1e6:
-            return None
-    for _ in range(45):
-        t = (low + high) / 2.0
-        low, high = (t, high) if _cumulants(shuffle, t)[1] < at else (low, t)
-    log, _, curvature = _cumulants(shuffle, t)
-    w = math.sqrt(max(2.0 * (t * at - (log - shuffle.log_ways)), 1e-12))
-    u = (2.0 * math.sinh(t * shuffle.step / 2.0) / shuffle.step if shuffle.step else t) * math.sqrt(curvature)
-    p_value = normal_cdf(-w) + math.exp(-w * w / 2.0) / math.sqrt(2.0 * math.pi) * (1.0 / u - 1.0 / w)
-    return min(1.0, max(0.0, p_value)) if math.isfinite(p_value) else None
+def _counted(shuffle: _Shuffle, window: int) -> float | None:
+    """The share of all shuffles with as large a sum; None where the sums lie on no grid, or there are too many."""
+    counts = shuffle.have.sum(axis=1)
+    if np.ptp(shuffle.inside) or np.ptp(counts):
+        return None
+    above = shuffle.values - np.where(shuffle.have, shuffle.values, np.inf).min(axis=1, keepdims=True)
+    known = above[shuffle.have]
+    scaled = np.where(shuffle.have, above / known[known > 1e-9].min(), -1.0)
+    if scaled.max() > _MOST_STEPS or np.abs(scaled - np.rint(scaled)).max() > 1e-6:
+        return None
+    steps = np.rint(scaled).astype(np.intp)
+    inside, last = int(shuffle.inside[0]), steps[:, -window:]
+    rows, counts = np.unique(np.sort(steps, axis=1)[:, -counts[0] :], axis=0, return_counts=True)
+    most = inside * int(rows.max())
+    length = 1 << (most * len(steps)).bit_length()
+    if length * len(rows) > _MOST_COUNTED:
+        return None
+    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        ways = np.zeros((inside + 1, most + 1))  # to choose so many of its scores with such a sum
+        ways[0, 0] = 1.0
+        for value in row:
+            ways[1:, value:] += ways[:-1, : most + 1 - value]
+        spectrum *= np.fft.rfft(ways[-1] / ways[-1].sum(), length) ** count
+    return float(np.fft.irfft(spectrum, length)[last[last > 0].sum() :].sum())
+
+
+def _saddlepoint(shuffle: _Shuffle) -> float:
+    """Lugannani and Rice (1980), from the generating function of sums without replacement.
+
+    Next to the largest sum, where the numbers grow too large for it, Chernoff's bound.
+    """
+    exponents = np.abs(shuffle.values).max(axis=1) * shuffle.weights * shuffle.inside
+    low, high = 0.0, _MOST_EXPONENT / float(exponents.max())
+    t = min(shuffle.seen / shuffle.variance, high)
+    for _ in range(60):
+        log, slope, curvature = _cumulants(shuffle, t)
+        if abs(slope - shuffle.seen) < 1e-9 * shuffle.seen or high - low < 1e-12 * high:
+            break
+        low, high = (t, high) if slope < shuffle.seen else (low, t)
+        newton = t + (shuffle.seen - slope) / curvature if curvature > 0.0 else high
+        t = newton if low < newton < high else (low + high) / 2.0
+    below = min(0.0, log - shuffle.log_ways - t * shuffle.seen)
+    if abs(slope - shuffle.seen) > 1e-6 * shuffle.seen or not curvature > 0.0:
+        return math.exp(below)
+    w, u = math.sqrt(max(-2.0 * below, 1e-12)), t * math.sqrt(curvature)
+    p_value = normal_cdf(-w) + math.exp(below) / math.sqrt(2.0 * math.pi) * (1.0 / u - 1.0 / w)
+    return min(math.exp(below), max(0.0, p_value))
 
 
 def _cumulants(shuffle: _Shuffle, t: float) -> tuple[float, float, float]:
@@ -201,29 +245,20 @@ def _cumulants(shuffle: _Shuffle, t: float) -> tuple[float, float, float]:
     sums[0, :, 0] = 1.0
     for run in range(shuffle.values.shape[1]):
         v = (shuffle.weights * shuffle.values[:, run])[:, None]
-        y = np.where(shuffle.have[:, run, None], np.exp(np.minimum(t * v, 600.0)), 0.0)
+        y = np.where(shuffle.have[:, run, None], np.exp(t * v), 0.0)
         zeroth, first, second = (each[:, :-1] for each in sums)
         sums[:, :, 1:] += np.stack(
             [y * zeroth, y * (first + v * zeroth), y * (second + 2.0 * v * first + v * v * zeroth)]
         )
     zeroth, first, second = (each[np.arange(len(shuffle.values)), shuffle.inside] for each in sums)
-    with np.errstate(all="ignore"):  # what overflows is drawn instead
-        slope = first / zeroth
-        return float(np.log(zeroth).sum()), float(slope.sum()), float((second / zeroth - slope**2).sum())
+    slope = first / zeroth
+    return float(np.log(zeroth).sum()), float(slope.sum()), float((second / zeroth - slope**2).sum())
 
 
 def _drawn(shuffle: _Shuffle, number: int) -> float:
     """(count + 1)/(number + 1) over random shuffles."""
     random = np.random.default_rng(0)
     samples, runs = shuffle.values.shape
-    high = np.where(shuffle.have, shuffle.values, -np.inf).max(axis=1)
-    low = np.where(shuffle.have, shuffle.values, np.inf).min(axis=1)
-    highs = (shuffle.have & (shuffle.values == high[:, None])).sum(axis=1)
-    lows = (shuffle.have & (shuffle.values == low[:, None])).sum(axis=1)
-    if bool((highs + lows == shuffle.have.sum(axis=1)).all()):  # right or wrong: how many of the highs were chosen
-        chosen = random.hypergeometric(highs, lows, shuffle.inside, size=(number, samples))
-        sums = chosen @ (shuffle.weights * (high - low)) + float((shuffle.weights * shuffle.inside * low).sum())
-        return (int((sums >= shuffle.seen - 1e-9).sum()) + 1) / (number + 1)
     chunk, count, left = max(1, _CHUNK_CELLS // (samples * runs)), 0, number
     inside = np.arange(runs) < shuffle.inside[:, None]
     while left > 0:

@@ -18,10 +18,12 @@ from assay.results.history.score_matrix import MOST_EARLIER, RunScores, ScoreMat
 from assay.results.report_settings import View
 from assay.run_file import RunFile
 from assay.stats.intervals import Floats
-from assay.stats.level_shifts import Shift, alarm_chance, can_fall, fall, possible_starts, step_ends, window_levels
+from assay.stats.level_shifts import Shift, alarm_chances, can_fall, fall, possible_starts, step_ends, window_levels
 from assay.text.numbers import percent
 
 LINES = ("model", "prompt", "all")
+FALL, RISE = 1.0, -1.0
+"""A rise is a fall of the scores with the other sign."""
 LEAST_COVERAGE = 0.9
 """A run that has a smaller share of the samples is not compared."""
 
@@ -122,8 +124,7 @@ class _Epoch:
         self.content = _content(first, tasks)
         self._matrix = ScoreMatrix(first, tasks)
         self._names: list[str] = []
-        self._alpha = alarm_chance(level)
-        """For falls and for rises each."""
+        self._alphas = dict(zip((FALL, RISE), alarm_chances(level), strict=True))
         self._level = level
         self._pinned = pinned
         self._begin = 0
@@ -142,17 +143,17 @@ class _Epoch:
     def _verdict(self, point: HistoryRun, side: Side) -> HistoryRun:
         last = len(self._names) - 1
         earlier = last - self._begin
-        levels = window_levels(last, earlier, self._alpha)
+        levels = {sign: window_levels(last, earlier, alpha) for sign, alpha in self._alphas.items()}
         point = self._with_difference(point)
-        for sign, verdict in ((1.0, "worse"), (-1.0, "better")):
-            if (shift := self._shift(levels, sign, open_for=False)) is not None and shift.is_alarm:
-                return self._changed(point, shift, sign, "worse" if verdict == "worse" else "better")
-        for sign in (1.0, -1.0) if self._open() else ():
-            if (shift := self._shift(levels, sign, open_for=True)) is not None and shift.is_alarm:
+        for sign, spent in levels.items():
+            if (shift := self._shift(spent, sign, open_for=False)) is not None and shift.is_alarm:
+                return self._changed(point, shift, sign, "worse" if sign == FALL else "better")
+        for sign, spent in levels.items() if self._open() else ():
+            if (shift := self._shift(spent, sign, open_for=True)) is not None and shift.is_alarm:
                 open_attempts = f"{point.failed + point.remaining:,} failed or remaining attempts"
                 return replace(point, verdict="cannot tell", reason=f"{open_attempts} here or before decide it")
         seen = np.column_stack([column.seen for column in self._columns(1)])
-        if not can_fall(seen, levels, self._matrix.lost(side)):
+        if not can_fall(seen, levels[FALL], self._matrix.lost(side)):
             return replace(point, verdict="cannot tell", reason="not even the loss of everything would show yet")
         return replace(point, verdict="nothing found")
 
@@ -170,7 +171,7 @@ class _Epoch:
         """The most significant window, with what failed or remains speaking for a change, or against it."""
         found = []
         for window, level in levels.items():
-            matrix = at_ends(self._columns(window), window, for_a_fall=open_for == (sign > 0.0))
+            matrix = at_ends(self._columns(window), window, for_a_fall=open_for == (sign == FALL))
             shift = fall(matrix * sign, {window: level})
             found += [shift] if shift is not None else []
         return min(found, key=lambda shift: shift.p_value / shift.level, default=None)
