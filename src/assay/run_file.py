@@ -51,6 +51,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """The commit of the git checkout that the run was started in; empty outside a checkout."""
     answers_of: str = ""
     """The run whose answers were rescored, as `sealed_as` names it; empty for a run that called a model."""
+    unbilled: tuple[str, ...] = ()
+    """Of the evaluated model and the judges those that no vendor bills: Python, programs, servers that users run."""
     repairs: tuple[Repair, ...] = ()
     """Each time that `assay repair` set damaged lines aside."""
 

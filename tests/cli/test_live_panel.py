@@ -15,6 +15,7 @@ from assay.cli import streams
 from assay.cli.live_panel import LivePanel
 from assay.core.journal import Journal
 from assay.core.types import Completion, Failure, Trace, Usage
+from assay.costs.prices import find_prices
 from assay.models.pool import RequestState
 from assay.pages.text_width import width_of
 
@@ -112,7 +113,7 @@ def test_a_resumed_run_counts_what_earlier_sessions_made(size: list[int], tmp_pa
 
 def test_it_shows_tokens_and_what_they_cost_and_will_cost(size: list[int]) -> None:
     made = LivePanel(Terminal())
-    made._model = "gpt-4o-mini"
+    made._model, made._prices = "gpt-4o-mini", find_prices()
     made.begin(4, 0, [task("sums", "mean", field="is_right")])
     answer = Completion(text="2", tokens_in=1_000_000, tokens_out=0)
     trace = Trace(prediction="2", completions=(answer,))
@@ -126,7 +127,7 @@ def test_it_adds_no_money_of_two_currencies(size: list[int], tmp_path: Path) -> 
     prices = "date: 2026-11-01\ncurrency: EUR\nmodels: {mine: {input: 1.0, output: 1.0}}\n"
     (tmp_path / "prices.yaml").write_text(prices)
     made = LivePanel(Terminal())
-    made._model, made._prices_file = "mine", str(tmp_path / "prices.yaml")
+    made._model, made._prices = "mine", find_prices(tmp_path / "prices.yaml")
     made.begin(4, 0, [task("sums", "mean", field="is_right")])
     answer = Completion(text="2", tokens_in=1_000_000, tokens_out=0)
     judged = Usage(model="gpt-4o-mini", answers=1, tokens_in=1_000_000)

@@ -31,17 +31,29 @@ def test_an_unknown_cost_says_why_and_is_never_zero(tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text("date: x\nmodels: {m: {input: 1, output: 1}, free: {input: 0, output: 0}}\n")
     prices = find_prices(folder=tmp_path)
     silent = Spending(unknown=3)
-    assert cost_of(silent, None, "x").amount is None
-    assert cost_of(silent, prices.quote("m"), "m").reason == "the model does not say how many tokens it used"
-    assert cost_of(silent, prices.quote("free"), "free").amount == 0.0
-    partly = cost_of(Spending(tokens_in=1_000_000, unknown=1), prices.quote("m"), "m")
-    assert (partly.amount, money(partly)) == (1.0, "≥ $1.00")
-    known = cost_of(Spending(tokens_in=1000), prices.quote("m"), "m")
+    unpriced, uncounted, free = (cost_of(silent, prices, model) for model in ("x", "m", "free"))
+    assert unpriced == Cost(amount=None, reason="no price is known for `x`; add it to prices.yaml")
+    assert uncounted is not None
+    assert uncounted.reason == "the model does not say how many tokens it used"
+    assert money(free) == "$0.00"
+    assert money(cost_of(Spending(tokens_in=1_000_000, unknown=1), prices, "m")) == "≥ $1.00"
+    known = cost_of(Spending(tokens_in=1000), prices, "m")
     assert money(known) == "$0.001"
-    assert total_cost([known, cost_of(silent, None, "x")]) == cost_of(silent, None, "x")
+    assert total_cost([known, unpriced]) == unpriced
     total = total_cost([known, known])
     assert total is not None
     assert total.amount == pytest.approx(0.002)
+
+
+def test_a_model_that_no_vendor_bills_has_a_cost_only_where_the_price_file_has_its_price(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("models: {mine: {input: 1, output: 1}}\n")
+    prices = find_prices(folder=tmp_path).where_unbilled(["mine", "served"])
+    used = Spending(tokens_in=1_000_000)
+    assert cost_of(used, prices, "served") is None
+    mine = cost_of(used, prices, "mine")
+    assert money(mine) == "$1.00"
+    assert total_cost([None, mine]) == mine
+    assert total_cost([None, None]) is None
 
 
 def test_costs_in_two_currencies_do_not_add_up() -> None:
@@ -98,7 +110,6 @@ def test_models_are_listed_one_by_one_and_together() -> None:
     )
     assert spent_in_words(rows) == [
         "judge a: 1 answer, 1,000,000 tokens in, 0 out, cost $1.00",
-        "proposer b: 2 answers, tokens not counted, cost unknown",
-        "total cost: unknown",
+        "proposer b: 2 answers, tokens not counted",
         "cost: no price is known for `b`; add it to prices.yaml",
     ]

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -1339,7 +1340,7 @@ class CountingProposer(AddingProposer):
 class CountedJudge(WordEvaluator):
     """Asks a judge of forty tokens for every evaluation."""
 
-    model_names = ("jury",)
+    called_models = (SimpleNamespace(name="jury"),)
 
     async def __call__(self, candidate: str, example: Any = None, task_model: str | None = None) -> Evaluation:
         said = Completion(text="", tokens_in=30, tokens_out=10)

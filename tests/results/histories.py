@@ -34,5 +34,6 @@ FOUND = History(
     level=0.95,
     order="time",
     baseline=None,
+    metrics={"gsm8k": "exact_match (numeric)", "<b>mmlu</b>": "choice_accuracy"},
     runs=[point(0, 0.8), point(1, 0.79), point(2, 0.6, worse=True)],
 )

@@ -21,8 +21,8 @@ from assay.cli.output import has_styles, width_of_stream
 from assay.cli.progress import ProgressLine, duration
 from assay.cli.running_scores import RunningScore, earlier_attempts
 from assay.core.types import Record, TaskDefinition
-from assay.costs.prices import Quote, find_prices
-from assay.costs.spending import Spending, add_line, cost_of, money, projected, total_cost
+from assay.costs.prices import Prices, find_prices
+from assay.costs.spending import Spending, add_line, cost_of, is_worth_showing, money, projected, total_cost
 from assay.models.pool import RequestState
 from assay.overriding import override
 from assay.pages.document import Span
@@ -65,9 +65,8 @@ class LivePanel(ProgressLine):
         super().__init__(stream or sys.stderr)
         self._sums = _Sums()
         self._totals: dict[str, int] = {}
-        self._quotes: dict[str, Quote | None] = {}
         self._model = ""
-        self._prices_file: str | None = None
+        self._prices = Prices([])
         self._view = View()
         self._journal: Path | None = None
         self._state: Callable[[], RequestState | None] = lambda: None
@@ -80,7 +79,9 @@ class LivePanel(ProgressLine):
     @override
     def plan(self, run: RunFile, journal: Path | None = None) -> None:
         self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
-        self._model, self._prices_file = run.model["name"], run.config.prices
+        self._model = run.model["name"]
+        named = Path(run.config.prices) if run.config.prices else None
+        self._prices = find_prices(named).where_unbilled(run.unbilled)
         self._view = View.of(run.config)
         self._journal = journal
 
@@ -222,21 +223,15 @@ class LivePanel(ProgressLine):
         if not made or not tokens_in + tokens_out:
             return []
         parts = [f"  {tokens_in:,} tokens in, {tokens_out:,} out"]
-        cost = total_cost([cost_of(each, self._quote(name), name) for name, each in used])
-        if cost is None or cost.amount is None:
-            parts += ["   cost unknown", f": {flat((cost and cost.reason) or '')}"]
-        else:
+        cost = total_cost([cost_of(each, self._prices, name) for name, each in used])
+        if cost is not None and cost.amount is None:
+            parts += ["   cost unknown", f": {flat(cost.reason or '')}"]
+        elif cost is not None and is_worth_showing(cost):
             whole = projected(cost, made / (self._total - self._already))
             parts += [f"   {money(cost)} so far", f", about {money(whole)} in total"]
         while sum(map(width_of, parts)) > width and len(parts) > 1:
             parts.pop()
         return [[Span("".join(parts))]]
-
-    def _quote(self, name: str) -> Quote | None:
-        if name not in self._quotes:
-            prices = find_prices(Path(self._prices_file) if self._prices_file else None)
-            self._quotes[name] = prices.quote(name)
-        return self._quotes[name]
 
 
 def _requests(state: RequestState | None, quiet_seconds: float) -> list[Row]:

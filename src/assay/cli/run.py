@@ -301,12 +301,12 @@ def _time_line(result: RunResult) -> str:
 
 
 def _tokens_line(board: Leaderboard) -> str:
-    from assay.costs.spending import money
+    from assay.costs.spending import is_worth_showing, money
 
     tokens_in = sum(row.tokens_in + row.judge_tokens_in for row in board.tasks)
     tokens_out = sum(row.tokens_out + row.judge_tokens_out for row in board.tasks)
     if not tokens_in + tokens_out:
         return "none counted"
-    amounts = [f"cost {money(board.cost)}"] if board.cost is not None else []
-    amounts += [f"judges {money(board.judge_cost)}"] if board.judge_cost is not None else []
+    amounts = [f"cost {money(board.cost)}"] if is_worth_showing(board.cost) else []
+    amounts += [f"judges {money(board.judge_cost)}"] if is_worth_showing(board.judge_cost) else []
     return "   ".join([f"{tokens_in:,} in, {tokens_out:,} out", *amounts])

@@ -48,17 +48,21 @@ examples:
 
 def run(options: argparse.Namespace) -> int:
     from assay.core.usage import Account, usage_of
+    from assay.costs.budget import unbilled
     from assay.costs.prices import find_prices
     from assay.costs.spending import spent_by, spent_in_words
     from assay.evaluators.llm_judge import clamped_in_words
+    from assay.evaluators.payload import AsksModels
     from assay.runs.progress import run_blocking
 
     _refuse_without_effect(options)
     artifact = read_artifact(options.artifact)
     examples = read_set(options.dataset) if options.dataset else None
-    prices = find_prices(Path(options.prices) if options.prices else None)
+    evaluators = evaluators_of(options)
+    judges = [model for each in evaluators if isinstance(each, AsksModels) for model in each.called_models]
+    prices = find_prices(Path(options.prices) if options.prices else None).where_unbilled(unbilled(judges))
     with Account() as account:
-        work = _score_all(evaluators_of(options), artifact, examples, options)
+        work = _score_all(evaluators, artifact, examples, options)
         scores, excluded = run_blocking(_until_a_signal(work))
     spent = spent_by([("judge", usage) for usage in usage_of(account)], prices)
     if options.json:

@@ -15,7 +15,7 @@ from assay.core.draws import numbered
 from assay.core.errors import UsageError
 from assay.core.model_stack import Wrapper
 from assay.core.run import Stop
-from assay.core.seams import Model
+from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Request, Usage
 from assay.core.usage import about_tokens, note
 from assay.costs.prices import Price, Quotes, find_prices, without_label
@@ -64,6 +64,12 @@ def prices_for(names: Sequence[str], limits: SpendingLimits) -> Quotes:
     if len(currencies) > 1:
         raise UsageError(f"--budget-cost needs all prices in one currency; there are {' and '.join(currencies)}")
     return quotes
+
+
+def unbilled(models: Iterable[Model]) -> tuple[str, ...]:
+    """The names of those that no vendor bills: they are not called over a network, or at an address of the user's."""
+    offered = {model.name: offers_of(model) for model in models}
+    return tuple(name for name, offers in offered.items() if not (offers.remote and offers.cacheable))
 
 
 class Budget:
@@ -216,12 +222,12 @@ class SearchBudget:
     """Looked into before a search begins anything new; `spent` is what its journal holds, by role and model."""
 
     def __init__(
-        self, limits: SpendingLimits, models: Sequence[str], spent: Mapping[tuple[str, str], Spending]
+        self, limits: SpendingLimits, models: Sequence[Model], spent: Mapping[tuple[str, str], Spending]
     ) -> None:
         self._spent = spent
-        self._prices = find_prices(Path(limits.prices) if limits.prices else None)
+        self._prices = find_prices(Path(limits.prices) if limits.prices else None).where_unbilled(unbilled(models))
         self._stop = Stop()
-        self._budget = Budget(limits, prices_for(models, limits), self._stop)
+        self._budget = Budget(limits, prices_for([each.name for each in models], limits), self._stop)
 
     @property
     def used_up(self) -> str | None:

@@ -46,3 +46,8 @@ class RunEstimate(Struct, frozen=True, kw_only=True):
     """What tables call the model, with the prompt of a run file that has several."""
     tasks: list[TaskEstimate]
     notes: list[str]
+    unbilled: tuple[str, ...] = ()
+    """The models that no vendor bills: those without a price cost no money."""
+
+    def is_billed(self, model: str) -> bool:
+        return model not in self.unbilled

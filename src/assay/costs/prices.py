@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -94,8 +94,17 @@ def without_label(model: str) -> str:
 class Prices:
     """Price files, the first that names a model wins; an exact name wins over a pattern such as `my-model-*`."""
 
-    def __init__(self, files: list[tuple[str, PriceFile]]) -> None:
+    def __init__(self, files: list[tuple[str, PriceFile]], unbilled: Collection[str] = ()) -> None:
         self._files = files
+        self._unbilled = unbilled
+
+    def where_unbilled(self, names: Collection[str]) -> Prices:
+        """These prices, where no vendor bills the models of these names."""
+        return Prices(self._files, names)
+
+    def is_billed(self, model: str) -> bool:
+        """Whether the model has a price, known or not."""
+        return model not in self._unbilled or self.quote(model) is not None
 
     def quote(self, model: str) -> Quote | None:
         """The price of a model, or of a judge such as `openai:gpt-4.1 (Strict)`."""

@@ -171,7 +171,6 @@ class Spent(JudgeRow, frozen=True, kw_only=True):
 
     role: str
     """`judge`, `proposer` or `task model`."""
-    cost: Cost
 
 
 def spent_by(usages: Iterable[tuple[str, Usage]], prices: Prices) -> list[Spent]:
@@ -195,16 +194,22 @@ def _used(model: str, spent: Spending, prices: Prices) -> dict[str, Any]:
         "tokens_in": spent.tokens_in,
         "tokens_out": spent.tokens_out,
         "tokens_unknown": spent.unknown,
-        "cost": cost_of(spent, prices.quote(model), model),
+        "cost": cost_of(spent, prices, model),
     }
 
 
 def spent_in_words(rows: Sequence[Spent]) -> list[str]:
     """A line for every model, one for all of them where there are several, and why a cost is not known."""
-    lines = [f"{row.role} {row.model}: {_used_in_words(row)}, cost {money(row.cost)}" for row in rows]
-    if len(rows) > 1:
-        lines.append(f"total cost: {money(total_cost([row.cost for row in rows]))}")
-    return [*lines, *(f"cost: {why}" for why in reasons_together(row.cost.reason for row in rows if row.cost.reason))]
+    lines = [f"{row.role} {row.model}: {_used_in_words(row)}{_paid(row.cost)}" for row in rows]
+    total = total_cost(row.cost for row in rows)
+    if len(rows) > 1 and total is not None and total.amount:
+        lines.append(f"total cost: {money(total)}")
+    reasons = [row.cost.reason for row in rows if row.cost is not None and row.cost.reason]
+    return [*lines, *(f"cost: {why}" for why in reasons_together(reasons))]
+
+
+def _paid(cost: Cost | None) -> str:
+    return f", cost {money(cost)}" if cost is not None and cost.amount else ""
 
 
 def _used_in_words(row: Spent) -> str:
@@ -232,9 +237,12 @@ def reasons_together(reasons: Iterable[str]) -> list[str]:
 _NO_PRICE = re.compile(r"no price is known for `(.+)`; add it to prices\.yaml")
 
 
-def cost_of(spent: Spending, quote: Quote | None, model: str) -> Cost:
-    """Money for what was spent; unknown, with a reason, where no price or no count is known."""
+def cost_of(spent: Spending, prices: Prices, model: str) -> Cost | None:
+    """Money for what was spent; unknown, with a reason, where no price or no count is known; None where none is due."""
+    quote = prices.quote(model)
     if quote is None:
+        if not prices.is_billed(model):
+            return None
         return Cost(amount=None, reason=no_price([model]))
     price = quote.price
     uncounted = 0 if price.is_free else spent.unknown
@@ -257,8 +265,9 @@ def money_of(spent: Spending, quote: Quote | None) -> float:
     return cost_at(quote, tokens_in, tokens_out, spent.from_server_cache) or 0.0
 
 
-def total_cost(costs: list[Cost]) -> Cost | None:
-    """The sum, over tasks or models; unknown as soon as one is."""
+def total_cost(some: Iterable[Cost | None]) -> Cost | None:
+    """The sum, over tasks or models; unknown as soon as one is, None where no money is due."""
+    costs = [cost for cost in some if cost is not None]
     if not costs:
         return None
     unknown = next((each for each in costs if each.amount is None), None)
@@ -292,7 +301,7 @@ def money(cost: Cost | None) -> str:
 
 
 def is_worth_showing(cost: Cost | None) -> bool:
-    """Whether a column is worth its place: the amount is above 0, or unknown."""
+    """Whether an amount is worth its place: it is above 0, or unknown."""
     return cost is not None and cost.amount != 0
 
 

@@ -72,8 +72,7 @@ class JudgeEvaluator:
         if not isinstance(model, Model):
             raise UsageError(f"a judge needs a model that can generate, not {model!r}")
         self.name = f"judge `{model.name}`"
-        self.model_names = (model.name,)
-        """The model, as prices name it."""
+        self.called_models = (model,)
         self._objective = objective.strip()
         self._model = model if timeout_seconds is None else Timed(model, check_timeout(timeout_seconds))
         self._dimensions = _checked_dimensions(quality_dimensions or {})

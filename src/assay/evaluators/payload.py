@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.core.errors import FailureError, UsageError
+from assay.core.seams import Model
 from assay.core.types import Failure
 from assay.reading.strict_json import BOM, StrictJsonError, decode_mended, decode_strictly
 from assay.text.printable import printable
@@ -93,9 +94,7 @@ class AsksModels(Protocol):
     """An evaluator that asks models: they have to be paid for."""
 
     @property
-    def model_names(self) -> tuple[str, ...]:
-        """The models, as prices name them."""
-        ...
+    def called_models(self) -> Sequence[Model]: ...
 
 
 def build_payload(candidate: str, example: Mapping[str, Any] | None, task_model: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from assay.costs.spending import money
+from assay.costs.spending import is_worth_showing, money
 from assay.optimize.results import Result, counts, in_both, proposals_in_words, unseen
 from assay.pages.charts.course import ScoredText, search_chart
 from assay.pages.charts.figure import figures
@@ -62,7 +62,7 @@ def head(result: Result) -> Child:
         *([(unseen(result), f"{in_both(result.testset)}; {result.testset.verdict}")] if result.testset else []),
         ("evaluator", result.evaluator),
         ("proposer", result.proposer),
-        ("cost", money(result.cost)),
+        *([("cost", money(result.cost))] if is_worth_showing(result.cost) else []),
         ("engine", result.engine),
         ("fingerprint", result.fingerprint[:16]),
     ]

@@ -81,10 +81,12 @@ async def aoptimize(
     check_settings(settings)
     require_engine()
     model = _proposing(settings, proposer, propose)
-    models = evaluator.model_names if isinstance(evaluator, AsksModels) else ()
-    models = models if propose is not None else (model.name, *models)
+    models = [
+        *([] if propose is not None else [model]),
+        *(evaluator.called_models if isinstance(evaluator, AsksModels) else ()),
+    ]
     limits = settings.spending_limits
-    prices_for(models, limits)  # a price that is missing is reported before anything is written
+    prices_for([each.name for each in models], limits)  # a price that is missing is reported before anything is written
     sets = settings.sets()
     path = where.path or Path("runs") / f"optimize-{fingerprint(settings.identity(evaluator, sets))[:8]}"
     earlier = None if where.fresh else earlier_search(path / "run.json")

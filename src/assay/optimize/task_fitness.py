@@ -14,7 +14,7 @@ from assay.core.attempt import attempt_key, make_attempt
 from assay.core.errors import FailureError, UsageError
 from assay.core.model_stack import WithRunSettings, given_settings
 from assay.core.run import Stop
-from assay.core.seams import Work
+from assay.core.seams import Model, Work
 from assay.core.task import Task
 from assay.core.types import Record, Sample, TaskDefinition
 from assay.evaluators.dataset import MAX_RECORDS
@@ -67,8 +67,8 @@ class TaskFitness:
         self._samples: dict[tuple[str, int], Sample] = {}
         self.records = list(self._records())
         self.name = f"tasks {', '.join(self._tasks)} with model `{parts.model.name}`"
-        self.model_names = (parts.model.name, *(judge.name for judge in parts.models.judges))
-        """The models that are called, by the names that price files use."""
+        self.called_models: Sequence[Model] = (parts.model, *parts.models.judges)
+        """Those that are called."""
         run = parts.run_file
         self.identity: dict[str, Any] = {
             "tasks": run.tasks,

@@ -25,7 +25,7 @@ from assay.core.run import Stop
 from assay.core.seams import BuildContext, Model, close_part, identity_of, offers_of
 from assay.core.task import Task, task_fingerprint
 from assay.core.types import Completion, TaskDefinition, Usage
-from assay.costs.budget import Budget, SpendingLimits, prices_for
+from assay.costs.budget import Budget, SpendingLimits, prices_for, unbilled
 from assay.costs.prices import Quotes, cost_of_answers
 from assay.formats.likelihood_words import offer
 from assay.models.adapters.python_callable import as_model
@@ -206,7 +206,10 @@ class Parts(BuiltTasks):
         refuse_unscorable(self.tasks, measured)
         refuse_other_prompts(self.tasks, measured)
         described = [task.definition for task in self.tasks]
-        self.run_file = describe(described, identity_of(measured), config, command)
+        self.run_file = msgspec.structs.replace(
+            describe(described, identity_of(measured), config, command),
+            unbilled=unbilled([measured, *self.models.judges]),
+        )
         self.quotes = prices_for(
             [measured.name, *(judge.name for judge in self.models.judges)], SpendingLimits.of(config)
         )

@@ -108,11 +108,11 @@ def _line(view: RunView) -> dict[str, Any]:
 
 
 def cost_of(board: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What the tokens of the model and of its judges cost, as the leaderboard has it; None when unknown."""
-    cost = (board or {}).get("cost")
+    """What the model and its judges cost, as the leaderboard has it; None when no vendor bills them."""
+    judges = (board or {}).get("judge_cost")
+    cost = (board or {}).get("cost") or (judges and {**judges, "amount": 0.0})  # nothing is due for the model itself
     if cost is None:
         return None
-    judges = board.get("judge_cost") if board else None
     return {
         "value": cost["amount"],
         "judges": judges["amount"] if judges else None,

@@ -50,3 +50,11 @@ def test_judges_are_lower_bounds_in_a_table_of_their_own() -> None:
     assert "≥ 1,200" in table
     assert "≥ 0.001" in table
     assert table.splitlines()[-1].split("|")[-2].strip() == "unknown"
+
+
+def test_models_that_no_vendor_bills_have_no_column_for_a_cost_that_is_not_known() -> None:
+    judge = JudgeEstimate(model="mine", requests=1, tokens_in=10, least_cost=None)
+    unpriced = task("a", cost=None, most_cost=None, judges=[judge])
+    for unbilled, columns in {("m", "mine"): 0, ("m",): 1, ("mine",): 1, (): 2}.items():
+        estimate = RunEstimate(model="m", label="m", tasks=[unpriced], notes=[], unbilled=unbilled)
+        assert sum("cost" in table.header for table in estimate_tables(estimate)) == columns

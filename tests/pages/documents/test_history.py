@@ -23,6 +23,11 @@ def test_it_fits_the_terminal_and_names_the_run(width: int) -> None:
     assert any("temperature 0 → 0.7" in line for line in lines)
 
 
+def test_the_scores_are_named_with_the_definition_of_their_metrics() -> None:
+    page = markdown(history_document(FOUND))
+    assert "3 runs by time, scored by exact_match (numeric) of gsm8k; choice_accuracy of " in page
+
+
 def test_the_verdict_says_since_when_by_how_much_and_how_sure() -> None:
     said = text_of(verdict(FOUND))
     assert said.startswith("Worse since nightly-2, seen in nightly-2: -0.195 (-0.280 to -0.110 on these samples), p ")

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 from tests.results.board.scripted_boards import BROKEN, board_of
 from tests.results.yaml_runs import EQUALS, Runs, python_scorer
 
+from assay.costs.spending import Cost
 from assay.pages.documents.leaderboard import aggregates_table, display_names, leaderboard_table, notes, percentiles
+from assay.pages.documents.more_tables import token_table
 from assay.results.board.board_types import Latency, ScorerRow
 
 
@@ -34,6 +36,16 @@ def test_display_names_and_purposes_are_noted_where_the_keys_do_not_say_them(tmp
     board = replace(board, tasks=named)
     assert display_names(board)[:2] == ["t: Capitals", "t, scorer safe: Is it safe? (purpose: qa)"]
     assert not any(said.startswith("u: ") for said in display_names(board))
+
+
+def test_a_cost_has_a_column_where_money_is_due_or_may_be(tmp_path: Path) -> None:
+    made = board_of(tmp_path, {"t": [[1.0]]})
+    unknown, nothing, some = Cost(amount=None, reason="…"), Cost(amount=0.0), Cost(amount=0.5)
+    due = {None: False, nothing: False, unknown: True, some: True}
+    for cost, shown in due.items():
+        board = replace(made, tasks=[replace(made.tasks[0], tokens_in=3, cost=cost)], cost=cost)
+        tables = [leaderboard_table(board), token_table(board)]
+        assert [table is not None and "cost" in table.header for table in tables] == [shown, shown], cost
 
 
 def test_times_have_no_more_digits_than_were_measured() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.results.runs import Adder, run_into, write_sums
 
 from assay.core.errors import UsageError
-from assay.results.board.leaderboard import empty_leaderboard
+from assay.results.board.leaderboard import build_leaderboard, empty_leaderboard
 from assay.results.diff.comparison import diff
 from assay.results.diff.paired_columns import Columns, Side, read_side
 from assay.results.history.history_types import History, HistoryRun
@@ -87,6 +87,11 @@ def test_scores_are_those_of_leaderboard_and_diff(folder: Path) -> None:
         assert point.difference == pytest.approx(task.comparison.difference)
         assert point.score == task.score_b
         assert (point.compared, point.coverage) == (60, 1.0)
+
+
+def test_each_task_has_the_definition_of_its_metric(folder: Path) -> None:
+    [found] = histories(candidates(folder), VIEW, line="all")
+    assert found.metrics == {row.task: row.metric_definition for row in build_leaderboard(folder / "run-0", VIEW).tasks}
 
 
 def test_what_changed_is_reported_where_it_changed(folder: Path) -> None:

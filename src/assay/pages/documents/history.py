@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.pages.document import Block, Heading, Items, Line, Sentence, Span, Style, TextTable
 from assay.pages.documents.leaderboard import interval_header
+from assay.pages.documents.standings import metrics_in_words
 from assay.results.history.history_types import History, HistoryRun
 from assay.text.numbers import error_text, interval, number, p_value, percent, signed
 from assay.text.wording import count_of
@@ -66,7 +67,8 @@ def _course(history: History) -> Line:
     known = [point.score for point in history.runs if point.score is not None]
     ends = f"  {number(known[0])} → {number(known[-1])}" if known else ""
     bars = sparkline([point.score for point in history.runs])
-    return (f"{len(history.runs):,} runs by {history.order}  ", Span(bars, "key"), ends)
+    scored = f", scored by {metrics_in_words(history.metrics)}" if history.metrics else ""
+    return (f"{len(history.runs):,} runs by {history.order}{scored}  ", Span(bars, "key"), ends)
 
 
 def _table(history: History) -> TextTable:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assay.core.types import Summary
-from assay.costs.spending import money
+from assay.costs.spending import is_worth_showing, money
 from assay.pages.document import Cell, Span, TextTable
 from assay.pages.documents.leaderboard import aggregates_table, interval_header, leaderboard_table
 from assay.results.board.board_types import Leaderboard, SliceRow, TaskRow
 from assay.results.board.slices import shown_slices
 from assay.results.board.stretches import canary_spending
-from assay.text.numbers import equals_p, interval, number
+from assay.text.numbers import MISSING, equals_p, interval, number
 
 REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
 
@@ -42,8 +42,13 @@ def side_by_side(
     if len(named) == 1 or not tables:
         return tables[0][1] if tables else None
     first = tables[0][1]
-    rows = [[label, *row] for label, table in tables for row in table.rows]
-    return replace(first, header=["model", *first.header], rows=rows, numeric_from=first.numeric_from + 1)
+    header = list(dict.fromkeys(name for _, table in tables for name in table.header))
+    rows: list[list[Cell]] = []
+    for label, table in tables:
+        for row in table.rows:
+            cells = dict(zip(table.header, row, strict=True))
+            rows.append([label, *(cells.get(name, MISSING) for name in header)])
+    return replace(first, header=["model", *header], rows=rows, numeric_from=first.numeric_from + 1)
 
 
 def group_table(board: Leaderboard) -> TextTable | None:
@@ -154,9 +159,11 @@ def token_table(board: Leaderboard) -> TextTable | None:
         sums = [total + value for total, value in zip(sums, used, strict=True)]
     total = Span("run", "strong")
     rows.append([total, *(f"{value:,}" for value in sums), money(board.cost), money(board.judge_cost)])
-    judged = any(row.judges for row in board.tasks)
     header = ["task", *TOKEN_COLUMNS]
-    shown = [column for column, name in enumerate(header) if judged or not name.startswith("judges")]
+    left_out = {"cost"} if not is_worth_showing(board.cost) else set()
+    left_out |= {"judges' cost"} if not is_worth_showing(board.judge_cost) else set()
+    left_out |= {"judges in", "judges out"} if not any(row.judges for row in board.tasks) else set()
+    shown = [column for column, name in enumerate(header) if name not in left_out]
     return TextTable(
         header=[header[column] for column in shown],
         rows=[[cells[column] for column in shown] for cells in rows],
@@ -167,24 +174,26 @@ def token_table(board: Leaderboard) -> TextTable | None:
 
 def judge_table(board: Leaderboard) -> TextTable | None:
     """The usage and cost of every judge, at its own price."""
+    priced = any(is_worth_showing(judge.cost) for row in board.tasks for judge in row.judges)
     rows = [
         [
             row.task,
             judge.model,
             *(f"{value:,}" for value in (judge.answers, judge.cached, judge.tokens_in, judge.tokens_out)),
-            money(judge.cost),
+            *([money(judge.cost)] if priced else []),
         ]
         for row in board.tasks
         for judge in row.judges
     ]
+    header = ["task", *JUDGE_COLUMNS, *(["cost"] if priced else [])]
     drops = ("from cache", "tokens in", "tokens out")
-    return TextTable(header=["task", *JUDGE_COLUMNS], rows=rows, numeric_from=2, drops=drops) if rows else None
+    return TextTable(header=header, rows=rows, numeric_from=2, drops=drops) if rows else None
 
 
 IF_CALIBRATED = "if calibrated"
 TOKENS = ("tokens_in", "tokens_out", "cached", "judge_tokens_in", "judge_tokens_out")
 TOKEN_COLUMNS = ("tokens in", "tokens out", "from cache", "judges in", "judges out", "cost", "judges' cost")
-JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out", "cost")
+JUDGE_COLUMNS = ("judge", "answers", "from cache", "tokens in", "tokens out")
 
 
 def summary_text(summary: Summary | None) -> str:

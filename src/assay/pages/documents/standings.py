@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assay.core.types import Bounds
 from assay.costs.spending import is_worth_showing, money
@@ -32,14 +32,15 @@ def standings_document(standings: Standings) -> list[Block]:
 def how_made(standings: Standings) -> list[str]:
     """What the scores are, and how ranks and normalised scores come from them."""
     ranks = f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."
-    return [f"Scores: {_metrics(standings)}.", ranks]
+    metrics = {task: standings.metrics[task] for task in standings.tasks}
+    return [f"Scores: {metrics_in_words(metrics)}.", ranks]
 
 
-def _metrics(standings: Standings) -> str:
+def metrics_in_words(metrics: Mapping[str, str]) -> str:
     """Which metric each task has, those of one metric together."""
     tasks: dict[str, list[str]] = {}
-    for task in standings.tasks:
-        tasks.setdefault(standings.metrics[task], []).append(task)
+    for task, metric in metrics.items():
+        tasks.setdefault(metric, []).append(task)
     if len(tasks) == 1:
         return one_line(next(iter(tasks)))
     return one_line("; ".join(f"{metric} of {few(names)}" for metric, names in tasks.items()))
@@ -70,7 +71,8 @@ def _category_names(standings: Standings) -> list[str]:
 def place_table(standings: Standings) -> TextTable:
     """Every model with its rank, its numbers on quality, and what they cost in money and time."""
     judges = ["judges' cost", "judges' tokens"] if judged(standings) else []
-    spending = ["cost", "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
+    cost = ["cost"] if _costs(standings) else []
+    spending = [*cost, "tokens in", "tokens out", *judges, "p50 ms", "p95 ms", "failed"]
     header = ["rank", "model", *_quality_header(standings), *spending]
     return TextTable(header=header, rows=[_place_cells(row, standings) for row in standings.models], numeric_from=2)
 
@@ -86,6 +88,11 @@ def _quality_header(standings: Standings) -> list[str]:
 def bounded(standings: Standings) -> bool:
     """Whether attempts failed, so that some score is known only within bounds."""
     return any(row.bounds is not None for row in standings.models)
+
+
+def _costs(standings: Standings) -> bool:
+    """Whether some model cost something, or may have."""
+    return any(is_worth_showing(row.cost) for row in standings.models)
 
 
 def judged(standings: Standings) -> bool:
@@ -106,7 +113,7 @@ def _place_cells(row: ModelRow, standings: Standings) -> list[Cell]:
         _with_interval(signed(row.normalised, 2), row.normalised_interval, signed_interval),
         _with_interval(number(row.win_rate, 2), row.win_rate_interval, interval),
         _with_interval(number(row.mean_rank, 2), row.mean_rank_interval, interval),
-        money(row.cost),
+        *([money(row.cost)] if _costs(standings) else []),
         f"{row.tokens_in:,}",
         f"{row.tokens_out:,}",
         *([money(row.judge_cost), f"{row.judge_tokens:,}"] if judged(standings) else []),

@@ -9,6 +9,7 @@ from assay.pages.charts.figure import figures
 from assay.pages.charts.history import history_chart
 from assay.pages.document import text_of
 from assay.pages.documents.history import verdict
+from assay.pages.documents.standings import metrics_in_words
 from assay.pages.html.element import Child, tag
 from assay.pages.html.page import listed, page
 from assay.results.history.history_types import History
@@ -30,6 +31,7 @@ def _section(history: History, place: int, colours: Mapping[str, int]) -> Child:
     ]
     return [
         tag("p", text_of(verdict(history)), class_="verdict"),
+        tag("p", f"Scored by {metrics_in_words(history.metrics)}."),
         figures([history_chart(history, colours, name=f"history-{place}")]),
         [tag("h3", "What changed from run to run"), listed(changed)] if changed else None,
         listed(list(history.notes)) if history.notes else None,

@@ -98,7 +98,7 @@ def _board(
     view: View,
     examples: dict[str, list[PerExample]] | None,
 ) -> Leaderboard:
-    prices = view.prices or find_prices(run=folder)
+    prices = (view.prices or find_prices(run=folder)).where_unbilled(run.unbilled)
     python = read_python_metrics(folder)
     rows = [
         _row(definition, tables[definition.name], run, view, python, prices, examples) for definition in run.definitions
@@ -132,9 +132,9 @@ def _board(
         versions=versions_of([first_versions(run), *stretches]),
         sandbox=sandbox,
         level=view.level,
-        cost=total_cost([cost for cost in (*(row.cost for row in rows), canary_cost) if cost is not None]),
+        cost=total_cost([*(row.cost for row in rows), canary_cost]),
         canary_cost=canary_cost,
-        judge_cost=total_cost([row.judge_cost for row in rows if row.judge_cost is not None]),
+        judge_cost=total_cost(row.judge_cost for row in rows),
         latency=Latencies.together(table.latencies for table in tables.values()).summary(),
         created=run.created,
         command=run.command,
@@ -163,7 +163,7 @@ def _answered(tables: dict[str, TaskTable]) -> dict[str, dict[str, int]]:
 
 def _canary_cost(stretches: Sequence[Stretch], prices: Prices, model: str) -> Cost | None:
     spent = canary_spending(stretches)
-    return cost_of(spent, prices.quote(model), model) if spent.answers else None
+    return cost_of(spent, prices, model) if spent.answers else None
 
 
 def read_leaderboard(path: Path | str, view: View | None = None) -> Leaderboard:
@@ -316,11 +316,11 @@ def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: 
         "tokens_in": table.spent.tokens_in,
         "tokens_out": table.spent.tokens_out,
         "tokens_unknown": table.spent.unknown,
-        "cost": cost_of(table.spent, prices.quote(model), model),
+        "cost": cost_of(table.spent, prices, model),
         "judges": judges,
         "judge_tokens_in": sum(each.tokens_in for each in judges),
         "judge_tokens_out": sum(each.tokens_out for each in judges),
-        "judge_cost": total_cost([each.cost for each in judges if each.cost is not None]),
+        "judge_cost": total_cost(each.cost for each in judges),
     }
 
 

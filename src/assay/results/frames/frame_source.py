@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
 from assay.core.types import Record
-from assay.costs.prices import Prices, Quote, find_prices
+from assay.costs.prices import Prices, find_prices
 from assay.costs.spending import Spending, add_attempt, cost_of, judge_rows, total_cost
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.journal_table import Place, ScoredLine
@@ -114,7 +114,7 @@ class RunSource:
 
     @cached_property
     def prices(self) -> Prices:
-        return self.view.prices or find_prices(run=self.folder)
+        return (self.view.prices or find_prices(run=self.folder)).where_unbilled(self.run.unbilled)
 
     @cached_property
     def survey(self) -> Survey:
@@ -194,16 +194,12 @@ class RunSource:
                 each.tokens_reasoning or 0 for each in (record.trace.completions if record.trace else ())
             ),
             cached=spent.cached,
-            cost=cost_of(spent, self._quote, self.model),
+            cost=cost_of(spent, self.prices, self.model),
             judge_tokens_in=sum(each.tokens_in for each in judged_by),
             judge_tokens_out=sum(each.tokens_out for each in judged_by),
-            judge_cost=total_cost([each.cost for each in judged_by if each.cost is not None]),
+            judge_cost=total_cost(each.cost for each in judged_by),
             measure=self.measures[record.task],
         )
-
-    @cached_property
-    def _quote(self) -> Quote | None:
-        return self.prices.quote(self.model)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from assay.core.types import Bounds, Summary
-from assay.costs.spending import Cost, total_cost
+from assay.costs.spending import Cost, no_price, total_cost
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import (
     bounds_of,
@@ -215,8 +215,8 @@ def _certain(value: float | None, reason: str | None = None) -> TermValue:
 
 def _why_unmeasured(board: Leaderboard, name: str) -> str | None:
     reason = "no outcome was graded" if name == "weak" else None
-    if name in ("cost", "total_cost") and board.cost is not None:
-        reason = board.cost.reason
+    if name in ("cost", "total_cost"):
+        reason = no_price([board.adapter]) if board.cost is None else board.cost.reason
     if name in ("judge_cost", "total_cost") and board.judge_cost is not None:
         reason = board.judge_cost.reason or reason
     return reason
@@ -228,5 +228,5 @@ def _sum_of_known(counts: Iterable[int | None]) -> int | None:
 
 
 def _sum_of_costs(costs: Sequence[Cost | None]) -> float | None:
-    total = total_cost([cost for cost in costs if cost is not None])
+    total = total_cost(costs)
     return None if total is None else total.amount

@@ -68,6 +68,8 @@ class History(Struct, frozen=True, kw_only=True):
     """`time` or `commit`."""
     baseline: str | None
     """The run that all later ones are compared with; None: with the level before them."""
+    metrics: dict[str, str]
+    """How each task is scored; several definitions in the order of the runs, where it changed."""
     runs: list[HistoryRun]
     notes: list[str] = []
 

@@ -86,11 +86,14 @@ def _history(
     ordered, notes = _in_order(runs, commits)
     order = "time" if commits is None else "commit"
     points: list[HistoryRun] = []
+    metrics: dict[str, dict[str, None]] = {}
     epoch: _Epoch | None = None
     before: tuple[RunFile, Leaderboard] | None = None
     for source in ordered:
         side = source.read()  # one run at a time is held
         point = _point(source, side, only)
+        for row in _rows(side, only):
+            metrics.setdefault(row.task, {})[row.metric_definition] = None
         if before is not None:
             point = replace(point, changes=changes_between(before[0], source.run, (before[1], side.board)))
         if epoch is None or epoch.content != _content(side, epoch.tasks):
@@ -103,7 +106,16 @@ def _history(
                     point = replace(point, reason="other questions or another scoring: compared from here on")
         points.append(_unfinished(point) if epoch is None else epoch.judge(point, side))
         before = (source.run, side.board)
-    return History(tasks=tasks, line=line, level=view.level, order=order, baseline=baseline, runs=points, notes=notes)
+    return History(
+        tasks=tasks,
+        line=line,
+        level=view.level,
+        order=order,
+        baseline=baseline,
+        metrics={task: " → ".join(definitions) for task, definitions in metrics.items()},
+        runs=points,
+        notes=notes,
+    )
 
 
 def _unfinished(point: HistoryRun) -> HistoryRun:
@@ -247,9 +259,12 @@ def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> t
     return sorted(ordered, key=lambda each: places[each.run.commit]), notes
 
 
+def _rows(side: Side, only: str | None) -> list[TaskRow]:
+    return [row for row in side.board.tasks if only is None or row.task == only]
+
+
 def _point(source: HistorySource, side: Side, only: str | None) -> HistoryRun:
-    board = side.board
-    rows = [row for row in board.tasks if only is None or row.task == only]
+    board, rows = side.board, _rows(side, only)
     alone = rows[0] if len(rows) == 1 else None
     return HistoryRun(
         run=source.name,

@@ -59,7 +59,13 @@ async def _estimate(
         earlier = EarlierAttempts(*(() if fresh else (journal,)))
         estimates = [await _measure(task, parts, earlier) for task in parts.tasks]
         label = model_and_prompt(parts.run_file.model_label, parts.run_file.settings)
-        return RunEstimate(model=parts.model.name, label=label, tasks=estimates, notes=_notes(estimates, parts))
+        return RunEstimate(
+            model=parts.model.name,
+            label=label,
+            tasks=estimates,
+            notes=_notes(estimates, parts),
+            unbilled=parts.run_file.unbilled,
+        )
 
 
 class RecordingModel:
@@ -243,7 +249,7 @@ def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
     notes = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
     if unbounded := [each.task for each in tasks if each.most_tokens_out is None]:
         notes.append(f"no longest answer is set for {few(unbounded)}: with --max-tokens N there is an upper bound")
-    unpriced = [name for name, quote in parts.quotes.items() if quote is None]
+    unpriced = [name for name, quote in parts.quotes.items() if quote is None and name not in parts.run_file.unbilled]
     notes.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
     notes.extend(f"prices: {dated(source, date)}" for source, date in known)

@@ -108,7 +108,9 @@ async def _rescore(
     async with assemble_tasks(definitions, allowed) as parts:
         definitions = tuple(task.definition for task in parts.tasks)
         run_file = msgspec.structs.replace(
-            describe(definitions, earlier.model, config, earlier.command), answers_of=sealed_as(earlier)
+            describe(definitions, earlier.model, config, earlier.command),
+            answers_of=sealed_as(earlier),
+            unbilled=earlier.unbilled,
         )
         refuse_rescored(folder, run_file)
         with closing(Answers(run / "journal.jsonl")) as answers:

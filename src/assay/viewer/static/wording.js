@@ -74,7 +74,7 @@ export function plural(
 export function money(/** @type {Cost | null} */ cost) {
   if (!cost || (cost.value === null && !cost.judged)) return null;
   if (!cost.value && !cost.judges) return cost.value === null && cost.judges !== 0 ? "cost unknown" : null;
-  const parts = [known(cost.value, cost.currency)];
+  const parts = cost.value === 0 ? [] : [known(cost.value, cost.currency)];
   if (cost.judged && cost.judges !== 0) parts.push(`judges ${known(cost.judges, cost.currency)}`);
   return parts.join(" + ");
 }
