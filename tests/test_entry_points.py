@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog import CATALOG, group_of
+from assay.catalog import CATALOG
+from assay.entry_points import group_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "publish-a-package.md"
 FOR_BRIDGES = {"importer", "run_log", "trace_file", "final_aggregation"}
@@ -18,6 +19,7 @@ FOR_BRIDGES = {"importer", "run_log", "trace_file", "final_aggregation"}
 KINDS = sorted(CATALOG.keys() - FOR_BRIDGES)
 PARTS = """\
 import assay
+from assay.pages.document import Heading, Items, Sentence, Span
 from assay.stats.score_table import ScoreTable
 
 
@@ -80,6 +82,22 @@ class MineExecutor:
         raise assay.UsageError(f"mine has {cluster.workers} workers")
 
 
+def mine_report_section(runs):
+    return [Heading(2, "Said by mine"), Sentence(("of ", Span(runs[0].name, "code"))), Items(["<one>"])]
+
+
+class MineCommand:
+    def add_arguments(self, parser):
+        parser.add_argument("word")
+        parser.add_argument("--twice", action="store_true")
+
+    def run(self, options):
+        if options.word == "broken":
+            raise ValueError("mine broke")
+        print("mine says", options.word, "twice" if options.twice else "once")
+        return 4
+
+
 class MineListener:
     def __init__(self, *, run):
         pass
@@ -103,7 +121,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package.mkdir()
     (package / "mine_parts.py").write_text(PARTS)
     objects = {kind: f"Mine{kind.title()}" for kind in KINDS} | {
-        kind: f"mine_{kind}" for kind in ("metric", "post_process", "aggregate", "action")
+        kind: f"mine_{kind}" for kind in ("metric", "post_process", "aggregate", "action", "report_section")
     }
     points = "".join(
         f'[project.entry-points."{group_of(kind)}"]\nmine = "mine_parts:{objects[kind]}"\n' for kind in KINDS
@@ -153,3 +171,36 @@ def test_tasks_use_what_the_package_publishes(site: Path, tmp_path: Path) -> Non
     assert "mine reads mine:x" in python(site, "-m", "assay", "run", "mine:x", cwd=tmp_path).stderr
     many = ("run", "lines.jsonl", "--executor", "mine", "--workers", "3", "--run-dir", "many")
     assert "mine has 3 workers" in python(site, "-m", "assay", *many, cwd=tmp_path).stderr
+
+
+def test_a_package_adds_a_command(site: Path, tmp_path: Path) -> None:
+    done = python(site, "-m", "assay", "mine", "a", "--twice", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (4, "mine says a twice\n")
+    assert re.search(r"mine +a command of mine-parts", python(site, "-m", "assay", "--help", cwd=tmp_path).stdout)
+    assert "--twice" in python(site, "-m", "assay", "mine", "--help", cwd=tmp_path).stdout
+    broken = python(site, "-m", "assay", "mine", "broken", cwd=tmp_path)
+    assert broken.returncode == 70
+    assert broken.stderr == (
+        "assay mine: ValueError: mine broke (a command of mine-parts; ASSAY_DEBUG=1 shows where)\n"
+    )
+
+
+def test_a_package_adds_a_section_to_reports(site: Path, tmp_path: Path) -> None:
+    sample = {"id": "1", "prompt": "compute: 1 + 1", "targets": ["2"], "metric": "exact_match"}
+    (tmp_path / "sums.jsonl").write_text(json.dumps(sample) + "\n")
+    assert python(site, "-m", "assay", "run", "sums.jsonl", "--run-dir", "run", cwd=tmp_path).returncode == 0
+    done = python(site, "-m", "assay", "report", "run", "--section", "mine", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "<h2>Said by mine</h2>" in page
+    assert "<p>of <code>run</code></p><ul><li>&lt;one&gt;</li></ul>" in page
+    (example,) = re.findall(r"```python team_views.py\n(.+?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "team_views.py").write_text(example)
+    own = python(site, "-m", "assay", "report", "run", "--section", "team_views:longest", cwd=tmp_path)
+    assert own.returncode == 0, own.stderr
+    assert "run: 1 characters" in (tmp_path / "run" / "report.html").read_text()
+    plain = python(site, "-m", "assay", "report", "run", cwd=tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    assert "Said by mine" not in (tmp_path / "run" / "report.html").read_text()
+    unknown = python(site, "-m", "assay", "report", "run", "--section", "mein", cwd=tmp_path)
+    assert "unknown section of reports `mein`. Did you mean `mine`?" in unknown.stderr

@@ -12,13 +12,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.core.describe import About, DatasetInfo, SolverNeeds, Value, about
 from assay.core.errors import AssayError, UsageError
 from assay.core.types import PartSpec
+from assay.entry_points import entry_points_of, packages_with
 from assay.own_functions import HERE, find_here
 from assay.text.tracebacks import describe_exception
 from assay.text.wording import hint, in_yaml, nearest
@@ -204,6 +204,8 @@ CATALOG: dict[str, dict[str, str]] = {
     "action": {
         "exclude_from_metrics": "assay.formats.declarative.actions:exclude_from_metrics",
     },
+    "report_section": {},
+    "command": {},
     "executor": {
         "ray": "assay.runs.ray_cluster:RayExecutor",
     },
@@ -217,6 +219,7 @@ CATALOG: dict[str, dict[str, str]] = {
 _WORDS = {
     "post_process": "post-process rule",
     "dataset": "dataset reader",
+    "report_section": "section of reports",
     "source": "task source",
     "run_log": "log of runs",
     "trace_file": "file of traces",
@@ -261,7 +264,7 @@ def resolve(kind: str, name: str, *, own_code: bool = False) -> Any:
         return import_object(target)
     if name.startswith(HERE):
         return find_here(name)
-    if name in _entry_points(kind):
+    if name in entry_points_of(kind):
         return import_object(source_name(kind, name))
     if ":" in name and own_code:
         return import_own(name)
@@ -409,38 +412,28 @@ def _not_of_type(value: Any, annotation: Any) -> str | None:
 
 def source_name(kind: str, name: str) -> str:
     """`package.module:object` of a part that is not ours: its own name, or what an installed package publishes."""
-    point = _entry_points(kind).get(name)
+    point = entry_points_of(kind).get(name)
     return f"{point.module}:{point.attr}" if point is not None else name
 
 
 def published(kind: str) -> list[str]:
     """The names of installed packages that assay itself does not have."""
-    return sorted(_entry_points(kind).keys() - CATALOG[kind].keys())
+    return sorted(entry_points_of(kind).keys() - CATALOG[kind].keys())
 
 
 def publishers(kind: str, name: str) -> list[str]:
     """The installed packages that publish a name that assay itself does not have; more than one is a conflict."""
-    if name in CATALOG[kind] or name not in _entry_points(kind):
-        return []
-    from importlib.metadata import entry_points
-
-    points = entry_points(group=group_of(kind), name=name)
-    return sorted({point.dist.name if point.dist is not None else point.value for point in points})
-
-
-def group_of(kind: str) -> str:
-    """The entry points under which packages publish parts of a kind: `assay.metrics`, `assay.post_processes`, …"""
-    return f"assay.{kind}{'es' if kind.endswith('s') else 's'}"
+    return [] if name in CATALOG[kind] else packages_with(kind, name)
 
 
 def is_name(kind: str, name: str) -> bool:
     """Whether a name of this kind is built in, or else published by an installed package."""
-    return name in CATALOG[kind] or name in _entry_points(kind)
+    return name in CATALOG[kind] or name in entry_points_of(kind)
 
 
 def names(kind: str) -> list[str]:
     """Every name of a kind, built in and published, in alphabetical order."""
-    return sorted({*CATALOG[kind], *_entry_points(kind)})
+    return sorted({*CATALOG[kind], *entry_points_of(kind)})
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -509,15 +502,3 @@ def _file_hidden_by(module_name: str) -> str | None:
     if not file.is_file() or spec is None or file.resolve() == Path(spec.origin or "").resolve():
         return None
     return f"an installed module `{module_name}` is imported instead of {file} here; rename the file"
-
-
-def _entry_points(kind: str) -> dict[str, Any]:
-    return _published_on(kind, tuple(sys.path))
-
-
-@cache
-def _published_on(kind: str, path: tuple[str, ...]) -> dict[str, Any]:
-    """Cached for each path: every installed package is searched, and each line of a task file may need the result."""
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=group_of(kind))}

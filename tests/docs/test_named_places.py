@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.catalog import CATALOG, group_of
+from assay.catalog import CATALOG
+from assay.entry_points import group_of
 from tests.end_to_end.forks import ROOT
 
 SOURCE = ROOT / "src" / "assay"

@@ -7,13 +7,15 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, Protocol, cast
 
 from assay import processes
 from assay.cli import garbage, interrupts, memory, streams
 from assay.cli.flags import refuse_unmet_needs, switch
 from assay.cli.help_text import HelpFormatter
 from assay.cli.parser import Parser
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, UsageError
+from assay.entry_points import entry_points_of, packages_with
 from assay.overriding import override
 from assay.runs.exit_status import BAD_INPUT, CLOSED_PIPE, DONE, INTERRUPTED
 
@@ -99,10 +101,15 @@ def _main(arguments: list[str]) -> int:
     switch(parser, "--version", "print the version and exit")
     subcommands = parser.add_subparsers(dest="subcommand", metavar="COMMAND", title="commands")
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for subcommand, summary in SUBCOMMANDS.items():
+    # packages are searched only where their commands are listed, or one of them may be meant
+    installed = {} if wanted in SUBCOMMANDS else installed_commands()
+    for subcommand, summary in {**SUBCOMMANDS, **installed}.items():
         described = subcommands.add_parser(subcommand, help=summary, description=summary, formatter_class=HelpFormatter)
         if subcommand == wanted:
-            importlib.import_module(f"assay.cli.{module_of(subcommand)}").add_arguments(described)
+            try:
+                command_called(subcommand).add_arguments(described)
+            except Exception as error:
+                return _failed(subcommand, error)
             if "--num-fewshot" in described.format_usage():  # it takes tasks
                 from assay.cli.source_flags import add_source_flags
 
@@ -125,12 +132,12 @@ def _main(arguments: list[str]) -> int:
 
 
 def _run_subcommand(options: argparse.Namespace) -> int:
-    module = importlib.import_module(f"assay.cli.{module_of(options.subcommand)}")
+    command = command_called(options.subcommand)
     try:
         refuse_unmet_needs(options)
         if options.subcommand != "run":  # which catches signals itself once it has begun
             interrupts.raise_from_now_on()
-        code: int = module.run(options)
+        code: int = command.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"assay {options.subcommand}: interrupted", file=sys.stderr)
@@ -140,16 +147,22 @@ def _run_subcommand(options: argparse.Namespace) -> int:
         streams.give_up_stdout()
         return CLOSED_PIPE
     except Exception as error:
-        if os.environ.get(DEBUG):
-            import traceback
-
-            traceback.print_exc()
-        code, sentence = _exit_code_and_message(error)
-        print(f"assay {options.subcommand}: {sentence}", file=sys.stderr)
+        return _failed(options.subcommand, error)
     return code
 
 
-def _exit_code_and_message(error: Exception) -> tuple[int, str]:
+def _failed(subcommand: str, error: Exception) -> int:
+    """Print what went wrong; the exit code for it."""
+    if os.environ.get(DEBUG):
+        import traceback
+
+        traceback.print_exc()
+    code, sentence = _exit_code_and_message(error, subcommand)
+    print(f"assay {subcommand}: {sentence}", file=sys.stderr)
+    return code
+
+
+def _exit_code_and_message(error: Exception, subcommand: str) -> tuple[int, str]:
     """The exit code of an error, and a sentence about it. Nothing that broke looks like a gate that was not met."""
     from assay.text import os_errors
     from assay.text.printable import one_line
@@ -162,10 +175,41 @@ def _exit_code_and_message(error: Exception) -> tuple[int, str]:
         return BAD_INPUT, os_errors.sentence(error)
     if isinstance(error, RecursionError):
         return BAD_INPUT, f"something in the input is nested too deeply to be read; {DEBUG}=1 shows where"
+    if subcommand not in SUBCOMMANDS:
+        where = installed_commands()[subcommand]
+        return INTERNAL_ERROR, f"{type(error).__name__}: {one_line(str(error))} ({where}; {DEBUG}=1 shows where)"
     return INTERNAL_ERROR, (
         f"internal error: {type(error).__name__}: {one_line(str(error))}. This is a bug in assay: please report it "
         f"with what {DEBUG}=1 shows"
     )
+
+
+class Command(Protocol):
+    """What each subcommand is: a module of ours, or what an installed package publishes as `assay.commands`."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
+
+
+def command_called(subcommand: str) -> Command:
+    """The module of a subcommand, or the object that a class of an installed package makes."""
+    if subcommand in SUBCOMMANDS:
+        module: Any = importlib.import_module(f"assay.cli.{module_of(subcommand)}")
+        return cast(Command, module)
+    from assay import catalog
+
+    packages = packages_with("command", subcommand)
+    if len(packages) > 1:
+        raise UsageError(f"the command `{subcommand}` is published by {' and '.join(packages)}: uninstall one")
+    command: Command = catalog.resolve("command", subcommand)()
+    return command
+
+
+def installed_commands() -> dict[str, str]:
+    """The commands that installed packages add, each with the package; none has the name of one of ours."""
+    names = sorted(entry_points_of("command").keys() - SUBCOMMANDS.keys())
+    return {name: f"a command of {' and '.join(packages_with('command', name))}" for name in names}
 
 
 def module_of(subcommand: str) -> str:

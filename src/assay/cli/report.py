@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.flags import option, switch
+from assay.cli.flags import option, repeated, switch
 from assay.cli.output import add_form_arguments, say_all, show_result
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
@@ -31,12 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--output FILE", "the HTML file (default: report.html in the run, or here)")
     option(parser, "--samples N", "answers to show per task (default 5)", int, 5)
     switch(parser, "--allow-unequal", "compare several over the samples that all of them were scored on")
+    repeated(
+        parser, "--section NAME", "add a section of an installed package, or your own `module:function` (repeatable)"
+    )
     switch(parser, "--include-per-example", "add predictions and scores to the leaderboard")
     add_form_arguments(parser, json="the leaderboard of the run as JSON on stdout")
     add_view_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from assay.pages.html.own_sections import own_section
     from assay.pages.html.report_page import report_page
     from assay.run_file import write_whole
 
@@ -49,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     alone = len(sources) == 1 and sources[0].is_dir()
     view = view_of_run(options, sources[0]) if alone else view_of_runs(options, sources)
     # refused before anything is written
-    page = report_page(sources, view, samples=options.samples, allow_unequal=options.allow_unequal)
+    more = [own_section(name, sources) for name in options.section]
+    page = report_page(sources, view, samples=options.samples, allow_unequal=options.allow_unequal, more=more)
     written = [rewrite(source, options) for source in sources if source.is_dir()]
     default = sources[0] / "report.html" if alone else Path("report.html")
     if alone and not options.output and not all(written):

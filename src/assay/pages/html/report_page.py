@@ -39,9 +39,14 @@ SAMPLES = 5
 
 
 def report_page(
-    sources: Sequence[Path | str], view: View, *, samples: int = SAMPLES, allow_unequal: bool = False
+    sources: Sequence[Path | str],
+    view: View,
+    *,
+    samples: int = SAMPLES,
+    allow_unequal: bool = False,
+    more: Sequence[tuple[str, str, Child]] = (),
 ) -> str:
-    """The whole document; sections that would be empty are left out.
+    """The whole document; sections that would be empty are left out, and `more` of them precede the last.
 
     `UsageError` when several results were not scored on the same samples with the same targets, unless that is allowed:
     then every score is over the samples they share.
@@ -85,6 +90,7 @@ def report_page(
         wrong = wrong_section(named, samples, Pictures())
         if wrong is not None:
             sections.append(("wrong", "Answers without full marks", wrong))
+    sections += more
     sections.append(("provenance", "What produced these numbers", provenance_section(named)))
     return page(_title(labels), _lead(sides), sections)
 
