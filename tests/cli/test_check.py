@@ -482,3 +482,9 @@ def test_a_task_without_a_number_is_remarked(capsys: pytest.CaptureFixture[str])
     code, _, err = said(capsys, "check", "task.yaml")
     assert code == 0
     assert "task.yaml:12:5: definition.scorers: no scorer has metrics, so the task has no score" in err
+
+
+def test_a_parameter_that_no_task_has_is_refused_as_a_run_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("task.yaml").write_text(EQUAL)
+    code, _, err = said(capsys, "check", "task.yaml", "--config", "stile=wild")
+    assert (code, "--config stile: task `" in err, "there is no parameter `stile`" in err) == (2, True, True)

@@ -124,7 +124,7 @@ definition:
 def own_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text(OWN_TEMPERATURE)
-    Path("rows.jsonl").write_text('{"q": "a"}\n{"q": "b"}\n')
+    Path("rows.jsonl").write_text('{"q": "a", "topic": "x"}\n{"q": "b", "topic": "x"}\n')
     Path("answering.py").write_text(ANSWERING)
     return "own.yaml"
 
@@ -157,3 +157,9 @@ def test_the_merge_of_shards_says_which_setting_had_no_effect(own_task: str, tmp
     for number in (1, 2):
         run_shard(definitions, config, number=number, count=2, folder=tmp_path / "shards")
     assert merge_run(tmp_path / "shards").leaderboard.notices == [IGNORED]
+
+
+def test_a_misspelt_key_is_refused_with_the_column_that_it_means(own_task: str) -> None:
+    for key in ("topc", "sample.topc", "topic"):
+        with pytest.raises(UsageError, match=f"no sample has the key `{key}`. Did you mean `sample.topic`"):
+            evaluate_tasks(own_task, "answering:Model", by=(key,))

@@ -6,7 +6,7 @@ not a table: its models and solvers say what they do, and what a task sets itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,7 +23,7 @@ from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove, OwnCode
 from assay.setting import AppliesTo, flag_of, settings_of
-from assay.text.wording import few, hint
+from assay.text.wording import few, hint, nearest
 
 KNOWN_KEYS = 1000
 """Samples of a task whose keys are offered when a key is misspelt."""
@@ -169,8 +169,15 @@ def _why_no_key(run: PlannedParts, name: str) -> str | None:
     for key in [value] if isinstance(value, str) else value:
         known: dict[str, None] = {}
         if not any(_has_key(task, key, known) for task in run.tasks):
-            return f"no sample has the key `{key}`. {hint(key, known, 'Keys')}"
+            return f"no sample has the key `{key}`. {_key_hint(key, known)}"
     return None
+
+
+def _key_hint(key: str, known: Iterable[str]) -> str:
+    """The nearest key, by its own name where nothing is near to the whole of it: `topc` means `sample.topic`."""
+    by_name = {each.rpartition(".")[2]: each for each in known}
+    near = nearest(key.rpartition(".")[2], by_name)
+    return hint(key, known, "Keys") if near is None else f"Did you mean `{nearest(key, known) or by_name[near]}`?"
 
 
 def _has_key(task: Task, key: str, known: dict[str, None]) -> bool:

@@ -170,10 +170,6 @@ def read_tasks(
         system=config.system,
         **reading,
     )
-    if config.task_config:
-        from assay.formats.declarative.config_spec import refuse_unused
-
-        refuse_unused(config.task_config, definitions)
     if generative:
         from assay.formats.likelihood_words import generative_variant
 

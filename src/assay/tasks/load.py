@@ -135,6 +135,10 @@ def read_sources(
         )
     if not refused:
         models.refuse_unused()
+    if not refused and context.config:
+        from assay.formats.declarative.config_spec import refuse_unused
+
+        refuse_unused(context.config, [task.definition for task in loaded])
     return _with_model_files(loaded, context), refused
 
 

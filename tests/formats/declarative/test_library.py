@@ -31,6 +31,15 @@ def test_an_unknown_key_is_reported_with_where_it_was_looked_for(project: Path) 
         library(project).model("jugde")
 
 
+def test_a_misspelt_key_of_a_model_file_is_refused_with_the_nearest(project: Path) -> None:
+    refusal = "unknown model `jugde`. Did you mean `judge`, the key of a model file"
+    with pytest.raises(UsageError, match=refusal):
+        library(project).file_of_model("jugde")
+    with pytest.raises(UsageError, match=refusal):
+        library(project, ReadingOptions(models={"other": "jugde"}))
+    assert library(project).file_of_model("oepnai") is None, "what is nearer to another name is that one's"
+
+
 def test_a_model_file_can_be_put_behind_a_key(project: Path) -> None:
     around = library(project, ReadingOptions(models={"grader": "judge", "judge": "judge", "other": "openai:m@h:1"}))
     assert around.other_model("grader") == around.other_model("judge") == {"model": "toy", "options": {}}

@@ -36,6 +36,7 @@ from assay.formats.declarative.schema.datasets import CALLED_OTHERWISE, SOURCE, 
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here
 from assay.part_options import PathOption
 from assay.prompts.written_text import as_written
+from assay.text.wording import nearest
 from assay.trust.consent import keys_sent_elsewhere
 
 _FILTER = re.compile(r"dataset `([^`]+)`: filters\[(\d+)\]: (.*)", re.DOTALL)
@@ -298,7 +299,9 @@ class Library:
         """The model that a name after `--model-for KEY=` stands for, where it is the key of a model file."""
         if ":" in name or catalog.is_name("model", name):
             return None
-        return self._of_keyed_file(name) or of_provider(name)
+        if (spec := self._of_keyed_file(name) or of_provider(name)) is None:
+            self._refuse_misspelt(name)
+        return spec
 
     def _of_keyed_file(self, key: str) -> ModelSpec | None:
         if (document := self.nearby.keyed_file("model", key)) is None:
@@ -311,8 +314,16 @@ class Library:
         """The model whose key is given with `--model`: a model file, a run file's model, or a provider's."""
         if ":" in name or catalog.is_name("model", name):
             return None
-        is_key = name in self.models or self.nearby.keyed_file("model", name) or of_provider(name)
-        return self.model(name) if is_key else None
+        if name in self.models or self.nearby.keyed_file("model", name) or of_provider(name):
+            return self.model(name)
+        self._refuse_misspelt(name)
+        return None
+
+    def _refuse_misspelt(self, name: str) -> None:
+        """What is the key of no model file may be that of one with a slip; what it is otherwise is decided later."""
+        keys = {*self.models, *self.nearby.keys("model")}
+        if (near := nearest(name, [*catalog.names("model"), *sorted(keys)])) in keys:
+            raise UsageError(f"unknown model `{name}`. Did you mean `{near}`, the key of a model file?")
 
     def adapter(self, document: Document, where: FieldPath, key: str) -> AdapterReference:
         if key in self.adapters:

@@ -69,13 +69,17 @@ class NearbyFiles:
 
     def hint(self, kind: str, key: str, loaded: Iterable[str]) -> str:
         """The closest key, or those that exist, as a sentence."""
-        folders = self.folders(f"{kind}s")
-        labels = [self._label(path) for folder in folders for path in _yaml_files(folder)]
-        keys = {*loaded, *(label[1] for label in labels if label is not None and label[0] == kind)}
+        keys = {*loaded, *self.keys(kind)}
         if kind == "dataset":
+            folders = self.folders("datasets")
             keys |= {path.stem for folder in folders for path in folder.iterdir() if path.suffix in DATA_ENDINGS}
         sentence = hint_here(key, keys) if keys else ""
         return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'} " if sentence else ""
+
+    def keys(self, kind: str) -> list[str]:
+        """Those of all YAML files that hold this."""
+        labels = [self._label(path) for folder in self.folders(f"{kind}s") for path in _yaml_files(folder)]
+        return [label[1] for label in labels if label is not None and label[0] == kind]
 
     def refuse_broken(self, kind: str, key: str) -> None:
         """What was not found may be in a file that cannot be read, or that holds something else by mistake."""
