@@ -28,9 +28,9 @@ from tests.stats.coverage import (
 
 from assay.stats.calibration import calibration_test
 from assay.stats.cells import interval_of_mean
-from assay.stats.drops import non_inferiority
 from assay.stats.families import holm
 from assay.stats.intervals import clustered_mean_interval, clustered_wilson, ratio_interval, wilson
+from assay.stats.margins import non_inferiority
 from assay.stats.pair_tests import PairTests
 from assay.stats.paired import compare
 from assay.stats.ranking import ranges_of, rank_ranges_of_scores
@@ -319,5 +319,5 @@ def test_a_drop_just_beyond_the_margin_is_seldom_taken_for_none(
     for _ in range(DATA_SETS):
         first, second, codes = draw(random)
         found = compare(first, second, groups=codes)
-        wrong += non_inferiority(found.no_drop_interval, 0.0269).outcome == "met"
+        wrong += non_inferiority(found.margin_interval, 0.0269).outcome == "met"
     assert wrong / DATA_SETS <= 0.035

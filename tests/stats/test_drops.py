@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.stats.drops import drop_tests, non_inferiority
+from assay.stats.drops import drop_tests
 from assay.stats.intervals import Interval, no_interval
+from assay.stats.margins import non_inferiority
 from assay.stats.paired import compare
 
 

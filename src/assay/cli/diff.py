@@ -35,6 +35,7 @@ examples:
   assay diff runs/before runs/after
   assay diff main.json branch.json --gate no-significant-drop --junit gates.xml
   assay diff main.json branch.json --gate "no-drop-beyond 0.02"
+  assay diff runs/before runs/after --same-within 0.02
   assay diff runs/before runs/after --gate "overall >= baseline - 0.02" --html diff.html
 """
 
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="a run folder, a leaderboard.json or an Inspect log: before")
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or an Inspect log: after")
     option(parser, "--samples N", "flipped samples to show (default 5)", int, 5)
+    option(parser, "--same-within MARGIN", "test as well whether the two are the same within this margin", float)
     switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
     add_form_arguments(parser, json="as JSON")
     option(parser, "--html FILE", "write a page that opens from disk")
@@ -67,7 +69,14 @@ def run(options: argparse.Namespace) -> int:
     a, b = read_side(options.a, view), read_side(options.b, view)
     results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)
     try:
-        differences = diff_of(a, b, view, allow_unequal=options.allow_unequal, samples=options.samples)
+        differences = diff_of(
+            a,
+            b,
+            view,
+            allow_unequal=options.allow_unequal,
+            samples=options.samples,
+            same_within=options.same_within,
+        )
     except UsageError:
         # a comparison that is refused hides no gate
         if results or options.junit:

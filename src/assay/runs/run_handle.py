@@ -169,11 +169,15 @@ class Run:
         by: str | Sequence[str] = (),
         samples: int = SAMPLES,
         allow_unequal: bool = False,
+        same_within: float | None = None,
     ) -> BoardDiff:
-        """How `other` differs from this run, as `assay diff` says it: this one is A, the other B."""
+        """How `other` differs from this run, as `assay diff` says it: this one is A, the other B.
+
+        With `same_within` every difference is also tested for being less than that margin, either way.
+        """
         both = self.folder, other.folder if isinstance(other, Run) else other
         view = replace(view_of_results(both, _checked_level(level)), by=_keys(by))
-        return diff(*both, view, allow_unequal=allow_unequal, samples=samples)
+        return diff(*both, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within)
 
     def _table(self, rows: Rows, columns: Sequence[str] | None) -> Table:
         return table_of_runs([self._source], rows, columns)

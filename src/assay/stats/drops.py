@@ -1,16 +1,13 @@
-"""Whether something got worse: tests on the side of a drop, and whether a drop stays within a margin."""
+"""Whether something got worse: tests on the side of a drop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
 from assay.stats.families import correct, holm
-from assay.stats.intervals import Interval, check_level
-
-GateOutcome = Literal["met", "not met", "cannot tell"]
+from assay.stats.intervals import check_level
 
 
 class DropTest(Struct, frozen=True, kw_only=True):
@@ -49,31 +46,3 @@ def drop_tests(p_values: Sequence[float], least: Sequence[float | None], level: 
 def _adjusted_with(p_values: Sequence[float], index: int, p_value: float) -> float:
     """The adjusted p-value at `index` if it had been `p_value`."""
     return holm([*p_values[:index], p_value, *p_values[index + 1 :]])[index]
-
-
-class NonInferiority(Struct, frozen=True, kw_only=True):
-    """Whether the second run is worse than the first by no more than a margin."""
-
-    margin: float
-    low: float | None
-    """The lower end of the interval of the difference."""
-    high: float | None
-    level: float
-    outcome: GateOutcome
-    """`met` when the whole interval lies above −margin, `not met` when it all lies below."""
-
-
-def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
-    """Judge the interval of a paired difference, of right/wrong answers or other scores, clustered or not.
-
-    With the `no_drop_interval` of a comparison, a drop beyond the margin passes with a chance of about
-    (1 − level)/2.
-    """
-    if not margin >= 0.0:
-        raise ValueError(f"margin must be 0 or more, got {margin}")
-    outcome: GateOutcome = "cannot tell"
-    if interval.low is not None and interval.low >= -margin:
-        outcome = "met"
-    elif interval.high is not None and interval.high < -margin:
-        outcome = "not met"
-    return NonInferiority(margin=margin, low=interval.low, high=interval.high, level=interval.level, outcome=outcome)

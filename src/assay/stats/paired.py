@@ -38,8 +38,8 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     interval: Interval
     """Excludes 0 if and only if the test finds a difference; of several comparisons, at the level that Holm's
     correction leaves for this one."""
-    no_drop_interval: Interval
-    """At the level of the report, with the lower end that a claim of no drop may rest on."""
+    margin_interval: Interval
+    """At the level of the report, with the ends that a claim about a margin may rest on."""
     p_value: float | None
     p_drop: float | None = None
     """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
@@ -114,7 +114,7 @@ def compare(
             second=None,
             difference=None,
             interval=empty,
-            no_drop_interval=empty,
+            margin_interval=empty,
             p_value=None,
             test="none",
             reason=reason,
@@ -138,7 +138,7 @@ def compare(
         second=float(after.mean()),
         difference=float(differences.mean()),
         interval=interval,
-        no_drop_interval=evidence.no_drop_interval(level),
+        margin_interval=evidence.margin_interval(level),
         p_value=p_value,
         p_drop=evidence.p_values()[1],
         test=evidence.test,

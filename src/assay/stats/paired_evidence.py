@@ -103,8 +103,8 @@ class PairedEvidence(Struct, frozen=True):
         """The name of the test in signatures and in JSON."""
         return str(type(self).__struct_config__.tag)
 
-    def no_drop_interval(self, level: float) -> Interval:
-        """The interval with the lower end that a claim of no drop may rest on."""
+    def margin_interval(self, level: float) -> Interval:
+        """The interval with the ends that a claim about a margin may rest on, such as "no drop beyond 0.02"."""
         return self.interval(level)
 
     def enough(self, corrected: Corrected, power: float) -> Enough:
@@ -159,16 +159,22 @@ class AnswerPairs(PairedEvidence, frozen=True, tag=MCNEMAR):
         return agreeing(interval, self.difference, mcnemar_exact(self.wins, self.losses))
 
     @override
-    def no_drop_interval(self, level: float) -> Interval:
-        """The interval with the lower end that a claim of no drop may rest on.
+    def margin_interval(self, level: float) -> Interval:
+        """The interval, not inside Tango's (1998), which uses the spread that a difference of that size would have.
 
-        That is the lower of the interval's own end and Tango's (1998), which uses the spread that a drop of that size
-        would have. Where answers are lost and none gained, the interval alone would miss a true drop of the margin in
-        up to 6 % of runs.
+        Where answers are lost and none gained, the interval alone would miss a true drop of the margin in up to 6 % of
+        runs.
         """
         interval = self.interval(level)
-        tango = _tango_low(self.wins, self.losses, self.n, level)
-        return replace(interval, low=tango if interval.low is None else min(interval.low, tango))
+        low, high = (
+            _tango_low(self.wins, self.losses, self.n, level),
+            -_tango_low(self.losses, self.wins, self.n, level),
+        )
+        return replace(
+            interval,
+            low=low if interval.low is None else min(interval.low, low),
+            high=high if interval.high is None else max(interval.high, high),
+        )
 
     @override
     def p_values(self) -> tuple[float, float]:

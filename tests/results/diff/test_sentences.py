@@ -115,3 +115,17 @@ def test_a_change_beside_the_score_is_told(
         assert said in page
         assert "nothing" not in page
     assert ("length_mean" in found.verdict) == ("→" in said)
+
+
+def test_the_same_within_a_margin_is_a_verdict_of_its_own(runs: Path) -> None:
+    """2,000 sums of which 40 are lost: worse, and the same within 0.05; of 50 sums nothing of the kind is shown."""
+    found = diff(runs / "a", runs / "b", same_within=0.05)
+    few, sums = found.tasks
+    assert few.same is not None
+    assert sums.same is not None
+    assert (few.same.same, sums.same.same, sums.significant) == (False, True, True)
+    assert "not shown to be the same within 0.05 (97.5 % interval" in few.verdict
+    assert "B is worse" in sums.verdict
+    assert "; the same within 0.05 (" in sums.verdict
+    assert found.verdict.endswith("; the same within 0.05 on sums only")
+    assert diff(runs / "a", runs / "b").tasks[1].same is None

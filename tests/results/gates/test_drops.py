@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
 from assay.results.diff.overall_difference import overall_diff
-from assay.stats.drops import non_inferiority
+from assay.stats.margins import non_inferiority
 from assay.stats.paired import compare
 from assay.stats.paired_evidence import AnswerPairs
 
@@ -62,7 +62,7 @@ CELLS = {
 def passes(pairs: Pairs, margin: float) -> bool:
     before, after, groups = pairs
     compared = compare(before, after, groups=groups)
-    return non_inferiority(compared.no_drop_interval, margin).outcome == "met"
+    return non_inferiority(compared.margin_interval, margin).outcome == "met"
 
 
 @pytest.mark.parametrize("cell", list(CELLS))
@@ -85,7 +85,7 @@ def test_of_right_and_wrong_answers_it_passes_with_half_of_what_the_level_leaves
         chance = scipy_stats.binom.pmf(losses, n, gained + margin)
         for wins in range(int(scipy_stats.binom.isf(1e-7, n, gained)) + 2 if gained else 1):
             here = chance * scipy_stats.binom.pmf(wins, n - losses, gained / (1 - gained - margin))
-            interval = AnswerPairs(wins, losses, n, right=losses).no_drop_interval(0.95)
+            interval = AnswerPairs(wins, losses, n, right=losses).margin_interval(0.95)
             if here > 1e-7 and non_inferiority(interval, margin).outcome == "met":
                 passed += here
     assert passed <= 0.0255, passed
@@ -97,7 +97,7 @@ def test_an_overall_drop_of_exactly_the_margin_hardly_ever_passes() -> None:
     for _ in range(400):
         tasks = [each(random) for each in drawn]
         found = overall_diff([compare(*task[:2]) for task in tasks], 0.95)
-        passed += non_inferiority(found.no_drop_interval, 0.05).outcome == "met"
+        passed += non_inferiority(found.margin_interval, 0.05).outcome == "met"
     assert passed / 400 <= 0.05, passed / 400
 
 

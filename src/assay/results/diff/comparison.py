@@ -29,6 +29,7 @@ from assay.results.standings.shared_samples import key_unknown, over_shared
 from assay.stats.cells import TOO_LARGE, UNIT
 from assay.stats.drops import DropTest, drop_tests
 from assay.stats.families import Corrected, correct, correct_known
+from assay.stats.margins import Sameness, same_within
 from assay.stats.paired import PairedComparison, compare
 from assay.text.wording import setting_in_words
 
@@ -43,15 +44,30 @@ def diff(
     *,
     allow_unequal: bool = False,
     samples: int = SAMPLES,
+    same_within: float | None = None,
 ) -> BoardDiff:
-    """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples."""
+    """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples.
+
+    With `same_within` every difference is also tested for being less than that margin, either way.
+    """
     view = view or view_of_results((a, b))
-    return diff_of(read_side(a, view), read_side(b, view), view, allow_unequal=allow_unequal, samples=samples)
+    sides = read_side(a, view), read_side(b, view)
+    return diff_of(*sides, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within)
 
 
-def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, samples: int = SAMPLES) -> BoardDiff:
+def diff_of(
+    a: Side,
+    b: Side,
+    view: View,
+    *,
+    allow_unequal: bool = False,
+    samples: int = SAMPLES,
+    same_within: float | None = None,
+) -> BoardDiff:
     """The same, of two results that have been read."""
-    result = paired_diff(a, b, view, samples=samples)
+    if same_within is not None and not same_within > 0.0:
+        raise UsageError(f"the margin to be the same within must be more than 0, got {same_within:g}")
+    result = paired_diff(a, b, view, samples=samples, same_within=same_within)
     if not result.unequal:
         return result
     if not allow_unequal:
@@ -63,7 +79,7 @@ def diff_of(a: Side, b: Side, view: View, *, allow_unequal: bool = False, sample
     return _with_scores_of(result, *(side.board for side in over_shared((a, b), view)))
 
 
-def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> BoardDiff:
+def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES, same_within: float | None = None) -> BoardDiff:
     """Compare what is comparable; the scores next to the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
@@ -77,7 +93,7 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES) -> Boar
         for name in names
     ]
     unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
-    return _corrected(_board(sides, tasks, unequal, view))
+    return _corrected(_board(sides, tasks, unequal, view), same_within)
 
 
 def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
@@ -348,7 +364,7 @@ def _shared_answers(a: Leaderboard, b: Leaderboard, tasks: list[TaskDiff]) -> in
     return sum(min(earlier[name], count) for name, count in same.items())
 
 
-def _corrected(board: BoardDiff) -> BoardDiff:
+def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
     """With Holm's correction over every task and, where there are several, the overall difference."""
     tested = {
         index: task.comparison
@@ -361,17 +377,19 @@ def _corrected(board: BoardDiff) -> BoardDiff:
         compared.append(overall)
     family = correct([1.0 if each.p_value is None else each.p_value for each in compared], board.level)
     drops = _drops(compared, board.level)
+    same = _same_within(compared, margin, board.level)
     tasks = list(board.tasks)
-    for (index, comparison), corrected, drop in zip(tested.items(), family, drops, strict=False):
+    for (index, comparison), corrected, drop, sameness in zip(tested.items(), family, drops, same, strict=False):
         tasks[index] = replace(
             tasks[index],
             comparison=comparison.corrected(corrected),
             adjusted_p=corrected.adjusted_p,
             significant=corrected.significant,
             drop=drop,
+            same=sameness,
         )
     if overall is not None:
-        overall = replace(corrected_overall(overall, family[-1]), drop=drops[-1])
+        overall = replace(corrected_overall(overall, family[-1]), drop=drops[-1], same=same[-1])
     tasks = _corrected_slices(tasks, board.level)
     board = replace(board, overall=overall, comparisons=len(family))
     board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])
@@ -381,6 +399,13 @@ def _corrected(board: BoardDiff) -> BoardDiff:
 def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
     p_values = [1.0 if each.p_drop is None else each.p_drop for each in compared]
     return drop_tests(p_values, [each.least_p_drop for each in compared], level)
+
+
+def _same_within(
+    compared: list[PairedComparison | OverallDiff], margin: float | None, level: float
+) -> list[Sameness] | list[None]:
+    evidence = [each.evidence for each in compared if each.evidence is not None]
+    return [None] * len(compared) if margin is None else same_within(evidence, margin, level)
 
 
 def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:

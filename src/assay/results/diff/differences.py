@@ -8,6 +8,7 @@ from assay.overriding import override
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
+from assay.stats.margins import Sameness
 from assay.stats.paired import PairedComparison
 from assay.stats.paired_evidence import Basis, GuardedPairs, OpenPairs
 
@@ -18,8 +19,8 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     difference: float
     interval: Interval
     """Excludes 0 if and only if the corrected test finds a difference."""
-    no_drop_interval: Interval
-    """At the level of the report, with the lower end that a claim of no drop may rest on."""
+    margin_interval: Interval
+    """At the level of the report, with the ends that a claim about a margin may rest on."""
     p_value: float
     p_drop: float
     """One-sided: the chance of so large a drop, or a larger one, if nothing had changed."""
@@ -37,6 +38,8 @@ class OverallDiff(Struct, frozen=True, kw_only=True):
     """The smallest one-sided p-value that a drop could have: everything lost. None where there is nothing to lose."""
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone."""
+    same: Sameness | None = None
+    """Whether A and B are the same within the margin asked about; None where none was."""
     scale: bool = False
     """Whether all scores lie in [0, 1]."""
     power: float = 0.8
@@ -150,6 +153,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     significant: bool = False
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone and corrected by Holm; None where nothing was compared."""
+    same: Sameness | None = None
+    """Whether A and B are the same within the margin asked about; None where none was, or nothing was compared."""
     changes: Changes | None = None
     flips: int = 0
     """Attempts whose score changed."""

@@ -19,7 +19,7 @@ def overall_diff(compared: Sequence[PairedComparison], level: float) -> OverallD
     return OverallDiff(
         difference=math.fsum(task.difference or 0.0 for task in compared) / len(compared),
         interval=evidence.interval(level),
-        no_drop_interval=evidence.no_drop_interval(level),
+        margin_interval=evidence.margin_interval(level),
         p_value=evidence.p_value,
         p_drop=evidence.p_values()[1],
         test=evidence.test,

@@ -8,6 +8,7 @@ from typing import Any
 from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
 from assay.stats.intervals import Interval
+from assay.stats.margins import Sameness
 from assay.stats.paired import PairedComparison
 from assay.stats.paired_evidence import GuardedPairs
 from assay.text.numbers import equals_p, level_text, number, signed
@@ -20,6 +21,17 @@ def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
 
 def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     """One task in a sentence or two."""
+    return f"{_task_verdict(task, board)}{'' if task.same is None else f'; {same_sentence(task.same)}'}"
+
+
+def same_sentence(same: Sameness) -> str:
+    """Whether A and B are the same within the margin."""
+    corrected = f", {equals_p(same.adjusted_p)} after Holm over {same.comparisons}" if same.comparisons > 1 else ""
+    word = "the same within" if same.same else "not shown to be the same within"
+    return f"{word} {same.margin:g}{_between(same.interval)}{corrected}"
+
+
+def _task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.content in ONE_SIDED:
         return f"{task.content}: nothing to compare"
     if task.comparison is None:
@@ -43,7 +55,7 @@ def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
 
 def board_verdict(board: BoardDiff) -> str:
     """The whole comparison in a sentence, and whether it is one of answers that both share."""
-    verdict = _verdict(board)
+    verdict = f"{_verdict(board)}{_same_parts(board)}"
     if not board.shared_answers:
         return verdict
     pairs = [task.changes for task in board.tasks if task.changes is not None]
@@ -53,6 +65,21 @@ def board_verdict(board: BoardDiff) -> str:
     whose = "B's answers are A's" if not board.cached_a else "A's answers are B's" if not board.cached_b else None
     shared = f"{whose or 'A and B have the same answers'}, from the cache: one measurement, not two"
     return shared if verdict.startswith("no difference:") else f"{verdict}; {shared}"
+
+
+def _same_parts(board: BoardDiff) -> str:
+    """On which tasks A and B are the same within the margin asked about."""
+    claims = {task.task: task.same for task in board.tasks if task.same is not None}
+    if board.overall is not None and board.overall.same is not None:
+        claims["overall"] = board.overall.same
+    same = [name for name, each in claims.items() if each.same]
+    if not claims:
+        return ""
+    margin = next(iter(claims.values())).margin
+    if not same:
+        return f"; not shown to be the same within {margin:g}{' anywhere' if len(claims) > 1 else ''}"
+    where = "" if len(claims) == 1 else " everywhere" if len(same) == len(claims) else f" on {_list(same)} only"
+    return f"; the same within {margin:g}{where}"
 
 
 def _verdict(board: BoardDiff) -> str:

@@ -13,8 +13,8 @@ from assay.results.diff.differences import BoardDiff, DiffEnds, TaskDiff
 from assay.results.diff.sentences import ONE_SIDED, blind_sentences, drop_sentences, hidden_sentence
 from assay.results.gates.expression import DropGate
 from assay.results.gates.result import GateResult
-from assay.stats.drops import GateOutcome, non_inferiority
 from assay.stats.intervals import Interval
+from assay.stats.margins import GateOutcome, non_inferiority
 from assay.text.numbers import level_text, signed
 
 RETRY = "rerun the same `assay run` command to retry them"
@@ -107,9 +107,9 @@ def _differences(gate: DropGate, diff: BoardDiff) -> Iterable[_Difference]:
     for name, comparison in compared.items():
         # the overall difference of one task is that task's
         if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
-            yield _Difference(name, comparison.difference or 0.0, comparison.no_drop_interval)
+            yield _Difference(name, comparison.difference or 0.0, comparison.margin_interval)
     if diff.overall is not None and (gate.name is None or gate.overall_only):
-        yield _Difference("overall", diff.overall.difference, diff.overall.no_drop_interval)
+        yield _Difference("overall", diff.overall.difference, diff.overall.margin_interval)
 
 
 def _with_interval(difference: _Difference) -> str:

@@ -21,7 +21,7 @@ from assay.results.gates.expression import COMPARISONS, DropGate, Gate, Term
 from assay.results.gates.names import name_of
 from assay.results.gates.result import GateResult
 from assay.results.gates.terms import Ends, Meaning, TermValue, meanings, read
-from assay.stats.drops import GateOutcome
+from assay.stats.margins import GateOutcome
 
 Pairs = Callable[[], DiffEnds]
 """Compares the result with the baseline sample by sample, called only if a gate needs it."""

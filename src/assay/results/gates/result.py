@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from assay.stats.drops import GateOutcome
+from assay.stats.margins import GateOutcome
 
 
 class GateResult(Struct, frozen=True, kw_only=True):

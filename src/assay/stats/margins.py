@@ -1,0 +1,91 @@
+"""Claims about a margin: worse by no more than it, and the same within it.
+
+Both use the interval of the difference whose ends such a claim may rest on. "The same" is two one-sided tests
+(Schuirmann 1987): the interval at the report's level lies within the margin on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from assay.stats.families import correct
+from assay.stats.intervals import Interval
+from assay.stats.paired_evidence import PairedEvidence
+from assay.stats.search import smallest
+
+GateOutcome = Literal["met", "not met", "cannot tell"]
+
+
+class NonInferiority(Struct, frozen=True, kw_only=True):
+    """Whether the second run is worse than the first by no more than a margin."""
+
+    margin: float
+    low: float | None
+    """The lower end of the interval of the difference."""
+    high: float | None
+    level: float
+    outcome: GateOutcome
+    """`met` when the whole interval lies above −margin, `not met` when it all lies below."""
+
+
+def non_inferiority(interval: Interval, margin: float) -> NonInferiority:
+    """Judge the interval of a paired difference, of right/wrong answers or other scores, clustered or not.
+
+    With the `margin_interval` of a comparison, a drop beyond the margin passes with a chance of about
+    (1 − level)/2.
+    """
+    if not margin >= 0.0:
+        raise ValueError(f"margin must be 0 or more, got {margin}")
+    outcome: GateOutcome = "cannot tell"
+    if interval.low is not None and interval.low >= -margin:
+        outcome = "met"
+    elif interval.high is not None and interval.high < -margin:
+        outcome = "not met"
+    return NonInferiority(margin=margin, low=interval.low, high=interval.high, level=interval.level, outcome=outcome)
+
+
+class Sameness(Struct, frozen=True, kw_only=True):
+    """Whether two results are the same within a margin; one of several such claims, corrected by Holm."""
+
+    margin: float
+    same: bool
+    interval: Interval
+    """Lies within the margin if and only if the two are the same."""
+    p_value: float
+    """1 − the highest level at which the interval lies within the margin."""
+    adjusted_p: float
+    comparisons: int
+
+
+def same_within(evidence: Sequence[PairedEvidence], margin: float, level: float) -> list[Sameness]:
+    """Whether each difference of a report is less than a margin either way: a family of claims of their own."""
+    if not margin > 0.0:
+        raise ValueError(f"margin must be more than 0, got {margin}")
+    family = correct([_p_within(each, margin) for each in evidence], level)
+    return [
+        Sameness(
+            margin=margin,
+            same=corrected.significant,
+            interval=each.margin_interval(corrected.level),
+            p_value=corrected.p_value,
+            adjusted_p=corrected.adjusted_p,
+            comparisons=corrected.comparisons,
+        )
+        for each, corrected in zip(evidence, family, strict=True)
+    ]
+
+
+def _p_within(evidence: PairedEvidence, margin: float) -> float:
+    def within(alpha: float) -> bool:
+        interval = evidence.margin_interval(1.0 - alpha)
+        return (
+            interval.low is not None
+            and interval.high is not None
+            and -margin <= interval.low
+            and interval.high <= margin
+        )
+
+    return smallest(lambda alpha: alpha > 0.0 and within(alpha), 1.0 - 1e-9) or 1.0
