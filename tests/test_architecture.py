@@ -456,4 +456,4 @@ def test_the_tree_that_is_described_is_the_tree_there_is() -> None:
         for path in SOURCE.iterdir()
         if path.name[0] != "_" and (path.suffix == ".py" or (path / "__init__.py").exists())
     ]
-    assert sorted(described) == sorted([*there, "starter_project"])
+    assert sorted(described) == sorted(there)

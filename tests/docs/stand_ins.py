@@ -7,12 +7,11 @@ import runpy
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import assay
+from assay.cli.examples import examples_folder
 from tests.servers.fake_openai import fake_openai
 
-_STARTER = runpy.run_path(str(Path(assay.__file__).parent / "starter_project" / "optimize" / "stand_in.py"))
+_STARTER = runpy.run_path(str(examples_folder() / "starter" / "optimize" / "stand_in.py"))
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 

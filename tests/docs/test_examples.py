@@ -26,7 +26,7 @@ from tests.docs.console import BLOCK, Console, commands, same, with_outputs
 from tests.docs.stand_ins import stand_in_models
 from tests.end_to_end.forks import CLIENT, ROOT, address, run_forked
 
-SKILL = ROOT / "src" / "assay" / "starter_project" / "skill" / "skill-assay.md"
+SKILL = ROOT / "examples" / "starter" / "skill" / "skill-assay.md"
 PAGES = sorted(
     [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md", SKILL, *(ROOT / "docs").rglob("*.md")]
 )

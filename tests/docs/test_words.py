@@ -80,7 +80,6 @@ FOLDERS = {
 PROSE_FOLDERS = {
     "docs": ("*.md",),
     "examples": FOLDERS["examples"],
-    "src/assay/starter_project": ("*.md", "*.py", "*.yaml"),
 }
 CHECKED_SOURCE = ("**",)
 """The modules of `src/assay` whose prose has none of the phrases: all of them."""

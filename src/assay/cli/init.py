@@ -22,7 +22,7 @@ RENAMED = {"gitignore.txt": ".gitignore"}
 
 
 class Starter(NamedTuple):
-    """A folder of `starter_project/`, and the command that shows it works."""
+    """A folder of `examples/starter/`, and the command that shows it works."""
 
     folder: str
     first: str
@@ -86,9 +86,7 @@ def _write_skill(target: Path) -> int:
 
 
 def _starter_folder(name: str) -> Path:
-    import assay
-
-    return Path(assay.__file__).parent / "starter_project" / name
+    return examples_folder() / "starter" / name
 
 
 def _example(name: str) -> Path:

@@ -35,11 +35,7 @@ from assay.formats.declarative.yaml_reader import CORE_SCHEMA, Document, Yaml12L
 from assay.reading.bounded_yaml import composed
 
 ROOT = Path(__file__).parents[3]
-FILES = [
-    path
-    for folder in ("examples", "src/assay/starter_project", "tests")
-    for path in sorted((ROOT / folder).rglob("*.yaml"))
-]
+FILES = [path for folder in ("examples", "tests") for path in sorted((ROOT / folder).rglob("*.yaml"))]
 SOURCES = [*sorted((ROOT / "tests" / "formats" / "declarative").rglob("*.py")), *sorted((ROOT / "docs").rglob("*.md"))]
 WHOLE = re.compile(r"^ *(definition|source|config|tasks|models|datasets|evaluation|file_path):", re.MULTILINE)
 VALIDATORS = {kind: jsonschema.Draft7Validator(editor_schema(kind)) for kind in EDITOR_SCHEMAS}
