@@ -78,6 +78,24 @@ def test_a_shard_of_several_models_checks_all_of_them_before_the_first_one_is_ca
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_is_said_of_one_of_several_models_names_it(tmp_path: Path) -> None:
+    write_task(tmp_path / "sums.jsonl", SUMS)
+    (tmp_path / "mine.py").write_text("def raises(prompt):\n    raise ValueError(prompt)\n")
+    models = ("--model", "toy", "--model", "second=mine:raises")
+    done = assay("run", "sums.jsonl", *models, "--gate", "overall > 0.5", cwd=tmp_path)
+    assert "\ntoy: 1 of 1 gates met" in done.stderr
+    said = [line for line in done.stderr.splitlines() if "attempts failed" in line or "gate cannot tell" in line]
+    assert said
+    assert all(line.startswith("second: ") for line in said)
+
+
+def test_one_file_for_several_models_is_refused(tmp_path: Path) -> None:
+    write_task(tmp_path / "sums.jsonl", SUMS)
+    done = assay("run", "sums.jsonl", "--model", "toy", "--model", "stub", "--junit", "j.xml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "leave out --run-dir, --output and --junit" in done.stderr
+
+
 JUDGED = """\
 key: judged
 display_name: Judged

@@ -53,19 +53,21 @@ def write_for_ci(
     write_step_summary(os.environ, summary)
 
 
-def tell_gates(results: Sequence[GateResult], options: argparse.Namespace) -> bool:
-    """Print what is not met or cannot tell; True when nothing of it makes the exit code 1."""
+def tell_gates(results: Sequence[GateResult], options: argparse.Namespace, label: str = "") -> bool:
+    """Print what is not met or cannot tell, of the one of several models with this label; True when nothing of it makes
+    the exit code 1."""
     if not results:
         return True
     from assay.results.gates.result import broken_gates
 
+    whose = f"{label}: " if label else ""
     for result in results:
         if not result.met:
             for sentence in result.sentences:
-                print(f"gate {result.outcome}: {sentence}", file=sys.stderr)
+                print(f"{whose}gate {result.outcome}: {sentence}", file=sys.stderr)
     broken = broken_gates(results, cannot_tell_passes=options.gate_cannot_tell == "pass")
     if not broken:
         met = sum(result.met for result in results)
         unsure = f", {len(results) - met} cannot tell" if met < len(results) else ""
-        print(f"{met} of {len(results)} gates met{unsure}", file=sys.stderr)
+        print(f"{whose}{met} of {len(results)} gates met{unsure}", file=sys.stderr)
     return not broken

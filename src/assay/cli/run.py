@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     if options.only:
         definitions, config = pick_samples(definitions, config, options.only)
     planned = plan_runs(definitions, config, options.model, given=given_flags(options))
-    if len(planned) > 1 and (options.run_dir or options.output):
-        raise UsageError("several models are one run each: leave out --run-dir and --output")
+    if len(planned) > 1 and (options.run_dir or options.output or options.junit):
+        raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
     if options.dry_run:
         passes = options.gate_cannot_tell == "pass"
         checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes)
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         shown.append(label)
         tell(result, options, write_output(result, options), label)
         write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
-        tell_gates(result.gates, options)
+        tell_gates(result.gates, options, label)
 
     results = run_blocking(
         run_all(
@@ -191,7 +192,7 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
             if len(planned) > 1:
                 print(f"{'' if run is planned[0] else chr(10)}{expected.label}:")
             show(estimate_tables(expected), options)
-        say_all(expected.notes, options)
+        say_all(_of_model(expected.label if len(planned) > 1 else "", expected.notes), options)
         for task in expected.tasks:
             if task.not_rendered:
                 code = BAD_INPUT
@@ -226,7 +227,7 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
 
 
 def tell(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
-    """The table on stdout, notes on stderr; `label` heads the tables of one of several models."""
+    """The table on stdout, notes on stderr; `label` says which of several models they are about."""
     from assay.pages.document import Heading
     from assay.pages.documents.leaderboard import INCOMPLETE, notes
     from assay.pages.documents.more_tables import board_tables
@@ -237,11 +238,14 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None, lab
     show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *board_tables(board)), options)
     early = why_early(result, options)
     remarks = notes(board, known=result.stopped or "")
-    say_all([note for note in remarks if early is None or note != INCOMPLETE], options)
-    for sentence in (why_without_score(board), early):
-        if sentence is not None:
-            say(sentence, options, "bad")
+    say_all(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
+    for sentence in _of_model(label, [each for each in (why_without_score(board), early) if each is not None]):
+        say(sentence, options, "bad")
     tell_where(result, options, output)
+
+
+def _of_model(label: str, sentences: Sequence[str]) -> list[str]:
+    return [f"{label}: {sentence}" if label else sentence for sentence in sentences]
 
 
 def why_early(result: RunResult, options: argparse.Namespace) -> str | None:

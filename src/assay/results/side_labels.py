@@ -39,8 +39,8 @@ def numbered_sides(sides: Sequence[Side]) -> list[str]:
 
 
 def labelled(labels: Sequence[str], notices: Sequence[Sequence[str]]) -> list[str]:
-    """Each notice once, with the model that it is about where it is not about all."""
-    shared = set(notices[0]).intersection(*notices)
+    """Each notice once, with the model that it is about where it is not about all of several."""
+    shared = set(notices[0]).intersection(*notices) if len(notices) > 1 else set()
     return [
         *dict.fromkeys(
             notice if notice in shared else f"{label}: {notice}"

@@ -11,7 +11,6 @@ def repair_notices(run: RunFile) -> list[str]:
     for repair in run.repairs:
         days[repair.time[:10]] = days.get(repair.time[:10], 0) + repair.lines
     return [
-        f"{run.model['name']}: repaired on {day}: {lines:,} damaged {'line was' if lines == 1 else 'lines were'} set "
-        "aside, to be run again"
+        f"repaired on {day}: {lines:,} damaged {'line was' if lines == 1 else 'lines were'} set aside, to be run again"
         for day, lines in days.items()
     ]
