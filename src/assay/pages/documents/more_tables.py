@@ -9,10 +9,10 @@ from assay.core.types import Summary
 from assay.costs.spending import is_worth_showing, money
 from assay.pages.document import Cell, Span, TextTable
 from assay.pages.documents.leaderboard import aggregates_table, interval_header, leaderboard_table
-from assay.results.board.board_types import Leaderboard, SliceRow, TaskRow
+from assay.results.board.board_types import Leaderboard, SliceRow, TaskRow, VarianceRow
 from assay.results.board.slices import shown_slices
 from assay.results.board.stretches import canary_spending
-from assay.text.numbers import MISSING, equals_p, interval, number
+from assay.text.numbers import MISSING, equals_p, interval, number, percent
 
 REPETITIONS = ("mean", "pass@{k}", "pass^{k}", "majority@{k}", "worst@{k}", "consistency")
 
@@ -25,6 +25,7 @@ def board_tables(board: Leaderboard) -> list[TextTable]:
         aggregates_table(board),
         outcome_table(board),
         repetition_table(board),
+        variance_table(board),
         slice_table(board),
         calibration_table(board),
         likelihood_table(board),
@@ -98,6 +99,16 @@ def repetition_table(board: Leaderboard) -> TextTable | None:
         summaries = {each.name: each for each in row.repetitions}
         rows.append([row.task, *(summary_cell(summaries.get(name)) for name in names)])
     return TextTable(header=["task", *names], rows=rows, numeric_from=1, drops=[*names[:2:-1], names[0]])
+
+
+def variance_table(board: Leaderboard) -> TextTable | None:
+    """One bar for each task: how much of the standard error comes from where, and what half of a part takes."""
+    known = [(row.task, row.variance) for row in board.tasks if row.variance is not None and row.variance.parts]
+    rows: list[list[Cell]] = [
+        [task, number(each.standard_error), _bar(each), _parts(each), _to_halve(each)] for task, each in known
+    ]
+    header = ["task", "standard error", "", "parts", "to halve one"]
+    return TextTable(header=header, rows=rows, numeric_from=len(header), drops=("",)) if rows else None
 
 
 def calibration_table(board: Leaderboard) -> TextTable | None:
@@ -201,6 +212,25 @@ def summary_text(summary: Summary | None) -> str:
     if summary is None or summary.low is None or summary.high is None:
         return number(None if summary is None else summary.value)
     return f"{number(summary.value)} ({interval(summary)})"
+
+
+_BAR = 20
+_FILLS = "█░▒"
+
+
+def _bar(row: VarianceRow) -> str:
+    ends = [round(_BAR * sum(part.share for part in row.parts[: place + 1])) for place in range(len(row.parts))]
+    return "".join(fill * (end - start) for fill, start, end in zip(_FILLS, [0, *ends], ends, strict=False))
+
+
+def _parts(row: VarianceRow) -> Span:
+    shares = [f"{part.part} {percent(part.share)}" for part in row.parts]
+    return Span(", ".join(shares), shorter=(" / ".join(shares),))
+
+
+def _to_halve(row: VarianceRow) -> str:
+    part = row.parts[0]
+    return f"{part.requests:,} requests" if part.cost is None else money(part.cost)
 
 
 def _slice(row: TaskRow, each: SliceRow) -> list[Cell]:

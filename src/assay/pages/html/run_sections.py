@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.pages.charts.figure import figures
 from assay.pages.charts.forest import slices_chart
+from assay.pages.charts.parts import variance_chart
 from assay.pages.charts.sections import calibration_charts
 from assay.pages.documents.leaderboard import leaderboard_table, notes
 from assay.pages.documents.more_tables import (
@@ -16,6 +17,7 @@ from assay.pages.documents.more_tables import (
     side_by_side,
     slice_table,
     token_table,
+    variance_table,
 )
 from assay.pages.html.element import Child, Html, tag
 from assay.pages.html.page import (
@@ -77,7 +79,15 @@ def repetitions_section(named: Named) -> Child:
             "expected worst score of k. consistency: samples whose attempts all score the same.",
             class_="soft",
         ),
+        *_variance(named),
     ]
+
+
+def _variance(named: Named) -> list[Child]:
+    """Where the uncertainty of repeated tasks comes from."""
+    boards = _boards(named)
+    parts, chart = side_by_side(boards, variance_table), variance_chart(boards)
+    return [] if parts is None or chart is None else [figures([chart]), table(parts)]
 
 
 def slices_section(named: Named, colours: Mapping[str, int]) -> Child:

@@ -89,6 +89,37 @@ class Likelihood(Struct, frozen=True, kw_only=True):
     """Per token, where tokens are known."""
 
 
+class VariancePart(Struct, frozen=True, kw_only=True):
+    """A part of the uncertainty of a task's mean."""
+
+    part: str
+    """`samples`: other samples are harder; `attempts`: another attempt at the same sample; `attempts and judge`: or
+    another verdict on it."""
+    variance: float
+    """That a single score has from it."""
+    share: float
+    """Of the squared standard error."""
+    requests: int
+    """Further requests that halve this part: as many samples, or attempts at each, again."""
+    cost: Cost | None = None
+    """Of those; null where no price is known."""
+
+
+class VarianceRow(Struct, frozen=True, kw_only=True):
+    """Where the uncertainty of a task's mean comes from."""
+
+    samples: int
+    """With two scored attempts or more."""
+    attempts: float
+    """Per sample."""
+    standard_error: float | None = None
+    parts: list[VariancePart] = []
+    attempts_share: tuple[float, float] | None = None
+    """The interval of the share of the attempts in the variance of a single score."""
+    reason: str | None = None
+    """Why the parts are not known, where they are not."""
+
+
 class ScorerRow(Struct, frozen=True, kw_only=True):
     """One scorer of a task, as its file describes it."""
 
@@ -194,6 +225,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     slices: list[SliceRow] = []
     repetitions: list[Summary] = []
     """pass@k, pass^k, majority@k, best@k, worst@k, consistency: when every sample was attempted several times."""
+    variance: VarianceRow | None = None
+    """When every sample was attempted several times."""
     calibration: Calibration | None = None
     likelihood: Likelihood | None = None
     per_example: list[PerExample] | UnsetType = UNSET

@@ -47,6 +47,7 @@ from assay.results.board.stretches import (
     stretch_notices,
     versions_of,
 )
+from assay.results.board.variance_parts import cost_of_all, variance_row
 from assay.results.measure import Measure, headline_of, measures_of
 from assay.results.metric_label import metric_label
 from assay.results.per_example import PerExample, read_examples
@@ -189,6 +190,8 @@ def _row(
     headline = _headline(definition, table, summaries)
     latency = table.latencies.summary()
     scores = table.tables.get(measure.scorer)
+    spent = _spent(definition, table, prices, str(run.model["name"]))
+    cost = cost_of_all(spent["cost"], spent["judge_cost"])
     misdescribed = None if scores is None else measure.misdescribed(scores, headline.value)
     return TaskRow(
         task=definition.name,
@@ -216,11 +219,12 @@ def _row(
         aggregates=summaries,
         slices=_slices(definition, table, view),
         repetitions=_repetitions(definition, table, run.config.repeat, view.level),
+        variance=variance_row(table, run.config.repeat, view.level, cost),
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
         **_counts(definition, table, run, headline, broken_metrics(python, definition, table)),
-        **_spent(definition, table, prices, str(run.model["name"])),
+        **spent,
     )
 
 

@@ -32,7 +32,18 @@ NO_MEAN = (
     "its score is not a mean over samples, so it cannot be computed over some of them from a leaderboard file; "
     "compare the run folders"
 )
-SCORES = ("score", "reason", "interval", "bounds", "aggregates", "repetitions", "slices", "calibration", "likelihood")
+SCORES = (
+    "score",
+    "reason",
+    "interval",
+    "bounds",
+    "aggregates",
+    "repetitions",
+    "variance",
+    "slices",
+    "calibration",
+    "likelihood",
+)
 """The fields of a task's row computed from scores; counts, costs and times stay those of the run."""
 
 
