@@ -22,11 +22,11 @@ def table_of(*rows: dict[str, float | str], groups: list[str] | None = None) -> 
     ("values", "bounds", "method"),
     [
         ([0.0, 1.0, 1.0], (0.0, 1.0), "wilson"),
-        ([0.0, 1.0, 1.0], None, "t"),
-        ([0.2, 0.7, 1.0], (0.0, 1.0), "graded-wilson"),
-        ([0.0, 1.0, 1.0], (0.0, 2.0), "graded-wilson"),
-        ([3.0, 9.0, 4.0], None, "t"),
-        ([0.2, 0.7, 0.9], (0.0, math.inf), "t"),
+        ([0.0, 1.0, 1.0], None, "skewed-t"),
+        ([0.2, 0.7, 1.0], (0.0, 1.0), "guarded-t"),
+        ([0.0, 1.0, 1.0], (0.0, 2.0), "guarded-t"),
+        ([3.0, 9.0, 4.0], None, "skewed-t"),
+        ([0.2, 0.7, 0.9], (0.0, math.inf), "skewed-t"),
     ],
 )
 def test_the_interval_fits_the_values(values: list[float], bounds: tuple[float, float] | None, method: str) -> None:
@@ -39,9 +39,15 @@ def test_the_interval_fits_the_values(values: list[float], bounds: tuple[float, 
 
 def test_values_beyond_their_own_bounds_are_not_taken_for_a_scale() -> None:
     found = interval_of_mean(np.array([0.5, 1.5, 0.9]), None, 0.95, (0.0, 1.0))
-    assert found.method == "t"
+    assert found.method == "skewed-t"
     assert (found.low or 0.0) >= 0.0
     assert (found.high or 0.0) <= 1.0
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+def test_one_cluster_has_no_interval_and_says_so(bounds: tuple[float, float] | None) -> None:
+    found = interval_of_mean(np.array([0.5, 0.6]), np.array([3, 3]), 0.95, bounds)
+    assert (found.low, found.reason) == (None, "one cluster has no spread to judge by")
 
 
 def test_clusters_are_counted_and_widen() -> None:

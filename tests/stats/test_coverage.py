@@ -20,8 +20,8 @@ from tests.stats.coverage import (
     CEILING,
     DATA_SETS,
     FLOOR,
+    NOISE,
     Draws,
-    all_or_nothing,
     covered,
     uniform,
 )
@@ -36,9 +36,8 @@ from assay.stats.paired import compare
 from assay.stats.ranking import ranges_of, rank_ranges_of_scores
 from assay.stats.subgroups import against_rest
 
-ONE_SIDED = 0.99
-"""The truth is so near an end of the scale (3 / n) that the far end of the interval cannot miss it: equal tails leave
-97.5 %."""
+GUARDED = 1.0
+"""The truth lies near an end of the scale, and the interval reckons with a score at the other one that was not seen."""
 UNSEEN_GAPS = 1.0
 """What chance adds to a sum of absolute values depends on gaps that 100 answers do not show."""
 LARGEST_CLUSTER = 0.99
@@ -67,17 +66,17 @@ def partial_credit(random: np.random.Generator, shape: tuple[int, int]) -> Draws
 
 
 GRADED = [
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 10, all_or_nothing(10, 0.01)),
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 30, all_or_nothing(30, 0.01)),
-    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 100, all_or_nothing(100, 0.01)),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 10, all_or_nothing(10, 0.05)),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 30, all_or_nothing(30, 0.05)),
-    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 100, all_or_nothing(100, 0.05)),
-    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 10, ONE_SIDED),
-    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 100, ONE_SIDED),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 10, GUARDED),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 30, GUARDED),
+    ("99 % about 0.99", mostly_perfect(0.99), 0.99 * 0.99, 100, GUARDED),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 10, GUARDED),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 30, GUARDED),
+    ("95 % about 0.99", mostly_perfect(0.95), 0.95 * 0.99, 100, CEILING),
+    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 10, GUARDED),
+    ("pass^5", pass_hat_five, stats.beta(1, 4).expect(lambda q: q**5), 100, GUARDED),
     ("uniform", uniform, 0.5, 30, CEILING),
     ("uniform", uniform, 0.5, 100, CEILING),
-    ("partial credit", partial_credit, 0.7, 30, CEILING),
+    ("partial credit", partial_credit, 0.7, 30, CEILING + NOISE),
     ("partial credit", partial_credit, 0.7, 300, CEILING),
 ]
 
@@ -87,16 +86,6 @@ def test_graded_scores(name: str, make: Make, truth: float, n: int, ceiling: flo
     draws = make(np.random.default_rng(21), (DATA_SETS, n))
     found = [interval_of_mean(row, None, 0.95, (0.0, 1.0)) for row in draws]
     assert FLOOR <= covered(found, truth) <= ceiling, name
-    if ceiling == ONE_SIDED:
-        assert all(each.high is not None and each.high > truth for each in found)
-
-
-@pytest.mark.parametrize(("n", "share"), [(10, 0.99), (100, 0.99), (10, 0.95)])
-def test_between_93_and_97_percent_nothing_can_be_attained_for_rare_total_losses(n: int, share: float) -> None:
-    """So what covers more is no excess of the method: the next lower coverage there is lies below the floor."""
-    below = np.concatenate([[0.0], stats.binom.cdf(np.arange(n + 1), n, 1.0 - share)])
-    sums = below[None, :] - below[:, None]
-    assert not ((sums >= FLOOR) & (sums <= CEILING)).any()
 
 
 def test_graded_scores_are_hardly_wider_where_they_are_benign() -> None:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from assay.stats.guarded import combined, detectable_mean, guarded_interval, p_values, skewed_t, spread_of
+from assay.stats.guarded import (
+    combined,
+    detectable_mean,
+    graded_interval,
+    guarded_interval,
+    p_values,
+    skewed_t,
+    spread_of,
+)
 from assay.stats.intervals import mean_interval
 
 Draw = Callable[[np.random.Generator], NDArray[np.float64]]
@@ -190,3 +198,80 @@ def test_the_corrected_t_is_one_rule_and_never_surer_than_students(values: list[
         assert (interval.low > 0.0) == (above < (1.0 - level) / 2.0)
     if abs(interval.high) > 1e-9:
         assert (interval.high < 0.0) == (below < (1.0 - level) / 2.0)
+
+
+def width_and_coverage(
+    draws: NDArray[np.float64], truth: float, groups: NDArray[np.intp] | None = None
+) -> tuple[float, float]:
+    """The mean width as a multiple of that of t over samples or clusters of equal size, and how often it covers."""
+    found = [graded_interval(row, groups) for row in draws]
+    units = draws if groups is None else draws.reshape(len(draws), groups.max() + 1, -1).mean(axis=2)
+    t = 2.0 * stats.t.ppf(0.975, units.shape[1] - 1) * stats.sem(units, axis=1)
+    ends = [(each.low, each.high) for each in found if each.low is not None and each.high is not None]
+    assert len(ends) == len(found)
+    covered = [low <= truth <= high for low, high in ends]
+    return float(np.mean([high - low for low, high in ends]) / t.mean()), float(np.mean(covered))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "n", "widest"),
+    [(8, 4, 30, 1.25), (8, 4, 100, 1.07), (2, 2, 30, 1.08), (9, 1, 100, 1.27)],
+)
+def test_the_interval_of_ordinary_scores_is_little_wider_than_students(a: int, b: int, n: int, widest: float) -> None:
+    width, covered = width_and_coverage(np.random.default_rng(9).beta(a, b, (600, n)), a / (a + b))
+    assert width <= widest
+    assert covered >= 0.935
+
+
+def rare_zeros(n: int, zeros: float, sets: int) -> tuple[NDArray[np.float64], float]:
+    random, share = np.random.default_rng(10), zeros / n
+    scores = np.where(random.random((sets, n)) < share, 0.0, np.clip(random.normal(0.99, 0.003, (sets, n)), 0.0, 1.0))
+    return scores, 0.99 * (1.0 - share)
+
+
+@pytest.mark.parametrize(("n", "zeros"), [(30, 0.5), (30, 5.0), (100, 3.0), (300, 3.5)])
+def test_the_interval_of_one_mean_allows_for_zeros_that_were_not_seen(n: int, zeros: float) -> None:
+    assert width_and_coverage(*rare_zeros(n, zeros, 600))[1] >= 0.92
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("n", [10, 30, 100, 300, 1000])
+@pytest.mark.parametrize("zeros", [0.3, 0.7, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0])
+def test_the_interval_of_one_mean_covers_at_every_rate_of_zeros(n: int, zeros: float) -> None:
+    assert width_and_coverage(*rare_zeros(n, min(zeros, n / 2), 6000))[1] >= 0.925
+
+
+def in_fives(clusters: int, alike: float, sets: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Beta(8, 4) in clusters of five, correlated within."""
+    random, codes = np.random.default_rng(11), np.repeat(np.arange(clusters), 5)
+    shared = math.sqrt(alike) * random.normal(size=(sets, clusters))[:, codes]
+    normal = shared + math.sqrt(1.0 - alike) * random.normal(size=(sets, len(codes)))
+    return stats.beta.ppf(stats.norm.cdf(normal), 8, 4), codes
+
+
+@pytest.mark.parametrize(
+    ("clusters", "alike", "widest"), [(20, 0.0, 1.12), (20, 0.3, 1.18), (20, 0.8, 1.33), (60, 0.3, 1.08)]
+)
+def test_clusters_widen_the_interval_by_what_their_members_share(clusters: int, alike: float, widest: float) -> None:
+    draws, codes = in_fives(clusters, alike, 400)
+    width, covered = width_and_coverage(draws, 2.0 / 3.0, codes)
+    assert width <= widest
+    assert covered >= 0.93
+
+
+def test_clusters_in_which_nothing_varies_count_whole() -> None:
+    codes = np.repeat(np.arange(10), 4)
+    assert graded_interval(np.full(40, 0.9), codes).low == pytest.approx(graded_interval(np.full(10, 0.9)).low)
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.5], [-0.1, 0.5]])
+def test_a_value_outside_the_scale_is_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="outside the scale"):
+        graded_interval(np.array(values))
+
+
+def test_a_scale_of_another_length_changes_the_unit_only() -> None:
+    values = np.array([0.2, 0.9, 0.5, 1.0])
+    share, marks = graded_interval(values), graded_interval(1.0 + 4.0 * values, bounds=(1.0, 5.0))
+    assert (marks.low, marks.high) == pytest.approx((1.0 + 4.0 * (share.low or 0.0), 1.0 + 4.0 * (share.high or 0.0)))
+    assert marks.standard_error == pytest.approx(4.0 * (share.standard_error or 0.0))

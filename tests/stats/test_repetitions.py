@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.stats import repetitions as rep
-from assay.stats.intervals import clustered_wilson, graded_interval, wilson
+from assay.stats.guarded import graded_interval
+from assay.stats.intervals import clustered_wilson, wilson
 from assay.stats.repetitions import Attempts
 from assay.stats.score_table import ScoreTable
 
@@ -44,7 +45,7 @@ def test_textbook_example(estimate, value):
 def test_intervals_are_over_samples():
     attempts = attempts_of(MATRIX)
     assert rep.mean(attempts).interval == clustered_wilson(np.ravel(MATRIX), np.repeat([0, 1, 2], 4))
-    assert rep.pass_at(attempts, 2).interval == graded_interval([1, 5 / 6, 0])
+    assert rep.pass_at(attempts, 2).interval == graded_interval(np.array([1, 5 / 6, 0]))
     assert rep.consistency(attempts).interval == wilson(2, 3)
 
 
@@ -97,7 +98,7 @@ def test_as_an_aggregate_of_a_table():
     ]  # fmt: skip
     assert summaries["pass@2"].value == pytest.approx((1 + 5 / 6 + 0) / 3)
     assert (summaries["pass@2"].scored, summaries["pass@2"].unscored, summaries["pass@2"].failed) == (3, 1, 1)
-    assert summaries["pass@2"].signature == "pass@2|graded-wilson|level=0.95"
+    assert summaries["pass@2"].signature == "pass@2|guarded-t|level=0.95"
 
 
 def test_as_an_aggregate_samples_of_one_group_cluster():

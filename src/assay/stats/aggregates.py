@@ -47,9 +47,9 @@ def mean(
 ) -> list[Summary]:
     """The mean of a value over attempts; of true and false, the share of true.
 
-    Interval: Wilson for right/wrong answers, its graded form for scores, Student's t for values without a scale, their
-    clustered forms as soon as two rows share a sample or a group. `bounds` is the range that the value can take;
-    without it, the one that its scorer describes.
+    Interval: Wilson for right/wrong answers, a t that reckons with an unseen score at either end for scores on a scale,
+    one corrected for skewness for values without; their clustered forms as soon as two rows share a sample or a group.
+    `bounds` is the range that the value can take; without it, the one that its scorer describes.
     """
     numbers = table.numbers(field)
     output = name or f"{field}_mean"

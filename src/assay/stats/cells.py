@@ -15,18 +15,17 @@ from assay.core.describe import Range
 from assay.core.types import Summary
 from assay.part_options import Doc, InFiles, ValueName
 from assay.stats.bootstrap import SumStatistic, bootstrap_sums
+from assay.stats.guarded import METHOD, SKEWED, graded_interval, skewed_t
 from assay.stats.intervals import (
     Codes,
     Floats,
     Interval,
-    clustered_graded_interval,
-    clustered_mean_interval,
+    cluster_codes,
     clustered_wilson,
-    graded_interval,
     is_binary,
-    mean_interval,
     no_interval,
     ratio_interval,
+    too_few,
     wilson,
 )
 from assay.stats.score_table import Labels, Numbers, ScoreTable
@@ -100,8 +99,8 @@ def empty_cell(
 def interval_of_mean(
     values: Floats, clusters: ArrayLike | None, level: float, bounds: Sequence[float] | None = None
 ) -> Interval:
-    """The interval that fits what the values are: Wilson for right/wrong answers, its graded form for scores on a scale
-    with two ends, t for everything else; clustered where rows belong together.
+    """The interval that fits what the values are: Wilson for right/wrong answers, a t guarded against what was not seen
+    for scores on a scale with two ends, a skew-corrected t for everything else; clustered where rows belong together.
 
     `bounds` are the ends of the scale as the scorer or the task says. Without them there is no scale, whatever the
     values are: a count that is 1 in every sample is no share. An infinite end marks an open-ended value.
@@ -123,12 +122,16 @@ def _interval_of_mean(values: Floats, clusters: ArrayLike | None, level: float, 
         if clusters is None:
             return wilson(float(values.sum()), len(values), level)
         return clustered_wilson(values, clusters, level)
-    if bounds is not None and _is_scale(values, bounds):
-        if clusters is None:
-            return graded_interval(values, level, bounds)
-        return clustered_graded_interval(values, clusters, level, bounds)
-    interval = mean_interval(values, level) if clusters is None else clustered_mean_interval(values, clusters, level)
-    return interval if bounds is None else interval.clipped(*bounds)
+    on_scale = bounds is not None and _is_scale(values, bounds)
+    method = ("" if clusters is None else "clustered-") + (METHOD if on_scale else SKEWED)
+    units = len(values) if clusters is None else cluster_codes(clusters, len(values))[1]
+    if units < 2:
+        return too_few(method, level, units, "value" if clusters is None else "cluster")
+    if bounds is None:
+        return replace(skewed_t(values, clusters).interval(level), method=method)
+    if not on_scale:
+        return replace(skewed_t(values, clusters).interval(level).clipped(*bounds), method=method)
+    return replace(graded_interval(values, clusters, level, bounds), method=method)
 
 
 def _is_scale(values: Floats, bounds: tuple[float, float]) -> bool:

@@ -25,8 +25,11 @@ from assay.stats.search import smallest
 from assay.stats.task_means import quantile, satterthwaite, tail
 
 METHOD = "guarded-t"
+SKEWED = "skewed-t"
 VERDICT = 1.0
 """How many units at the hostile end a verdict reckons with: at most 3.3 % false ones a side."""
+ONE_MEAN = 0.4
+"""How many the interval of one mean reckons with, which promises 95 % for both sides together."""
 
 
 class Spread(Struct, frozen=True, kw_only=True):
@@ -173,6 +176,40 @@ def _guarded(spread: Spread, low: float, pads: float) -> tuple[float, float]:
     return math.sqrt(second), max(0.0, -(spread.third + pads * lost**3) / second)
 
 
+def graded_interval(
+    values: Floats,
+    groups: ArrayLike | Sequence[Any] | None = None,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval:
+    """The interval of one mean of scores on a scale with two ends.
+
+    Twenty scores about 0.99 say nothing about the one in a hundred that is 0, so t is far too narrow near an end. Of
+    clusters, the unit that is reckoned with is as many scores as clusters make one of: one where members are as
+    different as any scores, and the whole cluster where they are alike.
+    """
+    low, high = bounds
+    if not -math.inf < low < high < math.inf:
+        raise ValueError(f"a scale has two ends, the first below the second; got {low} and {high}")
+    if len(values) and not (values.min() >= low and values.max() <= high):
+        raise ValueError(f"a value lies outside the scale from {low:g} to {high:g}")
+    width = high - low
+    spread = spread_of((values - low) / width, groups)
+    spread = replace(spread, pad=_scores_in_one(values, spread, width) / len(values))
+    found = guarded_interval(spread, (0.0, 1.0), level, pads=ONE_MEAN)
+    if found.low is None or found.high is None or found.standard_error is None:
+        return found
+    ends = low + found.low * width, low + found.high * width
+    return replace(found, low=ends[0], high=ends[1], standard_error=found.standard_error * width)
+
+
+def _scores_in_one(values: Floats, spread: Spread, width: float) -> float:
+    """The design effect of the clusters, at least 1 and at most the size of a cluster."""
+    n, largest = len(values), spread.pad * len(values)
+    alone = float(values.var()) / width**2 / max(1, n - 1)
+    return min(max(1.0, spread.second / alone), largest) if alone > 1e-24 else largest
+
+
 class SkewedT(Struct, frozen=True):
     """Hall's t (1992), corrected for the skewness that was seen, and never surer than Student's."""
 
@@ -190,16 +227,16 @@ class SkewedT(Struct, frozen=True):
     def interval(self, level: float) -> Interval:
         check_level(level)
         if self.units < 2:
-            return too_few("skewed-t", level, self.units, "value")
+            return too_few(SKEWED, level, self.units, "value")
         if self.error == 0.0:
             reason = f"all {self.units} values are equal, so there is no spread to judge by"
-            return Interval(low=None, high=None, level=level, method="skewed-t", reason=reason)
+            return Interval(low=None, high=None, level=level, method=SKEWED, reason=reason)
         q = quantile(0.5 + level / 2.0, self.degrees)
         return Interval(
             low=self.mean - max(self._back(q), q) * self.error,
             high=self.mean + max(-self._back(-q), q) * self.error,
             level=level,
-            method="skewed-t",
+            method=SKEWED,
             standard_error=self.error,
         )
 

@@ -74,39 +74,6 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return around(float(numbers.mean()), standard_error(numbers), n - 1, n=n, level=level, method="t")
 
 
-def graded_interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """Mean of independent scores on a scale with two ends: Wilson at the effective number of right/wrong answers.
-
-    t is far too narrow near an end of the scale: twenty scores about 0.99 say nothing about the one in a hundred that
-    is 0. So the spread is computed with one more score at each end, and Wilson's formula uses the number of right/wrong
-    answers that would be as sure. For scores that are all 0 or 1 it is Wilson's interval with t in place of z.
-    """
-    check_level(level)
-    numbers = _on_scale(as_floats(values), bounds)
-    n = len(numbers)
-    if n < 2:
-        return too_few("graded-wilson", level, n, "value")
-    interval = _effective_wilson(numbers, np.ones(n), level, most=math.inf, method="graded-wilson")
-    return _rescaled(interval, bounds)
-
-
-def clustered_graded_interval(
-    values: ArrayLike,
-    groups: ArrayLike | Sequence[Any],
-    level: float = 0.95,
-    bounds: tuple[float, float] = (0.0, 1.0),
-) -> Interval:
-    """The same for scores that come in clusters: the two extra scores are clusters of the usual size."""
-    check_level(level)
-    numbers = _on_scale(as_floats(values), bounds)
-    codes, clusters = cluster_codes(groups, len(numbers))
-    if clusters < 2:
-        return too_few("clustered-graded-wilson", level, clusters, "cluster")
-    sums, sizes = _by_code(numbers, codes, clusters)
-    interval = _effective_wilson(sums, sizes, level, most=math.inf, method="clustered-graded-wilson")
-    return _rescaled(interval, bounds)
-
-
 def clustered_mean_interval(values: ArrayLike, groups: ArrayLike | Sequence[Any], level: float = 0.95) -> Interval:
     """Mean of values that come in clusters: several attempts at one sample, several questions on one passage.
 
@@ -290,20 +257,3 @@ def _effective_wilson(sums: Floats, sizes: Floats, level: float, *, most: float,
 def _by_code(values: Floats, codes: Codes, clusters: int) -> tuple[Floats, Floats]:
     sums = np.asarray(np.bincount(codes, weights=values, minlength=clusters), dtype=np.float64)
     return sums, np.bincount(codes, minlength=clusters).astype(np.float64)
-
-
-def _on_scale(values: Floats, bounds: tuple[float, float]) -> Floats:
-    low, high = bounds
-    if not -math.inf < low < high < math.inf:
-        raise ValueError(f"a scale has two ends, the first below the second; got {low} and {high}")
-    if len(values) and not (values.min() >= low and values.max() <= high):
-        raise ValueError(f"a value lies outside the scale from {low:g} to {high:g}")
-    return (values - low) / (high - low)
-
-
-def _rescaled(interval: Interval, bounds: tuple[float, float]) -> Interval:
-    if bounds == (0.0, 1.0) or interval.low is None or interval.high is None:
-        return interval
-    start, width = bounds[0], bounds[1] - bounds[0]
-    error = None if interval.standard_error is None else interval.standard_error * width
-    return replace(interval, low=start + interval.low * width, high=start + interval.high * width, standard_error=error)
