@@ -160,8 +160,16 @@ def test_the_gold_of_a_multiple_choice_question_is_one_character(tmp_path: Path)
     scorer = {"type": "string_equals_mcqa", "ground_truth_choice": "{{ sample.a }}", "choices": "['A', 'B']"}
     assert faults(tmp_path, [scorer], [{"q": "q", "a": "A"}]) == []
     [fault] = faults(tmp_path, [scorer], [{"q": "q", "a": "(A)"}])
-    assert (fault.problem, fault.error) == ("gold_not_full_marks", True)
-    assert "the gold answer '(A)' gets is_correct False" in fault.detail
+    assert (fault.problem, fault.error) == ("scorer_failed", True)
+    assert "the right choice '(A)' is none of the choices (A, B)" in fault.detail
+
+
+@pytest.mark.parametrize("gold", [None, ""])
+def test_a_missing_gold_is_an_error_of_its_sample_alone(tmp_path: Path, gold: str | None) -> None:
+    [fault] = faults(tmp_path, [EQUALS], [*ROWS, {"q": "three?", "a": gold}])
+    assert (fault.problem, fault.sample, fault.samples, fault.error) == ("scorer_failed", "2", 1, True)
+    assert fault.field == "scorers.main.ground_truth"
+    assert "`empty_gold: allowed`" in fault.detail
 
 
 def test_required_calls_are_made_for_the_model(tmp_path: Path) -> None:

@@ -418,14 +418,15 @@ def test_what_a_template_does_to_every_row_hides_no_other_fault(capsys: pytest.C
     assert "t: … and 57 more like these (--all shows them)" in err
 
 
-def test_blank_cells_are_remarked_where_they_are_prompted_or_expected(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("rows.jsonl").unlink()
-    Path("rows.csv").write_text("q,n,a\none?,1,yes\ntwo?,,\n")
+def test_nulls_are_remarked_where_they_are_prompted_and_errors_where_they_are_expected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("rows.jsonl").write_text('{"q": "one?", "n": 1, "a": "yes"}\n{"q": "two?", "n": null, "a": null}\n')
     Path("task.yaml").write_text(EQUAL.replace("{{ sample.q }}", "{{ sample.q }} {{ sample.n }}"))
     code, _, err = said(capsys, "check", "task.yaml")
-    assert code == 0
+    assert code == 2
     assert "definition.solver: sample `1`: the column `n` is null, so the prompt contains the text `None`" in err
-    assert "definition.scorers[0].ground_truth: sample `1`: the expected text is empty" in err
+    assert "definition.scorers[0].ground_truth: sample `1`: there is no expected text: `sample.a` is null" in err
 
 
 def test_faults_of_a_run_file_have_their_places(capsys: pytest.CaptureFixture[str]) -> None:

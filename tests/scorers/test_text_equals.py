@@ -32,8 +32,6 @@ def score(scorer: Any, prediction: str, row: dict[str, Any]) -> Score:
         ("3", 3, True),  # a value that is not text is compared by its text
         ("3.0", 3, False),
         ("true", True, True),  # as files of data write it
-        ("None", None, True),
-        ("", "", True),
     ],
 )
 def test_texts_are_equal_or_not(prediction: str, target: Any, right: bool) -> None:
@@ -41,6 +39,22 @@ def test_texts_are_equal_or_not(prediction: str, target: Any, right: bool) -> No
     assert found.values == {"is_correct": right}
     assert found.metadata["answer_pred"] == prediction
     assert (found.metadata["answer_gt"] == prediction) is right
+
+
+@pytest.mark.parametrize("target", [None, "", " "])
+def test_a_sample_without_an_expected_text_fails_unless_the_task_allows_it(target: Any) -> None:
+    with pytest.raises(FailureError) as missing:
+        score(StringEquals("s", ground_truth="{{ sample.target }}"), "None", {"target": target})
+    assert (missing.value.failure.kind, missing.value.failure.field) == ("missing_gold", "scorers.s.ground_truth")
+    assert "`empty_gold: allowed` lets it be empty" in missing.value.failure.message
+    allowed = StringEquals("s", ground_truth="{{ sample.target }}", empty_gold="allowed")
+    assert score(allowed, target or "", {"target": target}).values == {"is_correct": True}
+    assert score(allowed, "None", {"target": target}).values == {"is_correct": False}
+
+
+def test_a_null_that_is_not_printed_is_none_that_is_missing() -> None:
+    gold = StringEquals("s", ground_truth="{{ sample.target or sample.other }}")
+    assert score(gold, "b", {"target": None, "other": "b"}).values == {"is_correct": True}
 
 
 def test_one_trailing_newline_of_a_folded_ground_truth_is_dropped() -> None:
@@ -112,6 +126,15 @@ def test_choices_may_be_json_or_a_printed_list() -> None:
     scorer = MultipleChoice("m", ground_truth_choice="A", choices="{{ sample.c }}", context=Context())
     with pytest.raises(FailureError, match="expected a list of choices"):
         score(scorer, "A", {"c": "no list"})
+
+
+def test_a_right_choice_that_is_none_of_the_choices_fails() -> None:
+    scorer = MultipleChoice("m", ground_truth_choice="{{ sample.a }}", choices="{{ sample.c }}")
+    row = {"a": "C", "c": ["Paris", "Rome"]}
+    with pytest.raises(FailureError, match=r"the right choice 'C' is none of the choices \(A, B\)"):
+        score(scorer, "C", row)
+    with pytest.raises(FailureError, match="is null"):
+        scorer.gold(Sample(id="1", row={**row, "a": None}))
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ class _Rehearsing:
             self._gold_tried += number == 0 and any(golds)
             if number == 0:
                 self._note(sample, answer, scores, golds, column)
-                self._remark(sample, golds)
+                self._remark_nulls(sample)
             if answer in answers:
                 seen |= {score.name for score in scores if marks_of(score) and all(map(is_full, marks_of(score)))}
         if all(request.continuation is not None for request in self._script.requests):
@@ -150,12 +150,8 @@ class _Rehearsing:
                 text = f"{of}, {shortened(answer.text)!r}, gets {_shown(score) or 'no values'} on sample `{sample.id}`"
                 self._seen.setdefault(score.name, text)
 
-    def _remark(self, sample: Sample, golds: Golds) -> None:
-        """Warnings for what is valid but seldom intended: an empty expected text, and `None` for a missing value."""
-        for key, gold in golds.items():
-            if key and not gold.text.strip() and self._parts[key].options.get("ground_truth") is not None:
-                message = "the expected text is empty: so must the answer be"
-                self._add("empty_gold", f"scorers.{key}.ground_truth", sample, message, error=False)
+    def _remark_nulls(self, sample: Sample) -> None:
+        """Warnings for what is valid but seldom intended: `None` in a prompt for a missing value."""
         if any("None" in request.text() for request in self._script.requests):
             for name in self._columns_printed:
                 if (sample.row or {}).get(name, "") is None:

@@ -10,13 +10,25 @@ from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Stage
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Template, template_reads
+from assay.prompts.written_text import ALLOWED, NEVER, NO_NULLS, NullGoldError
 
 
 class FieldTemplate:
     """The template of one field; rendering it never raises anything but a `FailureError` with the place."""
 
-    def __init__(self, source: str, *, field: str, stage: Stage, part: str, context: BuildContext = NO_CONTEXT) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        field: str,
+        stage: Stage,
+        part: str,
+        context: BuildContext = NO_CONTEXT,
+        empty_gold: str | None = None,
+    ) -> None:
+        """`empty_gold` is given for an expected text: what is done where the sample has none."""
         self.source = source
+        self._empty_gold = empty_gold
         self._field = field
         self._where = f"task `{context.task}`, field `{field}`" if context.task else f"field `{field}`"
         self._stage: Stage = stage
@@ -24,10 +36,21 @@ class FieldTemplate:
         self._template = Template(source, where=self._where)
 
     def render(self, variables: Mapping[str, Any], sample: Sample) -> str:
+        given = variables if self._empty_gold is None else {**variables, NO_NULLS: self._empty_gold}
         try:
-            return self._template.render(variables)
+            text = self._template.render(given)
+        except NullGoldError as error:
+            raise self.missing_gold(str(error), sample) from error
         except RenderError as error:
             raise self.failure("template", f"{error}{self._others_missing(str(error), sample)}", sample) from error
+        if self._empty_gold not in (None, ALLOWED) and not text.strip():
+            raise self.missing_gold("the expected text is blank", sample)
+        return text
+
+    def missing_gold(self, message: str, sample: Sample) -> FailureError:
+        """A failure for want of an expected text."""
+        way_out = "; `empty_gold: allowed` lets it be empty" if self._empty_gold != NEVER else ""
+        return self.failure("missing_gold", f"{message}{way_out}", sample)
 
     def _others_missing(self, message: str, sample: Sample) -> str:
         """Rendering ends at the first column that is not there; the others are named with it."""

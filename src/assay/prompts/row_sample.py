@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Stage
 from assay.prompts.field_template import FieldTemplate
-from assay.prompts.written_text import row_variables
+from assay.prompts.written_text import ALLOWED, NEVER, row_variables
 
 
 class RowSample:
@@ -29,11 +29,18 @@ class RowSample:
         part: str,
         context: BuildContext,
         lists: Collection[str] = (),
+        empty_gold: str = NEVER,
     ) -> None:
         self._lists = {"choices", "targets", *lists}
+        self._may_be_empty = empty_gold == ALLOWED
         self._fields = {
             fills: FieldTemplate(
-                source, field=f"{where}.{_WRITTEN.get(fills, fills)}", stage=stage, part=part, context=context
+                source,
+                field=f"{where}.{_WRITTEN.get(fills, fills)}",
+                stage=stage,
+                part=part,
+                context=context,
+                empty_gold=empty_gold if fills in ("target", "targets") else None,
             )
             for fills, source in templates.items()
             if source is not None
@@ -48,6 +55,8 @@ class RowSample:
         for fills, template in self._fields.items():
             text = template.render(row, sample)
             fields[fills] = self._listed(fills, text, sample) if fills in self._lists else text
+            if fills == "targets" and not self._may_be_empty:
+                self._refuse_missing(fields[fills], sample)
         prompt, target, targets = (fields.pop(name, None) for name in ("prompt", "target", "targets"))
         if "choices" in fields:
             fields["choices"] = [str(choice) for choice in fields["choices"]]
@@ -56,9 +65,16 @@ class RowSample:
         return msgspec.structs.replace(
             sample,
             prompt=sample.prompt if prompt is None else prompt,
-            targets=sample.targets if targets is None else tuple(map(str, targets)),
+            targets=sample.targets if targets is None else tuple("" if each is None else str(each) for each in targets),
             extras={**sample.extras, **fields},
         )
+
+    def _refuse_missing(self, targets: Sequence[Any], sample: Sample) -> None:
+        for at, target in enumerate(targets):
+            if target is None or not str(target).strip():
+                raise self._fields["targets"].missing_gold(f"item {at} of the expected texts is empty", sample)
+        if not targets:
+            raise self._fields["targets"].missing_gold("the list of expected texts is empty", sample)
 
     def _listed(self, fills: str, text: str, sample: Sample) -> list[Any]:
         try:

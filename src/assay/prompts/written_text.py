@@ -14,12 +14,21 @@ from jinja2.visitor import NodeTransformer
 
 from assay.core.types import Sample
 from assay.prompts.jinja_filters import TEXT
+from assay.prompts.jinja_rules import RenderError
 
 Path = tuple[str, ...]
 _WRITTEN = "the row as written"
 """Where rendering finds the texts; no template can name it."""
+NO_NULLS = "the rule for nulls"
+"""Where rendering finds what a null means in an expected text: nothing, or where it is allowed the empty text."""
+ALLOWED, REFUSED, NEVER = "allowed", "refused", "never"
+"""Whether an expected text may be empty: the task's words for it, and where no task may say so."""
 _OF_TEXTS = {"capitalize", "center", "d", "default", "indent", "lower", "replace", "string", "title", "trim", "upper"}
 """Filters of texts: their input is the text that would be printed."""
+
+
+class NullGoldError(RenderError):
+    """An expected text would be the word `None`."""
 
 
 def row_variables(sample: Sample) -> dict[str, Any]:
@@ -48,7 +57,13 @@ def printed(path: Path, value: Any, variables: Mapping[str, Any] | Context) -> A
         texts = texts.get(name) if isinstance(texts, dict) else None
     if row is not value:  # a loop of the template has a `sample` of its own
         return value
-    return texts if isinstance(texts, str) else as_data(value)
+    if isinstance(texts, str):
+        return texts
+    if value is None and (rule := variables.get(NO_NULLS)):
+        if rule != ALLOWED:
+            raise NullGoldError(f"there is no expected text: `{'.'.join(path)}` is null")
+        return ""
+    return as_data(value)
 
 
 def as_data(value: Any) -> Any:

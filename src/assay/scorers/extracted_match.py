@@ -15,7 +15,7 @@ from assay.core.types import Completion, Failure, Sample, Score, Trace
 from assay.part_options import Doc, InFiles, Pattern, part
 from assay.patterns.example import example_around
 from assay.patterns.matching import PatternTimeoutError, selected_match, substitute
-from assay.scorers.over_row import ONE_TARGET, LookedAt, Target, Targets, over_row
+from assay.scorers.over_row import ONE_TARGET, EmptyGold, LookedAt, Target, Targets, over_row
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _DIGITS = str.maketrans("", "", string.digits)
@@ -128,6 +128,7 @@ def extracted_match(
     ground_truth: Target = None,
     ground_truths: Targets = None,
     value: LookedAt = None,
+    empty_gold: EmptyGold = "refused",
     extract: Annotated[
         Sequence[Literal["strip", "strip_start", "lowercase", "uppercase"] | ExtractionStep] | None,
         Doc("What is done to the answer before it is compared, in this order."),
@@ -157,7 +158,9 @@ def extracted_match(
             "regexes_to_ignore": list(regexes_to_ignore),
         }
     templates = {"target": ground_truth, "targets": ground_truths}
-    return over_row(ExtractedMatch(key, how), templates, context=context, value=value, has_solver=has_solver)
+    return over_row(
+        ExtractedMatch(key, how), templates, context=context, value=value, has_solver=has_solver, empty_gold=empty_gold
+    )
 
 
 def _step(written: str | ExtractionStep) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.evidence import evidence_of
 from assay.metrics.post_process import nothing_extracted
 from assay.part_options import Doc, InFiles, Pattern, Problem, part
-from assay.scorers.over_row import ONE_TARGET, LookedAt, PostProcess, Target, Targets, over_row
+from assay.scorers.over_row import ONE_TARGET, EmptyGold, LookedAt, PostProcess, Target, Targets, over_row
 from assay.text.wording import hint
 
 
@@ -140,6 +140,7 @@ def from_metric(
     ground_truth: Target = None,
     ground_truths: Targets = None,
     value: LookedAt = None,
+    empty_gold: EmptyGold = "refused",
     post_process: PostProcess = "none",
     has_solver: bool = True,
     context: BuildContext = NO_CONTEXT,
@@ -158,7 +159,7 @@ def from_metric(
             check_metric(metric, found)
         scorer = FromMetric(key, found, post_process, options, built_in=built_in)
         templates = {"target": ground_truth, "targets": ground_truths}
-        return over_row(scorer, templates, context=context, value=value, has_solver=has_solver)
+        return over_row(scorer, templates, context=context, value=value, has_solver=has_solver, empty_gold=empty_gold)
     given = options if post_process == "none" else {**options, "post_process": post_process}
     offered = {"key": key, "context": context}
     make: Any = found
@@ -195,6 +196,7 @@ def label_in_set(
     *,
     allowed: Annotated[Sequence[str] | None, Meta(min_length=1), Doc("The labels."), InFiles()] = None,
     value: LookedAt = None,
+    empty_gold: EmptyGold = "refused",
     post_process: PostProcess = "none",
     context: BuildContext = NO_CONTEXT,
 ) -> Scorer:
@@ -216,6 +218,7 @@ def forbidden_patterns(
         Sequence[Annotated[str, Pattern()]] | None, Meta(min_length=1), Doc("Regular expressions."), InFiles()
     ] = None,
     value: LookedAt = None,
+    empty_gold: EmptyGold = "refused",
     post_process: PostProcess = "none",
     context: BuildContext = NO_CONTEXT,
 ) -> Scorer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from assay.catalog import CATALOG
 from assay.core.seams import BuildContext, Preparable, Scorer
@@ -14,6 +14,10 @@ LookedAt = Annotated[
 ]
 Target = Annotated[str | None, TemplateOption("Template of the expected text.")]
 Targets = Annotated[str | None, TemplateOption("Template of a list of expected texts; the best one counts.")]
+EmptyGold = Annotated[
+    Literal["refused", "allowed"],
+    Doc("Without an expected text a sample fails; `allowed`: it is the empty text, as of unanswerable questions."),
+]
 ONE_TARGET = (("ground_truth", "ground_truths"),)
 PostProcess = Annotated[
     str, Words(tuple(CATALOG["post_process"])), Doc("What is extracted from the answer before it is compared.")
@@ -29,6 +33,7 @@ def over_row(
     lists: Collection[str] = (),
     has_solver: bool = True,
     solution: str | None = None,
+    empty_gold: EmptyGold = "refused",
 ) -> Scorer:
     """The scorer as it is where no template is given: the sample then has targets and extras of its own.
 
@@ -44,7 +49,9 @@ def over_row(
     from assay.scorers.row_scorer import OverRow, StartedOverRow
 
     key = scorer.name
-    read = RowSample(given, where=f"scorers.{key}", stage="scorer", part=key, context=context, lists=lists)
+    read = RowSample(
+        given, where=f"scorers.{key}", stage="scorer", part=key, context=context, lists=lists, empty_gold=empty_gold
+    )
     compared = None if value is None else scorer_field(key, "value", value, context)
     if not isinstance(scorer, Preparable):
         return OverRow(scorer, read, compared, has_solver)

@@ -15,8 +15,8 @@ from assay.overriding import override
 from assay.part_options import OldName, TemplateOption, part
 from assay.prompts.row_sample import parse_list
 from assay.prompts.written_text import row_variables
-from assay.scorers.judging.variables import scorer_field, scorer_variables
-from assay.scorers.over_row import LookedAt
+from assay.scorers.judging.variables import gold_field, scorer_field, scorer_variables
+from assay.scorers.over_row import EmptyGold, LookedAt
 
 _RIGHT_OR_WRONG = ScorerInfo(values=(share("is_correct"),), aggregates=(mean_of("is_correct", name="accuracy"),))
 
@@ -30,6 +30,7 @@ class _Compared:
         *,
         ground_truth: Annotated[str, TemplateOption("Template of the expected text; may read `sample`.")],
         value: LookedAt = None,
+        empty_gold: EmptyGold = "refused",
         has_solver: bool = True,
         context: BuildContext = NO_CONTEXT,
     ) -> None:
@@ -37,7 +38,7 @@ class _Compared:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare; give `value`")
         self.name = key
         self._has_solver = has_solver
-        self._truth = scorer_field(key, "ground_truth", ground_truth, context)
+        self._truth = gold_field(key, "ground_truth", ground_truth, context, empty_gold)
         self._value = None if value is None else scorer_field(key, "value", value, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
@@ -105,13 +106,12 @@ class MultipleChoice:
         if not has_solver:
             raise UsageError(f"scorer `{key}`: a task without a solver has no answer to compare")
         self.name = key
-        self._truth = scorer_field(key, "ground_truth_choice", ground_truth_choice, context)
+        self._truth = gold_field(key, "ground_truth_choice", ground_truth_choice, context)
         self._choices = scorer_field(key, "choices", choices, context)
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         row = row_variables(sample)
-        truth = self._truth.render(row, sample)
-        choices = self._listed(row, sample)
+        truth, choices = self._right(row, sample)
         predicted = trace.prediction[:1]
         return Score(
             name=self.name,
@@ -127,7 +127,15 @@ class MultipleChoice:
         )
 
     def gold(self, sample: Sample) -> Completion | None:
-        return Completion(text=self._truth.render(row_variables(sample), sample))
+        return Completion(text=self._right(row_variables(sample), sample)[0])
+
+    def _right(self, row: dict[str, Any], sample: Sample) -> tuple[str, list[str]]:
+        """The right choice and the choices that it is one of."""
+        truth, choices = self._truth.render(row, sample), self._listed(row, sample)
+        if truth not in _legal(choices):
+            message = f"the right choice {truth[:100]!r} is none of the choices ({', '.join(_legal(choices)[:10])})"
+            raise self._truth.failure("bad_input", message, sample)
+        return truth, choices
 
     def _listed(self, row: dict[str, Any], sample: Sample) -> list[str]:
         text = self._choices.render(row, sample)
@@ -143,6 +151,10 @@ class MultipleChoice:
 def _validity(predicted: str, choices: list[str]) -> str:
     if not predicted or not choices:
         return "unknown"
+    return "valid" if predicted in _legal(choices) else "invalid"
+
+
+def _legal(choices: list[str]) -> list[str]:
+    """The choices themselves where each is a character, else their letters."""
     letters = [chr(ord("A") + at) for at in range(min(len(choices), 26))]
-    legal = choices if all(len(choice) == 1 for choice in choices) else letters
-    return "valid" if predicted in legal else "invalid"
+    return choices if all(len(choice) == 1 for choice in choices) else letters

@@ -7,13 +7,19 @@ from typing import Any
 from assay.core.seams import BuildContext
 from assay.core.types import Sample, Trace
 from assay.prompts.field_template import FieldTemplate
-from assay.prompts.written_text import row_variables
+from assay.prompts.written_text import NEVER, row_variables
 from assay.snippets.payload import solver_output
 
 
 def scorer_field(key: str, name: str, source: str, context: BuildContext) -> FieldTemplate:
     """The template in a field of the scorer with this key."""
     return FieldTemplate(str(source), field=f"scorers.{key}.{name}", stage="scorer", part=key, context=context)
+
+
+def gold_field(key: str, name: str, source: str, context: BuildContext, empty_gold: str = NEVER) -> FieldTemplate:
+    """The same for an expected text, which every sample must have."""
+    field = f"scorers.{key}.{name}"
+    return FieldTemplate(str(source), field=field, stage="scorer", part=key, context=context, empty_gold=empty_gold)
 
 
 def scorer_variables(sample: Sample, trace: Trace, *, has_solver: bool) -> dict[str, Any]:
