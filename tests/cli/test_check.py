@@ -489,3 +489,20 @@ def test_a_parameter_that_no_task_has_is_refused_as_a_run_refuses_it(capsys: pyt
     Path("task.yaml").write_text(EQUAL)
     code, _, err = said(capsys, "check", "task.yaml", "--config", "stile=wild")
     assert (code, "--config stile: task `" in err, "there is no parameter `stile`" in err) == (2, True, True)
+
+
+def test_a_margin_that_the_samples_cannot_reach_is_a_remark_with_the_one_they_can(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = {"prompt": "compute: 1 + 1", "targets": ["2"], "metric": "exact_match"}
+    lines = [{**row, "id": f"s{n}", "prompt": f"compute: {n} + 1", "targets": [str(n + 1)]} for n in range(60)]
+    Path("sums.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["check", "sums.jsonl", "--gate", "no-drop-beyond 0.02"]) == 0
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "even if no score changes, 60 samples rule out no drop below 0.060" in printed
+    assert main(["check", "sums.jsonl", "--gate", "no-drop-beyond 0.07"]) == 0
+    assert "rule out" not in capsys.readouterr().err
+    grouped = [{**line, "metadata": {"group": str(n // 10)}} for n, line in enumerate(lines)]
+    Path("sums.jsonl").write_text("".join(json.dumps(line) + "\n" for line in grouped))
+    main(["check", "sums.jsonl", "--gate", "no-drop-beyond 0.07"])
+    assert "6 groups rule out no drop below" in " ".join(capsys.readouterr().err.split())

@@ -45,3 +45,21 @@ def test_a_gate_that_cannot_be_checked_is_refused_before_a_model_is_called(task:
     with pytest.raises(UsageError, match="summs"):
         assay.evaluate_tasks(task, never, gates="summs >= 0.5")
     assert not Path("runs").exists()
+
+
+def test_a_margin_that_the_samples_cannot_reach_is_named_before_the_first_request(
+    task: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = assay.evaluate_tasks(task, right)
+    warned: list[bool] = []
+
+    def answers(prompt: str) -> str:
+        warned.append("no-drop-beyond 0.01" in caplog.text)
+        return right(prompt)
+
+    assay.evaluate_tasks(task, answers, gates="no-drop-beyond 0.01", baseline=before.folder)
+    assert all(warned)
+    assert "sums: even if no score changes, 8 samples rule out no drop below 0.3" in caplog.text
+    caplog.clear()
+    assay.evaluate_tasks(task, right, gates="no-drop-beyond 0.4", baseline=before.folder, fresh=True)
+    assert "rule out" not in caplog.text

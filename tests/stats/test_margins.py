@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.stats.margins import same_within
+from assay.stats.margins import same_within, smallest_margin
 from assay.stats.paired import compare
 from assay.stats.paired_evidence import AnswerPairs, GuardedPairs, OpenPairs
 
@@ -123,3 +123,16 @@ def test_a_difference_beyond_the_margin_is_not_the_same_however_many_samples() -
 def test_a_margin_is_more_than_0() -> None:
     with pytest.raises(ValueError, match="more than 0"):
         same_within([AnswerPairs(0, 0, 10, right=5)], 0.0, 0.95)
+
+
+@pytest.mark.parametrize("units", [20, 60, 190, 1000])
+def test_the_smallest_margin_is_what_unchanged_scores_reach_graded_or_not(units: int) -> None:
+    margin = smallest_margin(units, 0.95)
+    assert margin is not None
+    lows = [compare(scores, scores).margin_interval.low for scores in (np.full(units, 0.5), np.ones(units))]
+    assert margin == pytest.approx(max(-(low or 0.0) for low in lows))
+
+
+def test_one_sample_reaches_no_margin_and_sixty_about_six_hundredths() -> None:
+    assert smallest_margin(1, 0.95) is None
+    assert smallest_margin(60, 0.95) == pytest.approx(0.0602, abs=0.0005)

@@ -56,6 +56,8 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
 
     task: str
     samples: int = 0
+    groups: int | None = None
+    """The groups that the samples come in; None where each is independent."""
     gold_checked: int = 0
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]

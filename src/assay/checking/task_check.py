@@ -225,10 +225,12 @@ async def check_task(
     unscorable = {bad.sample for bad in bad_tests if bad.found.refused and bad.alone}
     seen: dict[bytes, tuple[str, tuple[str, ...]]] = {}
     samples = gold_checked = 0
+    groups: set[str] = set()
     rehearsed = task.definition.provenance.over_rows and not isinstance(task.solver, Rehearsable)
     for sample in task.dataset:
         await asyncio.sleep(0)  # a request to stop takes effect here: scoring itself seldom waits for anything
         samples += 1
+        groups.add(str(sample.metadata.get("group", f"sample {sample.id}")))
         findings.extend(_look_at(task, sample, seen))
         if rehearsed or sample.id in unscorable:
             continue
@@ -241,11 +243,19 @@ async def check_task(
             gold_checked += 1
             findings.extend(await _try_gold(task, sample, gold))
         findings.extend(await _try_empty(task, sample))
+    units = len(groups) if len(groups) < samples else None
     if not rehearsed:
-        return TaskCheck(task=task.name, samples=samples, gold_checked=gold_checked, findings=findings, tried=samples)
+        return TaskCheck(
+            task=task.name,
+            samples=samples,
+            groups=units,
+            gold_checked=gold_checked,
+            findings=findings,
+            tried=samples,
+        )
     rehearsal = await rehearse(task, script or Script(), refused)
     located = [_located(task, each, places) for each in rehearsal.findings]
-    return msgspec.structs.replace(rehearsal, samples=samples, findings=[*located, *findings])
+    return msgspec.structs.replace(rehearsal, samples=samples, groups=units, findings=[*located, *findings])
 
 
 def _of_test(task: Task, bad: BadTest, places: Places | None) -> Finding:

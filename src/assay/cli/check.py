@@ -8,19 +8,21 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assay.cli.flags import option, switch
+from assay.cli.flags import option, repeated, switch
 from assay.cli.output import add_form_arguments, print_json, show
 from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.setting_flags import add_settings, flag_of_run
+from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
 from assay.runs.exit_status import BAD_INPUT, DONE, WITH_FAILURES
 from assay.tasks.task_settings import TaskSettings
-from assay.text.wording import shortened
+from assay.text.wording import count_of, shortened
 
 if TYPE_CHECKING:
     from assay.checking.findings import Finding, SampleRehearsal, TaskCheck
     from assay.core.types import Request, TaskDefinition
     from assay.formats.task_source import LoadedTask
+    from assay.results.gates.expression import DropGate
     from assay.run_config import RunConfig
 
 LONGEST_TEXT = 1000
@@ -41,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
     add_settings(parser, RunSettings, "limit")
+    repeated(
+        parser, "--gate GATE", 'whether the samples can meet a gate on a margin: "no-drop-beyond 0.02" (repeatable)'
+    )
     switch(parser, "--all", "every finding and the whole request, nothing cut short")
     option(parser, "--timeout SECONDS", "time limit for one call of a snippet (60)", float)
     add_form_arguments(parser, json="as JSON")
@@ -54,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
 
     from assay.checking.task_check import CANNOT_RUN
 
-    checks = asyncio.run(_check_all(options))
+    gates = _gates_on_margins(options.gate)
+    checks = [_with_margins(check, gates) for check in asyncio.run(_check_all(options))]
     if options.json:
         print_json(checks)
     else:
@@ -63,6 +69,34 @@ def run(options: argparse.Namespace) -> int:
     if any(finding.error for finding in findings):
         return BAD_INPUT
     return WITH_FAILURES if any(finding.problem == CANNOT_RUN for finding in findings) else DONE
+
+
+def _gates_on_margins(texts: Sequence[str]) -> list[DropGate]:
+    from assay.results.gates.expression import NO_DROP_BEYOND, DropGate, parse_gates
+
+    gates = [gate for gate in parse_gates(texts) if isinstance(gate, DropGate) and gate.margin is not None]
+    if len(gates) < len(texts):
+        raise UsageError(f"--gate: before a run only a margin can be checked, such as `{NO_DROP_BEYOND} 0.02`")
+    return gates
+
+
+def _with_margins(check: TaskCheck, gates: Sequence[DropGate]) -> TaskCheck:
+    """With a remark on each gate whose margin the task's samples cannot reach."""
+    import msgspec
+
+    from assay.checking.findings import Finding
+    from assay.results.report_settings import View
+    from assay.stats.margins import out_of_reach, smallest_margin
+
+    units = check.samples if check.groups is None else check.groups
+    samples = count_of(units, "sample" if check.groups is None else "group")
+    remarks = [
+        Finding(task=check.task, problem="margin_out_of_reach", detail=f"gate `{gate.text}`: {why}", error=False)
+        for gate in gates
+        if check.samples and gate.looks_at(check.task)
+        if (why := out_of_reach(gate.margin or 0.0, smallest_margin(units, View().level), samples)) is not None
+    ]
+    return msgspec.structs.replace(check, findings=[*check.findings, *remarks])
 
 
 async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:

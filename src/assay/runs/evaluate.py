@@ -241,6 +241,8 @@ async def run_all(
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = checked_gates(planned, gates, baseline, cannot_tell_passes=cannot_tell_passes)
     labels = await check_all(planned, options) if len(planned) > 1 else [""]
+    for sentence in dict.fromkeys(each for keeper in keepers if keeper is not None for each in keeper.out_of_reach()):
+        options.progress.warn(sentence)
     results: list[RunResult] = []
     for run, keeper, label in zip(planned, keepers, labels, strict=True):
         result = await run_planned(run, options)

@@ -12,6 +12,8 @@ from assay.costs.prices import find_prices
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import read_leaderboard
 from assay.results.diff.ends import diff_ends
+from assay.results.diff.paired_columns import read_side
+from assay.results.gates.drops import gates_on_margins, margins_out_of_reach
 from assay.results.gates.expression import parse_gates
 from assay.results.gates.gate_check import check_gates
 from assay.results.gates.names import TaskNumbers, check_names, number_of_parts, numbers_of_definition
@@ -51,6 +53,13 @@ class Gates:
         self._baseline = read_leaderboard(baseline, self._view) if baseline is not None else None
         if self.gates:
             check_names(self.gates, tasks, baseline=self._baseline)
+
+    def out_of_reach(self) -> list[str]:
+        """The gates on a margin that the baseline's samples cannot reach, with the margin that they can."""
+        asked = gates_on_margins(self.gates)
+        if self._source is None or not asked:
+            return []
+        return margins_out_of_reach(asked, read_side(self._source, self._view), self._view)
 
     def check(
         self, folder: Path, board: Leaderboard, *, cannot_tell_passes: bool = False

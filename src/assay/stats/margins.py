@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 
 from assay.stats.families import correct
+from assay.stats.guarded import spread_of
 from assay.stats.intervals import Interval
-from assay.stats.paired_evidence import PairedEvidence
+from assay.stats.paired_evidence import AnswerPairs, GuardedPairs, PairedEvidence
 from assay.stats.search import smallest
+from assay.text.numbers import number
 
 GateOutcome = Literal["met", "not met", "cannot tell"]
 
@@ -76,6 +79,30 @@ def same_within(evidence: Sequence[PairedEvidence], margin: float, level: float)
         )
         for each, corrected in zip(evidence, family, strict=True)
     ]
+
+
+def smallest_margin(units: int, level: float) -> float | None:
+    """The smallest margin that so many samples, or groups, can show a drop to be within, even if no score changes.
+
+    None where there is none. It is that of right/wrong answers or of graded scores, whichever is larger.
+    """
+    if units < 2:
+        return None
+    unchanged = spread_of(np.zeros(units))
+    kinds = AnswerPairs(0, 0, units, right=units), GuardedPairs(unchanged, had=unchanged)
+    return max(-(each.margin_interval(level).low or 0.0) for each in kinds)
+
+
+def out_of_reach(margin: float, reachable: float | None, samples: str) -> str | None:
+    """Why a claim of no drop beyond a margin can never be shown; None where it can."""
+    if reachable is None:
+        return f"with {samples} no drop can be ruled out"
+    if margin >= reachable:
+        return None
+    return (
+        f"even if no score changes, {samples} rule out no drop below {number(reachable)}: "
+        f"use that margin or a larger one than {margin:g}, or more samples"
+    )
 
 
 def _p_within(evidence: PairedEvidence, margin: float) -> float:

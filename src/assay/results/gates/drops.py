@@ -6,15 +6,19 @@ test could have found, is reported as such.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, DiffEnds, TaskDiff
+from assay.results.diff.paired_columns import Side
 from assay.results.diff.sentences import ONE_SIDED, blind_sentences, drop_sentences, hidden_sentence
-from assay.results.gates.expression import DropGate
+from assay.results.gates.expression import DropGate, Gate
 from assay.results.gates.result import GateResult
+from assay.results.report_settings import View
 from assay.stats.intervals import Interval
-from assay.stats.margins import GateOutcome, non_inferiority
+from assay.stats.margins import GateOutcome, non_inferiority, out_of_reach
+from assay.stats.paired import PairedComparison
 from assay.text.numbers import level_text, signed
 
 RETRY = "rerun the same `assay run` command to retry them"
@@ -26,6 +30,28 @@ def check_drop(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool = False) -
     if gate.margin is None:
         return _significant(gate, ends, hidden)
     return _beyond(gate, gate.margin, ends, hidden)
+
+
+def gates_on_margins(gates: Sequence[Gate | DropGate]) -> list[DropGate]:
+    return [gate for gate in gates if isinstance(gate, DropGate) and gate.margin is not None]
+
+
+def margins_out_of_reach(gates: Sequence[DropGate], baseline: Side, view: View) -> list[str]:
+    """The gates whose margin the baseline's samples cannot reach even if no score changes, with the one they can."""
+    unchanged = paired_diff(baseline, baseline, view, samples=0)
+    units = {task.task: _units(task.comparison) for task in unchanged.tasks if task.comparison is not None}
+    sentences = []
+    for gate in gates:
+        for each in _differences(gate, unchanged):
+            low = each.interval.low
+            samples = units.get(each.name, "the samples of all tasks")
+            why = out_of_reach(gate.margin or 0.0, None if low is None else -low, samples)
+            sentences += [] if why is None else [f"gate `{gate.text}`: {each.name}: {why}"]
+    return sentences
+
+
+def _units(comparison: PairedComparison) -> str:
+    return f"{comparison.n:,} samples" if comparison.clusters is None else f"{comparison.clusters:,} groups"
 
 
 def failed_words(result: int, baseline: int, *, happened: str = "failed") -> str:
