@@ -26,6 +26,8 @@ class Value(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The smallest and the largest one possible; None: unknown, or none."""
     lower_is_better: bool | None = False
     """None: neither is better, as for a number of words."""
+    labels: tuple[str, ...] = ()
+    """The labels that it may be; empty: any text."""
 
 
 def share(name: str, *, lower_is_better: bool = False) -> Value:

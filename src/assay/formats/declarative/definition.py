@@ -41,7 +41,7 @@ from assay.formats.declarative.records import (
     record,
     without_nulls,
 )
-from assay.formats.declarative.schema.scorers import METRIC_TYPES
+from assay.formats.declarative.schema.scorers import METRIC_TYPES, described
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
 from assay.formats.declarative.shape import PLACEHOLDER, mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
@@ -385,7 +385,8 @@ def _model_behind(field: str, key: str, library: Library) -> Options:
 def _over_parts(scorer: PartSpec, solver: SolverEntry | None) -> PartSpec:
     """The scorer over the parts that the solver's `postprocessor` returns; one over all samples reads no answer."""
     postprocessor = solver.options.get("postprocessor") if solver is not None else None
-    if not isinstance(postprocessor, dict) or scorer.use == "python_all_samples":
+    info = described(scorer.use, scorer.options)
+    if not isinstance(postprocessor, dict) or (info is not None and info.sees_all):
         return scorer
     return msgspec.structs.replace(scorer, options={**scorer.options, POSTPROCESS: postprocessor[POSTPROCESS]})
 

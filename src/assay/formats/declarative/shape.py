@@ -355,29 +355,29 @@ class ObjectOf(Shape):
 
 
 class PartTypes(Mapping[str, ObjectOf]):
-    """The types of a kind of part, each made when it is first looked at: its fields are those of its factory."""
+    """The types of a kind of part, each made when it is first looked at: its fields are those of its factory.
 
-    def __init__(self, names: Iterable[str], make: Callable[[str], ObjectOf]) -> None:
+    `make` returns None for a part that no file names.
+    """
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], ObjectOf | None]) -> None:
         self._names = dict.fromkeys(names)
         self._make = cache(make)
 
     @override
     def __getitem__(self, name: str) -> ObjectOf:
-        if name not in self._names:
+        made = self._make(name) if name in self._names else None
+        if made is None:
             raise KeyError(name)
-        return self._make(name)
-
-    @override
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return made
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return (name for name in self._names if self._make(name) is not None)
 
     @override
     def __len__(self) -> int:
-        return len(self._names)
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, slots=True)

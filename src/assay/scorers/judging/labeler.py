@@ -27,12 +27,16 @@ LABELER_SYSTEM_PROMPT = (
 )
 
 
-@describes(
-    ScorerInfo(
-        values=(Value(name="label", kind="label", lower_is_better=None),),
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    labels = options.get("valid_labels")
+    known = tuple(map(str, labels)) if isinstance(labels, list | tuple) else ()
+    return ScorerInfo(
+        values=(Value(name="label", kind="label", lower_is_better=None, labels=known),),
         aggregates=(DefaultAggregate(use="frequency", options={"field": "label"}),),
     )
-)
+
+
+@describes(lambda options, _: _described(options))
 @part(
     "A model labels the answer or the sample.",
     example="""\

@@ -12,15 +12,11 @@ from assay.formats.declarative.records import DatasetEntry, GeneratedSource
 from assay.formats.declarative.schema.filters import FILTER
 from assay.formats.declarative.shape import Field, Fields, ListOf, ObjectOf, PartTypes, Refused, Report, Tagged, Text
 from assay.formats.declarative.yaml_reader import FieldPath
+from assay.part_options import info_of
 from assay.schema_rules import exactly_one
 
 CALLED_OTHERWISE = {"local": "table", "huggingface": "hub"}
 """Types whose names in the catalog are others."""
-_OF_OTHER_FORMATS = (
-    *("spec_file", "task_folder", "examples", "inspect_log", "joined", "lm_eval", "openai_evals"),
-    *("openai_evals_multiple_choice", "built", "promptfoo", *CALLED_OTHERWISE.values()),
-)
-"""Names that no YAML file has."""
 _ROWS = object_of(RowDataset, shapes={"filters": ListOf(FILTER)}).fields
 
 
@@ -29,14 +25,19 @@ def declared(name: str) -> Any:
     return GeneratedSource if name == "generated" else resolve("dataset", CALLED_OTHERWISE.get(name, name))
 
 
-def _source(name: str) -> ObjectOf:
+def _source(name: str) -> ObjectOf | None:
+    if info_of(declared(name)) is None:
+        return None
     made = object_of(declared(name), an(f"{name} source"), word=word(name))
     return replace(made, fields=made.fields | _ROWS)
 
 
+_TYPES = (*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in CALLED_OTHERWISE.values()))
 SOURCE = Tagged(
     "dataset source",
-    PartTypes((*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in _OF_OTHER_FORMATS)), _source),
+    PartTypes(
+        (*CALLED_OTHERWISE, *(name for name in CATALOG["dataset"] if name not in CALLED_OTHERWISE.values())), _source
+    ),
     kind="dataset",
     own=ObjectOf("a source", "A dataset of an installed package or your own.", {"type": Field(Text())}),
     refused=dict.fromkeys(

@@ -6,22 +6,24 @@ from assay.catalog import CATALOG, resolve
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import MetricEntry
 from assay.formats.declarative.shape import Boolean, Field, ObjectOf, PartTypes, Tagged, Text, ValueText
+from assay.part_options import info_of
 
 _COMMON = {
     **object_of(MetricEntry).fields,
     "lower_is_better": Field(Boolean(), None, "Whether a lower number is better."),
 }
-_OF_OTHER_FORMATS = ("repetitions", "evidence", "lm_eval")
-"""Aggregates that no YAML file names."""
 
 
-def _metric(name: str) -> ObjectOf:
-    return object_of(resolve("aggregate", name), an(f"{name} metric"), word=word(name), common=_COMMON)
+def _metric(name: str) -> ObjectOf | None:
+    factory = resolve("aggregate", name)
+    if info_of(factory) is None:
+        return None
+    return object_of(factory, an(f"{name} metric"), word=word(name), common=_COMMON)
 
 
 METRIC = Tagged(
     "metric",
-    PartTypes((name for name in CATALOG["aggregate"] if name not in _OF_OTHER_FORMATS), _metric),
+    PartTypes(CATALOG["aggregate"], _metric),
     kind="aggregate",
     own=ObjectOf("a metric", "An aggregate of an installed package or your own.", {**_COMMON, "type": Field(Text())}),
 )

@@ -29,7 +29,7 @@ from assay.formats.declarative.shape import (
     refuse_repeated_keys,
 )
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
-from assay.part_options import PartInfo
+from assay.part_options import PartInfo, info_of
 from assay.schema_rules import Schema
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.over_row import ONE_TARGET
@@ -61,8 +61,8 @@ def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | Non
     return None if info is None or info.more_values or not info.values else [value.name for value in info.values]
 
 
-def _scorer(name: str) -> ObjectOf:
-    """What can be written of a scorer: the options of its factory."""
+def _scorer(name: str) -> ObjectOf | None:
+    """What can be written of a scorer: the options of its factory. None for one that says nothing of files."""
     called, reads = an(f"{name} scorer"), []
     if given := values_given(name, {}):
         reads = [partial(_reads_given, given)]
@@ -71,6 +71,8 @@ def _scorer(name: str) -> ObjectOf:
         text = object_of(resolve("scorer", "assertions")).fields["text"]
         made = replace(made, fields={**made.fields, "text": text})
     elif name in CATALOG["scorer"]:
+        if info_of(resolve("scorer", name)) is None:
+            return None
         shapes = {"assertions": ListOf(ASSERTION, least=1)} if name == "assertions" else {}
         made = object_of(resolve("scorer", name), called, word=word(name), common=_COMMON, shapes=shapes)
     else:
@@ -120,8 +122,8 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
 
 def labels_given(kind: str, options: Mapping[str, Plain]) -> list[str]:
     """The labels that the value `label` of a scorer may have; none where any text may be one."""
-    labels = options.get("valid_labels") if kind == "labeler_via_model" else None
-    known = [str(label) for label in labels] if isinstance(labels, list) else []
+    info = described(kind, options)
+    known = [label for value in info.values if value.name == "label" for label in value.labels] if info else []
     return [] if any("<<" in label for label in known) else known
 
 
@@ -146,16 +148,7 @@ _TARGET = 'ground_truth: "{{ sample.answer }}"'
 ASSERTED_ELSEWHERE = ("contains", "starts_with")
 """Metrics whose names are those of assertions, which count the case of letters; `type: metric` has them too."""
 METRIC_TYPES = tuple(name for name in CATALOG["metric"] if name not in ASSERTED_ELSEWHERE)
-_OF_OTHER_FORMATS = (
-    *("system_evidence", "choice_probability", "lettered_choice", "drop", "model_graded", "sample_assertions"),
-    *("recorded", "lm_eval", "inspect"),
-)
-"""Scorers that no YAML file names."""
-_TYPES = (
-    *(name for name in CATALOG["scorer"] if name not in _OF_OTHER_FORMATS),
-    *METRIC_TYPES,
-    *ASSERTION_TYPES,
-)
+_TYPES = (*CATALOG["scorer"], *METRIC_TYPES, *ASSERTION_TYPES)
 SCORER = Tagged(
     "scorer",
     PartTypes(_TYPES, _scorer),

@@ -12,7 +12,7 @@ from assay.formats.declarative.part_keys import scorer_keys
 from assay.formats.declarative.records import BenchmarkTask, SystemTask, TaskDataset, TaskEntry
 from assay.formats.declarative.schema.filters import ACTION
 from assay.formats.declarative.schema.parameters import CONFIG_PARAMETER
-from assay.formats.declarative.schema.scorers import SCORER, check_label, labels_given, values_given
+from assay.formats.declarative.schema.scorers import SCORER, check_label, described, labels_given, values_given
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
 from assay.formats.declarative.schema.task_rules import ENTITY, ENTITY_OF_TASK, about_answers, of_likelihoods
 from assay.formats.declarative.shape import (
@@ -28,9 +28,8 @@ from assay.formats.declarative.shape import (
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.part_options import ANSWER, SAMPLE
 from assay.prompts.template import expression_reads, template_reads
-from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
+from assay.schema_rules import Schema
 
-_NEED_ANSWER = ("string_equals_mcqa", "rag_checker", "function_call_coverage", "evaluator")
 _SNIPPET = "compute_scores_snippet"
 
 
@@ -76,11 +75,14 @@ def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> Non
         kind = str(scorer["type"])
         shape = SCORER.choices.get(kind)
         looked_at = _looked_at(kind)
-        if kind in _NEED_ANSWER or (looked_at is not None and scorer.get(looked_at) is None):
+        info = described(kind, scorer)
+        needs_answer = info is not None and info.needs_answer
+        if needs_answer or (looked_at is not None and scorer.get(looked_at) is None):
             own = f"give `{looked_at}`, or the task a `solver`"
-            needed = "it belongs in a task with a `solver`" if kind in _NEED_ANSWER else own
+            needed = "it belongs in a task with a `solver`" if needs_answer else own
             report.wrong(inside, f"without a solver, the scorer `{kind}` has no answer to score; {needed}")
-        demanded = parameters_demanded(str(scorer.get(_SNIPPET)), "compute_scores") if kind == "python" else []
+        snippet = None if info is None or info.sees_all else scorer.get(_SNIPPET)
+        demanded = parameters_demanded(str(snippet), "compute_scores") if snippet is not None else []
         if len(demanded) > 1:
             report.wrong_content(
                 (*inside, _SNIPPET),
@@ -95,9 +97,14 @@ def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> Non
 
 def _looked_at(kind: str) -> str | None:
     """The field that says which text a scorer looks at, where it may be another than the answer."""
-    if kind in ("assertions", *ASSERTION_TYPES):
-        return "text"
-    return "value" if kind in SCORER.choices and "value" in SCORER.choices[kind].fields else None
+    fields = SCORER.choices[kind].fields if kind in SCORER.choices else {}
+    return next((name for name in ("text", "value") if name in fields), None)
+
+
+def _about_answers() -> Schema:
+    about = {kind: described(kind, {}) for kind in SCORER.choices}
+    needing = [kind for kind, info in about.items() if info is not None and info.needs_answer]
+    return about_answers(needing, {kind: at for kind in about if (at := _looked_at(kind)) is not None})
 
 
 def _refuse_answer_names(source: str, where: FieldPath, report: Report) -> None:
@@ -168,7 +175,7 @@ BENCHMARK = object_of(
     "",
     ENTITY,
     *of_likelihoods(LIKELIHOOD_SOLVERS),
-    lambda: about_answers(_NEED_ANSWER, {kind: at for kind in SCORER.choices if (at := _looked_at(kind)) is not None}),
+    _about_answers,
     word={"type": Field(Text(words=("benchmark_task",)), "benchmark_task", "`benchmark_task`, or another definition.")},
     rule=_benchmark_rule,
     shapes={
