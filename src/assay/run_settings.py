@@ -116,10 +116,10 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
 
     allow_bad_tasks: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.LIMIT),
         Flag("--allow-bad-tasks", "skip bad records and report how many")] = False
-    allow_broken_tests: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.LIMIT),
+    allow_broken_tests: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.PROGRAMS),
         Flag("--allow-broken-tests", "samples whose tests cannot run or prove nothing are failures, not a refusal")
     ] = False
-    min_sandbox: Annotated[str | None, Setting(Purpose.PERMISSION, AppliesTo.LIMIT),
+    min_sandbox: Annotated[str | None, Setting(Purpose.PERMISSION, AppliesTo.PROGRAMS),
         Flag("--min-sandbox TIER", "weakest sandbox that may run model-written code: A (strongest) to U (see "
              "docs/sandbox.md; default B)")] = None
     trust: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.LIMIT),

@@ -47,6 +47,7 @@ class AppliesTo(Enum):
     CACHE = "answers that are kept for other runs"
     BATCHES = "models that take several requests at once"
     SCORER_PROCESSES = "scorers that can run in processes of their own"
+    PROGRAMS = "scorers that run model-written code in the sandbox; one task of the command is enough"
     SAMPLE_KEYS = "samples with this key"
     TASK_FILES = "task files, whose readers refuse what none of them takes"
     LIMIT = "a limit or a permission: it holds, also where there is nothing to limit or to permit"

@@ -116,6 +116,13 @@ def test_a_shard_refuses_what_only_a_whole_run_has(flags: tuple[str, ...], why: 
         refuse_contradictions(options("--shard", "1/2", *flags))
 
 
+@pytest.mark.parametrize("flag", ["--resume-foreign", "--accept-model-change", "--accept-versions"])
+def test_a_permission_to_resume_is_refused_where_a_run_starts_over(flag: str) -> None:
+    with pytest.raises(UsageError, match=f"{flag} has no effect with --fresh"):
+        refuse_contradictions(options("--fresh", flag))
+    refuse_contradictions(options(flag))
+
+
 def test_a_shard_alone_contradicts_nothing() -> None:
     refuse_contradictions(options("--shard", "1/2", "--executor", "local"))
 

@@ -57,11 +57,13 @@ VALUES: dict[str, Any] = {
     "group_by": "topic",
     "by": ("topic",),
     "include_per_example": True,
+    "allow_broken_tests": True,
+    "min_sandbox": "U",
 }
 """A value for each setting that must have an effect or be refused."""
 HOLDS_ANYWAY = {
     *("adaptive", "cache_by_default", "cache_reads"),  # the defaults of commands and projects
-    *("budget_cost", "budget_tokens", "allow_bad_tasks", "allow_broken_tests", "min_sandbox", "trust"),
+    *("budget_cost", "budget_tokens", "allow_bad_tasks", "trust"),
 }
 """Limits and permissions, which are kept where there is nothing to limit or to permit."""
 

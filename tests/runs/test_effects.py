@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ from assay.results.report_settings import view_of_results
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.evaluate import evaluate_tasks
+from assay.runs.later.dry_run import estimate
+from assay.runs.plan import make_config, plan_runs
 from assay.runs.shards import merge_run
 from assay.setting import flag_of, settings_of
 from assay.tasks.load import load_tasks
@@ -157,6 +160,23 @@ def test_the_merge_of_shards_says_which_setting_had_no_effect(own_task: str, tmp
     for number in (1, 2):
         run_shard(definitions, config, number=number, count=2, folder=tmp_path / "shards")
     assert merge_run(tmp_path / "shards").leaderboard.notices == [IGNORED]
+
+
+def test_a_permission_for_model_written_code_needs_one_task_of_the_command_that_runs_some(own_task: str) -> None:
+    extras = {"entry_point": "f", "tests": "assert f(1) == 2"}
+    code = {"id": "1", "prompt": "write f", "targets": [], "metric": "code_exec", "extras": extras}
+    Path("code.jsonl").write_text(json.dumps(code) + "\n")
+    for setting in ({"allow_broken_tests": True}, {"min_sandbox": "U"}):
+        with pytest.raises(UsageError, match="has no effect here: no task here runs code that a model has written"):
+            plan_and_check(["own.yaml"], **setting)
+        plan_and_check(["code.jsonl"], **setting)
+        plan_and_check(["own.yaml", "code.jsonl"], **setting)
+
+
+def plan_and_check(tasks: list[str], **settings: Any) -> None:
+    config = make_config(model="answering:Model", **settings)
+    for run in plan_runs(load_tasks(tasks), config):
+        estimate(run.definitions, run.config)
 
 
 def test_a_misspelt_key_is_refused_with_the_column_that_it_means(own_task: str) -> None:

@@ -157,9 +157,12 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
 
 def refuse_contradictions(options: argparse.Namespace) -> None:
     """Flags that cannot be kept together."""
+    given = given_flags(options)
+    for name in _OF_A_RESUME:
+        if options.fresh and name in given:
+            raise UsageError(f"{flag_of_run(name)} has no effect with --fresh, which resumes nothing")
     if options.shard is None:
         return
-    given = given_flags(options)
     for name in _OF_A_LEADERBOARD:
         if name in given:
             raise UsageError(f"{flag_of_run(name)}: a shard has no leaderboard; drop it until the shards are merged")
@@ -168,6 +171,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
             raise UsageError(f"{flag_of_run(name)} cannot be combined with --shard: a shard is a part of a run")
 
 
+_OF_A_RESUME = ("resume_foreign", "accept_model_change", "accept_versions")
 _OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "baseline", "junit", "output")
 _OF_A_WHOLE_RUN = ("fresh", "executor", "dry_run")
 

@@ -13,8 +13,9 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct
 
 Range = tuple[float, float]
-Runs = Literal["here", "snippet", "program", "library"]
-"""Where a part computes: in assay, in the author's Python or program, or in another program's library."""
+Runs = Literal["here", "snippet", "program", "library", "sandbox"]
+"""Where a part computes: in assay, in the author's Python or program, in another program's library, or in the sandbox
+that confines what models write."""
 
 
 class Value(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -23,6 +23,7 @@ from assay.run_config import RunConfig
 from assay.runs.preview import first_requests
 from assay.scorers.processes import MayMove, OwnCode
 from assay.setting import AppliesTo, flag_of, settings_of
+from assay.tasks.descriptions import runs_programs
 from assay.text.wording import few, hint, nearest
 
 KNOWN_KEYS = 1000
@@ -163,6 +164,12 @@ def _why_no_processes(run: PlannedParts, _: str) -> str | None:
     return "no scorer here can run in a process of its own"
 
 
+def _why_no_programs(run: PlannedParts, _: str) -> str | None:
+    if any(runs_programs(task.definition) for task in run.tasks):
+        return None
+    return "no task here runs code that a model has written"
+
+
 def _why_no_key(run: PlannedParts, name: str) -> str | None:
     """A misspelt key would slice or cluster nothing. Samples are read until one has it."""
     value = getattr(run.config, name)
@@ -207,6 +214,7 @@ _REASONS: Mapping[AppliesTo, Callable[[PlannedParts, str], str | None]] = {
     AppliesTo.CACHE: _why_no_cache,
     AppliesTo.BATCHES: _why_no_batches,
     AppliesTo.SCORER_PROCESSES: _why_no_processes,
+    AppliesTo.PROGRAMS: _why_no_programs,
     AppliesTo.SAMPLE_KEYS: _why_no_key,
 }
 """Why a setting of this kind has no effect on a run; None where it has one. The other kinds always have."""

@@ -25,8 +25,9 @@ from assay.results.query.syntax import is_like
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
 from assay.runs.chosen_models import ChosenModel, as_models, chosen_models
-from assay.setting import problems_of
+from assay.setting import AppliesTo, problems_of, settings_of
 from assay.tasks.built_tasks import build_dataset
+from assay.tasks.descriptions import runs_programs
 from assay.tasks.load import load_tasks
 from assay.tasks.task_settings import TaskSettings
 from assay.trust.consent import untrusted
@@ -267,9 +268,24 @@ def plan_runs(
         ]
     if config.model_options:
         _refuse_unknown_options(runs)
+    runs = _with_permissions_where_used(runs)
     if len(runs) > 1:
         refuse_same_runs([(run, _known_identity(run)) for run in runs])
     return runs
+
+
+def _with_permissions_where_used(runs: list[PlannedRun]) -> list[PlannedRun]:
+    """A permission for model-written code is for the whole command: runs without such a task are not refused for it."""
+    using = [any(map(runs_programs, run.definitions)) for run in runs]
+    if not any(using) or all(using):
+        return runs
+    settings = settings_of(RunConfig).values()
+    permissions = [each.name for each in settings if each.setting.applies_to is AppliesTo.PROGRAMS]
+    default = {name: getattr(RunConfig(), name) for name in permissions}
+    return [
+        run if uses else run._replace(config=msgspec.structs.replace(run.config, **default))
+        for run, uses in zip(runs, using, strict=True)
+    ]
 
 
 def _known_identity(run: PlannedRun) -> object:

@@ -247,6 +247,7 @@ _BUILDERS: dict[str, Callable[[CodeExec, str, Sample], Program]] = {
     ScorerInfo(
         values=(share("score"), Value(name="outcome", kind="label", lower_is_better=None)),
         aggregates=(mean_of("score", name="code_exec"),),
+        runs="sandbox",
     )
 )
 @part(
@@ -325,7 +326,7 @@ def code_exec(
         key,
         rule=post_process,
         shape=shape or next((implied for name, implied in _SHAPE_OF.items() if templates[name] is not None), None),
-        min_tier=str(min_tier or context.min_sandbox or DEFAULT_MIN_TIER).upper(),
+        min_tier=str(context.min_sandbox or min_tier or DEFAULT_MIN_TIER).upper(),
         limits=_limits(cpu_seconds, memory_mb),
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,

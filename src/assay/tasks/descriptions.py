@@ -24,6 +24,12 @@ def with_descriptions(definition: TaskDefinition) -> TaskDefinition:
     return with_aggregates_described(replace(definition, scorers=scorers))
 
 
+def runs_programs(definition: TaskDefinition) -> bool:
+    """Whether a scorer runs what models write, in the sandbox; known without importing code of strangers."""
+    described = (part.about or catalog.describe("scorer", part.use, part.options) for part in definition.scorers)
+    return any(isinstance(about, ScorerInfo) and about.runs == "sandbox" for about in described)
+
+
 def with_aggregates_described(definition: TaskDefinition, *, own_code: bool = True) -> TaskDefinition:
     """The same for aggregates alone; without `own_code` those of the author's are unknown, and are not imported."""
     scorers = definition.scorers
