@@ -111,6 +111,8 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
              "metadata.group)")] = None
     prices: Annotated[str | None, Setting(Purpose.SHOWN, AppliesTo.CALLS),
         Flag("--prices FILE", "price file (default: prices.yaml here, that of the run, assay's own)")] = None
+    tag: Annotated[str | None, Setting(Purpose.SHOWN, bound=NOT_EMPTY),
+        Flag("--tag NAME", "a name that runs have in common, for `assay history --line-per tag`")] = None
     include_per_example: Annotated[bool, Setting(Purpose.SHOWN),
         Flag("--include-per-example", "add predictions and scores to the leaderboard")] = False
 

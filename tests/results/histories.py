@@ -36,4 +36,6 @@ FOUND = History(
     baseline=None,
     metrics={"gsm8k": "exact_match (numeric)", "<b>mmlu</b>": "choice_accuracy"},
     runs=[point(0, 0.8), point(1, 0.79), point(2, 0.6, worse=True)],
+    trend=[0.8, 0.79, 0.6],
+    shared=100,
 )

@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--model NAME", "only runs of this model")
     option(parser, "--baseline RUN", "compare all later runs with this one (default: with the level before them)")
     choice(
-        parser, "--line-per", ("model", "prompt", "all"), "one history per model (default), per prompt, or for all runs"
+        parser,
+        "--line-per",
+        ("model", "prompt", "commit", "tag", "all"),
+        "one history per model (default), per prompt, commit or --tag of the runs, or for all runs",
     )
     choice(parser, "--order", ("time", "commit"), "by time (default) or by commit")
     add_form_arguments(parser, json="as JSON")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 from numpy.typing import NDArray
-from tests.results.runs import Adder, run_into, write_sums
+from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.core.errors import UsageError
 from assay.results.board.leaderboard import build_leaderboard, empty_leaderboard
@@ -79,6 +79,41 @@ def test_each_model_has_a_line_of_its_own(folder: Path) -> None:
     assert [(each.line, len(each.runs)) for each in found] == [("adder", 3), ("adder-2", 3)]
 
 
+def test_five_models_are_no_history(folder: Path) -> None:
+    """What differs between them is no change of level."""
+    known = candidates(folder, ["run-0"] * 5)
+    models = [{**source.run.model, "name": f"model-{n}"} for n, source in enumerate(known)]
+    runs = [
+        source._replace(run=structs.replace(source.run, model=each)) for source, each in zip(known, models, strict=True)
+    ]
+    assert histories(runs, VIEW) == []
+    [joined] = histories(runs, VIEW, line="all")
+    assert joined.notes == ["These are runs of 5 models: a change of level may be that of the model"]
+
+
+def test_a_line_is_what_its_runs_have_in_common(folder: Path) -> None:
+    known = candidates(folder)
+    runs = [
+        source._replace(
+            run=structs.replace(
+                source.run,
+                commit="ab" * 20 if place < 2 else "",
+                config=structs.replace(source.run.config, tag=("v1", "v2", None)[place // 2]),
+            )
+        )
+        for place, source in enumerate(known)
+    ]
+
+    def lines(line: str) -> list[tuple[str, int]]:
+        return [(each.line, len(each.runs)) for each in histories(runs, VIEW, line=line)]
+
+    assert lines("tag") == [("v1", 2), ("v2", 2), ("no tag", 2)]
+    assert lines("commit") == [("no known commit", 4), ("ab" * 20, 2)]
+    assert lines("prompt") == [("the task's own prompt", 6)]
+    with pytest.raises(UsageError, match="--line-per color: must be model, prompt, commit, tag or all"):
+        lines("color")
+
+
 def test_scores_are_those_of_leaderboard_and_diff(folder: Path) -> None:
     [found] = histories(candidates(folder), VIEW, line="all", baseline="run-0")
     for point in found.runs[1:]:
@@ -108,7 +143,7 @@ def test_order_baseline_model_and_task_can_be_chosen(folder: Path) -> None:
     [found] = histories(known, VIEW, commits=backwards, line="all")
     assert [point.run for point in found.runs] == ["run-5", "run-4", "run-3", "run-2"]
     assert verdicts(found)[2] == "better"
-    assert found.notes == ["2 of 6 runs have no commit of this repository"]
+    assert found.notes[0] == "2 of 6 runs have no commit of this repository"
     [found] = histories(known, VIEW, baseline="run-1", line="all")
     assert verdicts(found) == ["not compared", "first", "nothing found", "nothing found", "worse", "worse"]
     assert [point.reference for point in found.runs[2:]] == [["run-1"]] * 4
@@ -157,6 +192,16 @@ def test_a_run_of_a_few_samples_is_no_rise(tmp_path: Path) -> None:
     assert (found.runs[1].score, found.runs[1].coverage) == (1.0, 0.25)
     found = histories(candidates(tmp_path, ["quick", "full", "again"]), VIEW)[0]
     assert verdicts(found) == ["not compared", "first", "nothing found"]
+
+
+def test_a_run_that_failed_on_nearly_everything_is_not_perfect(tmp_path: Path) -> None:
+    tasks = write_sums(tmp_path, "sums", 40)
+    run_into(tmp_path / "whole", tasks, Broken((), range(20)))
+    run_into(tmp_path / "failed", tasks, Broken(range(39)), retries=0)
+    [found] = histories(candidates(tmp_path, ["whole", "failed"]), VIEW)
+    assert verdicts(found) == ["first", "not compared"]
+    assert (found.runs[1].failed, found.runs[1].score) == (39, 1.0)
+    assert found.trend == [0.5, None], "nothing rose"
 
 
 def test_other_questions_begin_a_new_series(tmp_path: Path) -> None:
@@ -277,6 +322,37 @@ def test_a_drop_after_a_rise_is_seen(made: Made) -> None:
     found = made([columns_of(each.astype(np.float64)) for each in scores])
     assert verdicts(found) == ["first", "better", "worse"]
     assert found.runs[2].difference == pytest.approx(-0.16)
+
+
+def test_the_same_regression_night_after_night_stays_found(made: Made) -> None:
+    """Whatever the number of nights: corrected over all of them it was forgotten."""
+    good, bad = np.ones(60), (np.arange(60) >= 6).astype(np.float64)
+    for nights in range(2, 5):
+        found = made([columns_of(good), *[columns_of(bad)] * nights])
+        [step] = found.steps
+        assert (step.run, step.verdict) == ("02", "worse")
+
+
+def test_the_trend_is_over_the_samples_that_all_runs_share(made: Made) -> None:
+    """What failed in one run is left out of all; the runs of another series have their own."""
+    scores = (np.arange(100) >= 10).astype(np.float64)
+    broken = np.arange(100) < 8
+    found = made([columns_of(scores), columns_of(scores, failed=broken), columns_of(scores)])
+    assert found.trend == pytest.approx([90 / 92] * 3)
+    assert found.shared == 92
+    whole = made([columns_of(scores), columns_of(scores)])
+    assert (whole.trend, whole.shared) == ([point.score for point in whole.runs], 100)
+
+
+def test_remaining_attempts_count_as_failed_ones_do(made: Made) -> None:
+    right = np.ones(300)
+
+    def third(remaining: int) -> HistoryRun:
+        part = columns_of(right).only(np.arange(300) >= remaining)
+        return made([columns_of(right), columns_of(right), part]).runs[2]
+
+    assert third(1).verdict == "nothing found"
+    assert third(20).verdict == "cannot tell"
 
 
 def test_failed_attempts_decide_at_both_extremes(made: Made) -> None:

@@ -23,7 +23,8 @@ def history_chart(
     last = float(len(history.runs))
     marks += [Curve(points=level, tone="quiet", dashed=True) for level in _levels(history)]
     if len(scored) > 1:
-        marks.append(Curve(points=[(float(place), score) for place, _, score in scored], tone="quiet"))
+        trend = [(float(place), score) for place, score in enumerate(history.trend, start=1) if score is not None]
+        marks.append(Curve(points=trend, tone="quiet"))
     marks += [_dot(history, place, point, score, link) for place, point, score in scored]
     models = list(dict.fromkeys(point.model for point in history.runs))
     return Chart(
@@ -33,7 +34,8 @@ def history_chart(
         y=Scale(low=low, high=high, label="score"),
         marks=marks,
         behind=_behind(history),
-        note=f"Band: {level_text(history.level)} intervals. Dashed: the mean of each level of runs between which no "
+        note=f"Band: {level_text(history.level)} intervals. Line: the score over the samples that all "
+        "compared runs share. Dashed: the mean of each level of runs between which no "
         "change was found. Hollow: more than the answers changed since the run before.",
         series=models,
         colours={model: colours[model] for model in models},
@@ -42,14 +44,14 @@ def history_chart(
 
 
 def _levels(history: History) -> list[list[tuple[float, float]]]:
-    """The mean score of the runs of each level, from its first run to its last."""
+    """The mean of the trend over the runs of each level, from its first run to its last."""
     starts = [0]
     for place, point in enumerate(history.runs):
         if point.step is not None and place - point.step.window + 1 > starts[-1]:
             starts.append(place - point.step.window + 1)
     levels = []
     for start, end in zip(starts, [*starts[1:], len(history.runs)], strict=True):
-        scores = [point.score for point in history.runs[start:end] if point.score is not None]
+        scores = [score for score in history.trend[start:end] if score is not None]
         if scores:
             mean = sum(scores) / len(scores)
             levels.append([(start + 1.0, mean), (float(end), mean)])

@@ -64,9 +64,11 @@ def sparkline(scores: Sequence[float | None]) -> str:
 
 
 def _course(history: History) -> Line:
-    known = [point.score for point in history.runs if point.score is not None]
+    known = [score for score in history.trend if score is not None]
     ends = f"  {number(known[0])} → {number(known[-1])}" if known else ""
-    bars = sparkline([point.score for point in history.runs])
+    if any(0.0 < point.coverage < 1.0 for point, score in zip(history.runs, history.trend, strict=True) if score):
+        ends += f" over the {count_of(history.shared, 'sample')} that all compared runs share"
+    bars = sparkline(history.trend)
     scored = f", scored by {metrics_in_words(history.metrics)}" if history.metrics else ""
     return (f"{len(history.runs):,} runs by {history.order}{scored}  ", Span(bars, "key"), ends)
 

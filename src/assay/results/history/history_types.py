@@ -62,7 +62,7 @@ class History(Struct, frozen=True, kw_only=True):
 
     tasks: list[str]
     line: str
-    """The model, or the prompt, that these runs have in common; empty where they need not have one."""
+    """The model, prompt, commit or tag that these runs have in common; empty where they need not have one."""
     level: float
     order: str
     """`time` or `commit`."""
@@ -71,6 +71,12 @@ class History(Struct, frozen=True, kw_only=True):
     metrics: dict[str, str]
     """How each task is scored; several definitions in the order of the runs, where it changed."""
     runs: list[HistoryRun]
+    trend: list[float | None]
+    """Each run's score over the samples that all compared runs with its questions and scoring share; None where it was
+    not compared.
+    """
+    shared: int
+    """How many samples those are, of the last such runs."""
     notes: list[str] = []
 
     @property

@@ -51,6 +51,18 @@ class ScoreMatrix:
         worst, best = filled(side, right=False), filled(side, right=True)
         return RunScores(seen=self._values(side, None), low=self._values(worst, end=0), high=self._values(best, end=1))
 
+    def shared(self) -> NDArray[np.bool_]:
+        """The rows that all runs have."""
+        return np.asarray(~np.isnan(np.column_stack([column.seen for column in self.columns])).any(axis=1))
+
+    def samples_in(self, rows: NDArray[np.bool_]) -> int:
+        return int(rows[self._codes].sum())
+
+    def means_over(self, rows: NDArray[np.bool_]) -> list[float | None]:
+        """Each run's score over these rows."""
+        weights = np.bincount(self._codes, weights=self._weights, minlength=self._rows)[rows].sum()
+        return [float(column.seen[rows].sum() / weights) if weights else None for column in self.columns]
+
     def lost(self, side: Side) -> Floats:
         """What a run that lost everything would have."""
         ends = [side.measures[task].upward_bounds for task in self._tasks]

@@ -21,7 +21,7 @@ from assay.stats.intervals import Floats
 from assay.stats.level_shifts import Shift, alarm_chances, can_fall, fall, possible_starts, step_ends, window_levels
 from assay.text.numbers import percent
 
-LINES = ("model", "prompt", "all")
+LINES = ("model", "prompt", "commit", "tag", "all")
 FALL, RISE = 1.0, -1.0
 """A rise is a fall of the scores with the other sign."""
 LEAST_COVERAGE = 0.9
@@ -51,6 +51,8 @@ def histories(
     With `task`, the history of that task alone, over every run that has it. Runs are in order of time, or of `commits`
     where given: then runs without a known commit are left out. `line` is what the runs of a line have in common.
     """
+    if line not in LINES:
+        raise UsageError(f"--line-per {line}: must be {', '.join(LINES[:-1])} or {LINES[-1]}")
     chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
     groups: dict[tuple[tuple[str, ...], str], list[HistorySource]] = {}
     for source in chosen:
@@ -68,9 +70,16 @@ def histories(
 
 
 def _line_of(run: RunFile, line: str) -> str:
-    if line == "model":
-        return str(run.model["name"])
-    return run.config.prompt or "the task's own prompt" if line == "prompt" else ""
+    match line:
+        case "model":
+            return str(run.model["name"])
+        case "prompt":
+            return run.config.prompt or "the task's own prompt"
+        case "commit":
+            return run.commit or "no known commit"
+        case "tag":
+            return run.config.tag or "no tag"
+    return ""
 
 
 def _history(
@@ -87,7 +96,7 @@ def _history(
     order = "time" if commits is None else "commit"
     points: list[HistoryRun] = []
     metrics: dict[str, dict[str, None]] = {}
-    epoch: _Epoch | None = None
+    epochs: list[_Epoch] = []
     before: tuple[RunFile, Leaderboard] | None = None
     for source in ordered:
         side = source.read()  # one run at a time is held
@@ -96,16 +105,15 @@ def _history(
             metrics.setdefault(row.task, {})[row.metric_definition] = None
         if before is not None:
             point = replace(point, changes=changes_between(before[0], source.run, (before[1], side.board)))
-        if epoch is None or epoch.content != _content(side, epoch.tasks):
-            tested = _tested(side, only)
-            new = _Epoch(side, tested, view.level, pinned=baseline) if tested else None
-            if point.coverage >= LEAST_COVERAGE and new is not None:
-                began = epoch is not None
-                epoch = new
-                if began:
-                    point = replace(point, reason="other questions or another scoring: compared from here on")
-        points.append(_unfinished(point) if epoch is None else epoch.judge(point, side))
+        fits = bool(epochs) and epochs[-1].content == _content(side, epochs[-1].tasks)
+        if not fits and point.coverage >= LEAST_COVERAGE and (tested := _tested(side, only)):
+            if epochs:
+                point = replace(point, reason="other questions or another scoring: compared from here on")
+            epochs.append(_Epoch(side, tested, view.level, pinned=baseline))
+            fits = True
+        points.append(epochs[-1].judge(point, side) if fits else _unfinished(point))
         before = (source.run, side.board)
+    trend = {name: score for epoch in epochs for name, score in epoch.trend().items()}
     return History(
         tasks=tasks,
         line=line,
@@ -114,8 +122,15 @@ def _history(
         baseline=baseline,
         metrics={task: " → ".join(definitions) for task, definitions in metrics.items()},
         runs=points,
-        notes=notes,
+        trend=[trend.get(point.run) for point in points],
+        shared=epochs[-1].shared if epochs else 0,
+        notes=[*notes, *_several_models(ordered)],
     )
+
+
+def _several_models(runs: Sequence[HistorySource]) -> list[str]:
+    models = {each.run.model["name"] for each in runs}
+    return [f"These are runs of {len(models):,} models: a change of level may be that of the model"] * (len(models) > 1)
 
 
 def _unfinished(point: HistoryRun) -> HistoryRun:
@@ -136,6 +151,11 @@ class _Epoch:
         self.content = _content(first, tasks)
         self._matrix = ScoreMatrix(first, tasks)
         self._names: list[str] = []
+        self._scores: list[float | None] = []
+        [lower] = {row.lower_is_better for row in first.board.tasks if row.task in tasks} or {False}
+        self._sign = -1.0 if lower else 1.0
+        """The matrix holds numbers of which more is better."""
+        self._is_mean = all(first.measures[task].headline for task in tasks)
         self._alphas = dict(zip((FALL, RISE), alarm_chances(level), strict=True))
         self._level = level
         self._pinned = pinned
@@ -150,7 +170,21 @@ class _Epoch:
             return replace(point, verdict="not compared", reason="before the baseline")
         self._matrix.columns.append(self._matrix.scores_of(side))
         self._names.append(point.run)
+        self._scores.append(point.score)
         return point if len(self._names) == 1 else self._verdict(point, side)
+
+    @property
+    def shared(self) -> int:
+        """How many samples all compared runs have."""
+        return self._matrix.samples_in(self._matrix.shared())
+
+    def trend(self) -> dict[str, float | None]:
+        """By run, the score over the samples that all compared runs share."""
+        scores = self._scores
+        if self._is_mean and self.shared < self._matrix.samples:
+            means = self._matrix.means_over(self._matrix.shared())
+            scores = [None if mean is None else self._sign * mean for mean in means]
+        return dict(zip(self._names, scores, strict=True))
 
     def _verdict(self, point: HistoryRun, side: Side) -> HistoryRun:
         last = len(self._names) - 1
@@ -238,7 +272,10 @@ def _difference(matrix: Floats, window: int) -> tuple[float | None, float, int]:
 
 def _tested(side: Side, only: str | None) -> list[str]:
     """The tasks whose samples have numbers that count."""
-    rows = overall_rows(side.board.tasks) if only is None else [row for row in side.board.tasks if row.task == only]
+    tasks = side.board.tasks
+    rows = (
+        overall_rows(tasks) if only is None and len(tasks) > 1 else [row for row in tasks if only in (None, row.task)]
+    )
     return [row.task for row in rows if row.task in side.tasks and bool(side.tasks[row.task].scored.any())]
 
 
