@@ -14,6 +14,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.datasets.rows import Row, RowDataset, WrittenRow
 from assay.overriding import override
+from assay.reading.strict_json import BOM, StrictJsonError, count_keys, decode_strictly, is_plain
 
 
 class _Number(float):
@@ -65,11 +66,23 @@ class JsonLines(FileDataset):
 
     def _row(self, line: bytes, number: int) -> Row:
         try:
-            row = _decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
+            line = line.removeprefix(BOM)
+            row = _decoder.decode(line)
+            if not is_plain(line, count_keys(row)):
+                decode_strictly(line)
             texts = _texts_taken(row)
-        except (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError) as error:
-            raise UsageError(f"{self.path}:{number}: not a JSON object: {error}") from error
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise UsageError(f"{self.path}:{number}: not a JSON object: {_why_not(line) or error}") from error
         return WrittenRow(row, texts) if texts else row
+
+
+def _why_not(line: bytes) -> str:
+    """What strict JSON says of a line that could not be decoded; empty where it says nothing."""
+    try:
+        decode_strictly(line)
+    except StrictJsonError as error:
+        return error.detail
+    return ""
 
 
 def _texts_taken(values: Any) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def decode_mended(text: bytes) -> Any:
     """
     try:
         # of bytes, json would guess the encoding
-        value = json.loads(text.decode(), parse_constant=str, object_pairs_hook=_object_without_duplicates)
+        value = json.loads(text.decode(), parse_constant=str, object_pairs_hook=object_without_duplicates)
         whole = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         raise _too_deep() from None
@@ -263,12 +263,13 @@ def _may_hide_keys(text: bytes, keys: int) -> bool:
 
 def _refuse_duplicate_keys(text: bytes) -> None:
     try:
-        json.loads(text.decode("utf-8"), object_pairs_hook=_object_without_duplicates)
+        json.loads(text.decode("utf-8"), object_pairs_hook=object_without_duplicates)
     except RecursionError:
         raise _too_deep() from None
 
 
-def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The `object_pairs_hook` of a reader in which a key may be given once; else a `StrictJsonError` names it."""
     value = dict(pairs)
     if len(value) < len(pairs):
         seen: set[str] = set()

@@ -33,6 +33,9 @@ def test_a_label_is_found_where_a_judge_may_put_it(text: str, label: str) -> Non
         ("it is correct", "not one of the labels"),
         ("correct or incorrect", "not one of the labels"),
         ('{"label": "correct"} no, {"label": "incorrect"}', "different verdicts"),
+        ('{"label": "correct", "label": "incorrect"}', "the key 'label' is given twice"),
+        ('I say {"label": "correct", "label": "correct"}', "the key 'label' is given twice"),
+        ('{"label": "correct", "prediction": "incorrect"}', "different verdicts"),
         ('{"label": ["correct"]}', "not text"),
         ('{"label": null}', "not text"),
         ("  ", "empty"),
@@ -41,7 +44,7 @@ def test_a_label_is_found_where_a_judge_may_put_it(text: str, label: str) -> Non
 )
 def test_anything_else_is_no_verdict(text: str, said: str) -> None:
     with pytest.raises(UnusableError, match=said):
-        read_label(text, LABELS, ("label",))
+        read_label(text, LABELS, ("label", "prediction"))
 
 
 def test_labels_that_differ_only_by_case_are_told_apart_or_refused() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.evaluators.usable_answers import UnusableError, fenced_blocks
-from assay.reading.strict_json import objects_in
+from assay.reading.strict_json import StrictJsonError, object_without_duplicates, objects_in
 
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
 _TRIMMED = " \t\r\n'\"`*."
@@ -38,7 +38,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 def _embedded(text: str) -> list[dict[str, Any]]:
     """Objects inside prose, outermost first, each taken once."""
     try:
-        return [json.loads(found) for found in objects_in(text)]
+        return [json.loads(found, object_pairs_hook=object_without_duplicates) for found in objects_in(text)]
     except ValueError as error:
         raise UnusableError(str(error)) from error
 
@@ -47,7 +47,9 @@ def _decoded(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=object_without_duplicates)
+    except StrictJsonError as error:
+        raise UnusableError(str(error)) from error
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -56,7 +58,10 @@ def _decoded(text: str) -> dict[str, Any] | None:
 def read_label(text: str, labels: Sequence[str], fields: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The label and the object it came in (empty for a plain label); any label is legal when none are given."""
     verdict = json_object(text, fields) or {}
-    label = next((verdict[name] for name in fields if name in verdict), text if not verdict else None)
+    given = [verdict[name] for name in fields if name in verdict]
+    if any(other != given[0] for other in given[1:]):
+        raise UnusableError("different verdicts in one answer")
+    label = given[0] if given else text if not verdict else None
     if isinstance(label, bool):
         label = "true" if label else "false"
     if not isinstance(label, (str, int, float)):
