@@ -153,7 +153,7 @@ def to_stdout(table: Table, form: str) -> None:
 
 def write(table: Table, form: str, file: BinaryIO) -> None:
     if form == "parquet":
-        from assay.results.frames.in_arrow import write_parquet
+        from assay.results.frames.libraries import write_parquet
 
         write_parquet(table, file)
         return

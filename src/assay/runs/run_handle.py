@@ -23,9 +23,7 @@ from assay.results.frames.attempt import Attempt, SampleResult
 from assay.results.frames.attempt_rows import attempts_table
 from assay.results.frames.frame_columns import Table
 from assay.results.frames.frame_source import Only, RunSource
-from assay.results.frames.in_arrow import to_arrow
-from assay.results.frames.in_pandas import to_pandas
-from assay.results.frames.in_polars import to_polars
+from assay.results.frames.libraries import to_arrow, to_pandas, to_polars
 from assay.results.frames.task_rows import tasks_table
 from assay.results.report_settings import metadata_key, view_of_results
 from assay.run_file import RunFile

@@ -12,8 +12,8 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.results.frames.attempt_rows import attempts_table
 from assay.results.frames.frame_source import RunSource
-from assay.results.frames.in_arrow import write_parquet
 from assay.results.frames.in_text import csv_chunks, json_line_chunks
+from assay.results.frames.libraries import write_parquet
 from assay.runs.later.regressions import check_one_metric, each_once, encoded, regression_lines
 from assay.runs.later.yaml_regressions import run_file, yaml_regressions
 from assay.viewer.query import Filters
