@@ -123,6 +123,13 @@ def test_a_permission_to_resume_is_refused_where_a_run_starts_over(flag: str) ->
     refuse_contradictions(options(flag))
 
 
+@pytest.mark.parametrize("flag", [("--output", "b.json"), ("--junit", "j.xml"), ("--log-to", "otel")])
+def test_what_is_made_of_a_result_is_refused_where_there_is_none(flag: tuple[str, str]) -> None:
+    with pytest.raises(UsageError, match=f"{flag[0]} has no effect with --dry-run"):
+        refuse_contradictions(options("--dry-run", *flag))
+    refuse_contradictions(options(*flag))
+
+
 def test_a_shard_alone_contradicts_nothing() -> None:
     refuse_contradictions(options("--shard", "1/2", "--executor", "local"))
 

@@ -161,6 +161,9 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
     for name in _OF_A_RESUME:
         if options.fresh and name in given:
             raise UsageError(f"{flag_of_run(name)} has no effect with --fresh, which resumes nothing")
+    for name in _OF_A_RESULT:
+        if options.dry_run and name in given:
+            raise UsageError(f"{flag_of_run(name)} has no effect with --dry-run, which only estimates; leave it out")
     if options.shard is None:
         return
     for name in _OF_A_LEADERBOARD:
@@ -172,6 +175,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 _OF_A_RESUME = ("resume_foreign", "accept_model_change", "accept_versions")
+_OF_A_RESULT = ("output", "junit", "log_to")
 _OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "baseline", "junit", "output")
 _OF_A_WHOLE_RUN = ("fresh", "executor", "dry_run")
 
