@@ -106,6 +106,25 @@ def test_all_samples_are_scored_in_one_call() -> None:
     assert [score.values["is_unique"] for score in scores] == [False, True, False]
 
 
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("{'v': float('nan')}", "NaN or infinity, which is no score"),
+        ("{'v': [1e999]}", "NaN or infinity, which is no score"),
+        ("{'v': print}", "what is not JSON"),
+        ("None", "must return a mapping, it returned NoneType"),
+    ],
+)
+def test_an_entry_that_is_no_score_fails_its_own_sample_alone(entry: str, why: str) -> None:
+    dataset = Inline(samples=[{"v": "a"}, {"v": "b"}, {"v": "c"}])
+    source = f"def compute_scores(samples): return [{{'v': 1}}, {entry}, {{'v': 3}}]"
+    make = lambda: AllSamplesScorer("u", compute_scores_snippet=source, context=Context(dataset=dataset))  # noqa: E731
+    good, bad, other = dataset
+    assert [score.values for score in run(make, good, other)] == [{"v": 1}, {"v": 3}]
+    with pytest.raises(FailureError, match=why):
+        run(make, bad)
+
+
 def test_another_number_of_entries_is_a_failure() -> None:
     dataset = Inline(samples=[{"v": "a"}, {"v": "b"}])
     source = "def compute_scores(samples): return [{}]"

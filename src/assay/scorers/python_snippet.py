@@ -96,11 +96,14 @@ class AllSamplesScorer:
         if self._all is None:
             self._all = asyncio.ensure_future(self._compute())
         entries = await asyncio.shield(self._all)
-        return score_of(self.name, entries[sample.id], f"sample `{sample.id}`")
+        entry, where = entries[sample.id], f"sample `{sample.id}`"
+        if "is_not" in entry:
+            raise _failure(self.name, f"{where}: compute_scores returned {entry['is_not']}")
+        return score_of(self.name, entry["is"], where)
 
     async def _compute(self) -> dict[str, Any]:
         samples = [(sample.id, sample.row or {}) for sample in self._dataset]
-        result = await self._snippet.call({"value": [row for _, row in samples]})
+        result = await self._snippet.call({"value": [row for _, row in samples]}, each=True)
         if not isinstance(result, list) or len(result) != len(samples):
             got = f"{len(result)} entries" if isinstance(result, list) else type(result).__name__
             raise _failure(self.name, f"compute_scores must return a list of {len(samples)} entries, it returned {got}")

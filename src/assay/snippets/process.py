@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -80,12 +81,15 @@ class Snippet:
         *arguments: dict[str, Any],
         predict: Predict | None = None,
         fit: bool = False,
+        each: bool = False,
         time_limit_seconds: float | None = None,
     ) -> Any:
         """Call the snippet's function. `FailureError` when it raises, takes too long or breaks its process.
 
+        With `each`, a list comes with every entry as {"is": entry}, or {"is_not": why} where it cannot be sent.
         `time_limit_seconds` is a shorter limit for this call alone."""
-        call, answer = await self._called(arguments, predict, fit, time_limit_seconds)
+        how = {"fit": fit, "each": each}
+        call, answer = await self._called(arguments, predict, how, time_limit_seconds)
         if call.model_failure is not None:
             raise FailureError(call.model_failure)
         if "done" in answer:
@@ -104,7 +108,7 @@ class Snippet:
         self,
         arguments: tuple[dict[str, Any], ...],
         predict: Predict | None = None,
-        fit: bool = False,
+        how: Mapping[str, bool] = MappingProxyType({}),
         time_limit_seconds: float | None = None,
     ) -> tuple[_Call, dict[str, Any]]:
         if not self._allowed:
@@ -115,7 +119,7 @@ class Snippet:
         async with self._turn:
             call = _Call(await self._service.running(), predict, time_limit_seconds or self._time_limit)
             try:
-                answer = await self._answer(call, arguments, fit)
+                answer = await self._answer(call, arguments, how)
             except EndedError:
                 kind, message = "exception", "the snippet's process ended by itself"
                 if call.killed:
@@ -149,13 +153,13 @@ class Snippet:
             raise self._failure("exception", message, loaded.get("traceback", ""))
         self._turn = asyncio.Semaphore(_CONCURRENT_CALLS if loaded["result"]["concurrent"] else 1)
 
-    async def _answer(self, call: _Call, arguments: tuple[dict[str, Any], ...], fit: bool) -> dict[str, Any]:
+    async def _answer(
+        self, call: _Call, arguments: tuple[dict[str, Any], ...], how: Mapping[str, bool]
+    ) -> dict[str, Any]:
         def line(number: int) -> bytes:
             call.number = number
             self._calls[number] = call
-            return _line(
-                {"call": number, "function": self._function, "arguments": arguments, "fit": fit, "name": _NAME}
-            )
+            return _line({"call": number, "function": self._function, "arguments": arguments, **how, "name": _NAME})
 
         self._set_deadline(call, call.time_limit)
         try:

@@ -110,6 +110,8 @@ class SnippetWorker:
     async def _call(self, number: int, order: dict[str, Any]) -> None:
         try:
             result = await self._run(number, order)
+            if order.get("each") and isinstance(result, list):
+                result = [_entry(entry) for entry in result]
             trial = self._trials.get(number)
             answer = {"done": number, "result": result} | ({} if trial is None else {"trial": trial.report()})
             line = json.dumps(answer, default=_json_form, allow_nan=False)
@@ -118,10 +120,8 @@ class SnippetWorker:
         except _ModelFailed as error:
             self._fail(number, "model", str(error))
         except (Exception, SystemExit) as error:
-            if isinstance(error, ValueError) and "JSON compliant" in str(error):
-                self._fail(number, "bad_output", "returned NaN or infinity, which is no score; leave the value out")
-            elif isinstance(error, TypeError) and "JSON" in str(error):
-                self._fail(number, "bad_output", f"returned what is not JSON: {error}")
+            if why := _is_not_json(error):
+                self._fail(number, "bad_output", f"returned {why}")
             else:
                 self._raised(number, error, order["name"])
         else:
@@ -307,6 +307,23 @@ def _traceback_of(error: BaseException, name: str) -> str:
     first = next((place for place, frame in enumerate(report.stack) if frame.filename == name), len(report.stack))
     del report.stack[:first]
     return "".join(report.format(chain=False)).rstrip()[-LONGEST_TRACEBACK:]
+
+
+def _is_not_json(error: BaseException) -> str:
+    """What is wrong with a value that could not be written as JSON; empty for any other error."""
+    if isinstance(error, ValueError) and "JSON compliant" in str(error):
+        return "NaN or infinity, which is no score; leave the value out"
+    return f"what is not JSON: {error}" if isinstance(error, TypeError) and "JSON" in str(error) else ""
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    """An item of a list that is an answer for each of its items: one that cannot be sent spoils no other."""
+    try:
+        return {"is": json.loads(json.dumps(entry, default=_json_form, allow_nan=False))}
+    except (TypeError, ValueError) as error:
+        if not (why := _is_not_json(error)):
+            raise
+        return {"is_not": why}
 
 
 def _json_form(value: Any) -> Any:
