@@ -472,3 +472,29 @@ def test_hostile_files_get_a_sentence_and_exit_code_2(tmp_path: Path, text: str,
         assert done.returncode == 2
         assert says in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("use", "options", "reached"),
+    [
+        (
+            "evaluator",
+            {"command": ["sh", "a b.sh"], "cwd": "/srv"},
+            ["file /srv m.cwd", "program sh 'a b.sh' m.command"],
+        ),
+        ("evaluator", {"command": "id"}, ["program id m.command"]),
+        ("evaluator", {"url": ["http://a", "http://b"]}, ["address http://a m.url", "address http://b m.url"]),
+        (
+            "evaluator",
+            {"command": ["x"], "pass_env": "A,B"},
+            ["program x m.command", "variable A m.pass_env", "variable B m.pass_env"],
+        ),
+        ("sample_assertions", {"webhooks": ["http://a"]}, ["address http://a m.webhooks"]),
+        ("sample_assertions", {"webhooks": "http://a"}, ["address http://a m.webhooks"]),
+        ("evaluator", {"command": None, "url": 0, "pass_env": {}, "cwd": []}, []),
+    ],
+)
+def test_a_scorer_says_itself_what_its_options_reach(use: str, options: dict[str, Any], reached: list[str]) -> None:
+    definition = _definition(scorers=(PartSpec(key="m", use=use, options=options),))
+    found = sorted(f"{each.kind} {each.what} {each.where.removeprefix('scorer ')}" for each in reaches(definition))
+    assert found == reached

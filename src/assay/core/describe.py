@@ -17,6 +17,9 @@ Runs = Literal["here", "snippet", "program", "library", "sandbox"]
 """Where a part computes: in assay, in the author's Python or program, in another program's library, or in the sandbox
 that confines what models write."""
 
+Reached = tuple[Literal["program", "address", "variable", "file"], str, str]
+"""What is reached, its name, and the option that names it."""
+
 
 class Value(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One value of a score."""
@@ -74,6 +77,8 @@ class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sco
     """It calls a judge, and whether a verdict is usable is known only to the other program that it belongs to."""
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""
+    reaches: tuple[Reached, ...] = ()
+    """What it starts, connects to or reads outside of assay; consent lists it."""
     runs: Runs = "here"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from assay import catalog
-from assay.core.describe import ScorerInfo, Value, describes, share
+from assay.core.describe import Reached, ScorerInfo, Value, describes, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Failure, Sample, Score, ScoreValue, Trace
@@ -17,6 +18,7 @@ from assay.evaluators.http_service import http_evaluator
 from assay.evaluators.llm_judge import JUDGE_TIMEOUT_SECONDS, llm_judge_evaluator
 from assay.evaluators.payload import Evaluator, check_score_range, check_timeout, why_not_a_number
 from assay.part_options import Doc, InFiles, ModelKey, part
+from assay.processes.environment import names_in
 from assay.scorers.judging.judge import judge_model
 from assay.text.redaction import credential_in
 
@@ -25,8 +27,27 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
     """A judge's score is a share, and so is that of the others unless it may be any number."""
     is_share = options.get("model_key") is not None or options.get("score_range") in (None, "unit")
     return ScorerInfo(
-        values=(share("score") if is_share else Value(name="score"),), more_values=True, needs_answer=True
+        values=(share("score") if is_share else Value(name="score"),),
+        more_values=True,
+        needs_answer=True,
+        reaches=tuple(_reached(options)),
     )
+
+
+def _reached(
+    options: Mapping[str, Any],
+) -> Iterator[Reached]:
+    """What a program or a service may do is the author's choice; the options may be those of an untrusted file."""
+    if command := options.get("command"):
+        yield "program", shlex.join(map(str, command if isinstance(command, list | tuple) else [command])), "command"
+    url, passed = options.get("url"), options.get("pass_env")
+    for address in url if isinstance(url, list | tuple) else [url]:
+        if address:
+            yield "address", str(address), "url"
+    for name in passed if isinstance(passed, list | tuple) else names_in(str(passed or "")):
+        yield "variable", str(name), "pass_env"
+    if cwd := options.get("cwd"):
+        yield "file", str(cwd), "cwd"
 
 
 @describes(lambda options, _: _described(options))

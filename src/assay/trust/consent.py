@@ -9,7 +9,6 @@ for needs the user's consent: `--trust` now, or `assay trust PATH` once for this
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from typing import Any
 from msgspec import Struct
 
 from assay import catalog
-from assay.core.describe import ScorerInfo, Whole
+from assay.core.describe import About, ScorerInfo, Whole
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
-from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
+from assay.core.types import DatasetSpec, TaskDefinition
 from assay.datasets.content import sources_of
 from assay.models.adapters.providers import NO_KEY, PROVIDERS, belongs_to, chosen_address
 from assay.overriding import override
@@ -175,8 +174,11 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
     ):
         for part in parts:
             reached.extend(_use(kind, part.use, f"{kind} {part.key}"))
-            reached.extend(_options(part.options, f"{kind} {part.key}", part.use, typed))
-            if task := task_of_library(kind, part):
+            reached.extend(_options(part.options, f"{kind} {part.key}", typed))
+            about = catalog.describe(kind, part.use, part.options)
+            for what, name, option in about.reaches if isinstance(about, ScorerInfo) else ():
+                reached.append(Reach(what, name, f"{kind} {part.key}.{option}"))
+            if task := _task_of_library(about):
                 is_listed = definition.provenance.lists_code and not out_of_a_run
                 listed = part.options.get("code") or () if is_listed else [task]
                 reached.extend(Reach("library", str(code), f"{kind} {part.key}") for code in listed)
@@ -197,7 +199,7 @@ def _dataset(dataset: DatasetSpec, typed: Sequence[str]) -> Iterator[Reach]:
         if info is None:
             continue
         # what the making of rows reaches for, and the rows to begin with
-        yield from _options(info.made_by, "dataset.steps", use, typed)
+        yield from _options(info.made_by, "dataset.steps", typed)
         for source, own in info.made_from:
             yield from _dataset(DatasetSpec(use=source, options=own), typed)
         for kind, named in (("address", info.addresses), ("file", info.files)):
@@ -215,18 +217,17 @@ def _is_of_assay(path: Path) -> bool:
     return path.resolve().is_relative_to(_PACKAGE)
 
 
-def task_of_library(kind: str, part: PartSpec) -> str | None:
+def _task_of_library(about: About | None) -> str | None:
     """The task of an installed package whose code a part runs, as the user names it.
 
     Its reader has listed that code; the author of a run folder may have left it out.
     """
-    about = catalog.describe(kind, part.use, part.options)
     return about.task_of_library if isinstance(about, ScorerInfo | Whole) else None
 
 
 def _library_name(definition: TaskDefinition) -> str:
     """What the user types for a task of a package."""
-    tasks = (task_of_library("scorer", part) for part in definition.scorers)
+    tasks = (_task_of_library(catalog.describe("scorer", each.use, each.options)) for each in definition.scorers)
     return next(filter(None, tasks), definition.name)
 
 
@@ -242,10 +243,10 @@ def _use(kind: str, name: object, where: str) -> Iterator[Reach]:
         yield Reach("code", name, where)
 
 
-def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Iterator[Reach]:
+def _options(options: object, where: str, typed: Sequence[str]) -> Iterator[Reach]:
     if isinstance(options, list | tuple):
         for position, each in enumerate(options):
-            yield from _options(each, f"{where}[{position}]", use, typed)
+            yield from _options(each, f"{where}[{position}]", typed)
     if not isinstance(options, Mapping):
         return
     own_model = any(options.get(name) in typed for name in catalog.OTHER_MODELS if options.get(name))
@@ -257,45 +258,17 @@ def _options(options: object, where: str, use: str, typed: Sequence[str]) -> Ite
             yield Reach("program", f"node ({value})", at)
         elif name in ("metric", "post_process"):
             yield from _use(name, value, at)
-        elif (use, name) in _OF_SCORERS:
-            yield from _OF_SCORERS[use, name](value, at)
         elif name == "model" and isinstance(value, Mapping):
             yield from () if own_model else _model(value, at)
         elif name in catalog.OTHER_MODELS and value and not options.get("model"):  # the key is the model's name
             yield from () if own_model else _model({"model": value}, at)
         else:
-            yield from _options(value, at, use, typed)
-
-
-def _command(value: object, at: str) -> Iterator[Reach]:
-    words = value if isinstance(value, list | tuple) else [value]
-    if value:
-        yield Reach("program", shlex.join(str(word) for word in words), at)
-
-
-def _urls(value: object, at: str) -> Iterator[Reach]:
-    for url in value if isinstance(value, list | tuple) else [value]:
-        if url:
-            yield Reach("address", str(url), at)
+            yield from _options(value, at, typed)
 
 
 def _variables(value: object, at: str) -> Iterator[Reach]:
     for name in value if isinstance(value, list | tuple) else names_in(str(value or "")):
         yield Reach("variable", str(name), at)
-
-
-def _folder(value: object, at: str) -> Iterator[Reach]:
-    if value:
-        yield Reach("file", str(value), at)
-
-
-_OF_SCORERS = {
-    ("evaluator", "command"): _command,
-    ("evaluator", "url"): _urls,
-    ("evaluator", "pass_env"): _variables,
-    ("evaluator", "cwd"): _folder,
-    ("sample_assertions", "webhooks"): _urls,
-}
 
 
 def _model(spec: Mapping[str, Any], where: str) -> Iterator[Reach]:

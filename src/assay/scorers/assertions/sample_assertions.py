@@ -249,7 +249,17 @@ class SampleAssertions:
         return FailureError(Failure(stage="scorer", part=self.name, kind=kind, message=message))
 
 
-@describes(ScorerInfo(values=(share("score"), share("passed")), more_values=True))
+def _described(options: Mapping[str, Any]) -> ScorerInfo:
+    called = options.get("webhooks") or ()
+    addresses = called if isinstance(called, list | tuple) else (called,)
+    return ScorerInfo(
+        values=(share("score"), share("passed")),
+        more_values=True,
+        reaches=tuple(("address", str(each), "webhooks") for each in addresses if each),
+    )
+
+
+@describes(lambda options, _: _described(options))
 def sample_assertions(
     key: str,
     *,
