@@ -137,3 +137,31 @@ def test_a_sample_without_the_value_is_counted_as_unscored() -> None:
     table.add({"score": 1.0}, sample=0)
     table.add({"other": 1.0}, sample=1)
     assert {(each.scored, each.unscored) for each in rep.repetitions(table)} == {(1, 1), (0, 2)}
+
+
+def _half_lost(*, remaining: bool = False) -> ScoreTable:
+    """Ten samples three times: five all right; of five one attempt is right, one wrong and one open."""
+    table = ScoreTable({"score": (0.0, 1.0)})
+    table.planned = (10, 3)
+    for sample in range(10):
+        table.add({"score": 1.0}, sample=sample, attempt=1)
+        table.add({"score": 1.0 if sample < 5 else 0.0}, sample=sample, attempt=2)
+        if sample < 5:
+            table.add({"score": 1.0}, sample=sample, attempt=3)
+        elif not remaining:
+            table.add_failure(timeout=False, sample=sample, attempt=3)
+    table.remaining = 5 if remaining else 0
+    return table
+
+
+@pytest.mark.parametrize("remaining", [False, True])
+def test_what_is_known_whatever_an_open_attempt_is_counts(remaining: bool) -> None:
+    found = {each.name: each for each in rep.repetitions(_half_lost(remaining=remaining), k=(2, 3))}
+    assert (found["pass^3"].value, found["pass^3"].scored, found["pass^3"].unscored) == (0.5, 10, 0)
+    assert (found["pass@3"].value, found["pass@3"].scored) == (1.0, 10)
+    assert (found["worst@3"].value, found["best@3"].value, found["best@3"].scored) == (0.5, 1.0, 10)
+
+
+def test_what_an_open_attempt_decides_is_left_out() -> None:
+    found = {each.name: each for each in rep.repetitions(_half_lost(), k=3)}
+    assert (found["majority@3"].value, found["majority@3"].scored, found["majority@3"].unscored) == (1.0, 5, 5)

@@ -1,9 +1,10 @@
 """Statistics of repeated attempts: pass@k, pass^k, majority, best, worst, and how consistent a model is.
 
 Every estimate uses all attempts of a sample, averaged over all ways to choose k of them, and every interval is over
-samples: more attempts at the same questions do not make more questions. A sample with fewer than k attempts, because
-some failed, is left out of the numbers for that k and counted as unscored; `failure_bounds.py` computes the number
-over all samples if every failed attempt had been wrong, or right.
+samples: more attempts at the same questions do not make more questions. What is known counts: a sample with a wrong
+attempt has pass^n = 0, whatever the attempts that failed or remain would have been. A sample with fewer than k attempts
+of which it is not known is left out of the numbers for that k and counted as unscored; `failure_bounds.py` computes the
+number over all samples if every such attempt had been wrong, or right.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
     """One cluster code per sample, where samples belong together."""
     scale: Range | None = None
     """The range of the scores, where it is known."""
+    open: Codes | None = None
+    """Attempts per sample that failed or remain; None where none did."""
 
     @classmethod
     def from_rows(cls, samples: ArrayLike, values: ArrayLike, groups: ArrayLike | None = None) -> Attempts:
@@ -84,6 +87,9 @@ def repetitions(
     )
     if len(np.unique(numbers.clusters)) == len(attempts):
         attempts = replace(attempts, groups=None)
+    if lost := table.open_by_sample():
+        counts = [lost[int(code)] for code in np.unique(numbers.samples)]
+        attempts = replace(attempts, open=np.array(counts, dtype=np.intp))
     samples = len({*table.samples(slice(None)).tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
     for size in [k] if isinstance(k, int) else k:
@@ -198,13 +204,22 @@ def _by_counts(
         # whatever its name, the share of right attempts
         right = (attempts.values >= threshold).astype(np.float64)
         return _over_attempts(name, attempts, right, level, UNIT)
-    enough = attempts.sizes >= k
-    counts = np.column_stack([attempts.sizes[enough], attempts.right(threshold)[enough]])
-    # few distinct pairs (attempts, right attempts): each is computed once
-    pairs, inverse = np.unique(counts, axis=0, return_inverse=True)
-    chances = np.array([of_counts(int(n), int(c), k) for n, c in pairs], dtype=np.float64)
-    values = chances[inverse.reshape(-1)] if len(pairs) else np.empty(0)
-    return _estimate(name, values, _groups(attempts, enough), level, f"no sample has {k} attempts")
+    lost = _open_below(attempts, k)
+    counts = np.column_stack([attempts.sizes, attempts.right(threshold), lost])
+    # few distinct triples (attempts, right attempts, open ones): each is computed once
+    triples, inverse = np.unique(counts, axis=0, return_inverse=True)
+    chances = np.array([_known_chance(of_counts, int(n), int(c), int(o), k) for n, c, o in triples], dtype=np.float64)
+    values = chances[inverse.reshape(-1)] if len(triples) else np.empty(0)
+    known = ~np.isnan(values)
+    return _estimate(name, values[known], _groups(attempts, known), level, f"no sample has {k} attempts")
+
+
+def _known_chance(of_counts: Callable[[int, int, int], float], n: int, right: int, lost: int, k: int) -> float:
+    """The chance of one sample; NaN where the attempts that are open decide it, or too few were planned."""
+    if n + lost < k:
+        return math.nan
+    worst = of_counts(n + lost, right, k)
+    return worst if worst == of_counts(n + lost, right + lost, k) else math.nan
 
 
 def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: bool) -> Estimate:
@@ -212,15 +227,30 @@ def _by_order(name: str, attempts: Attempts, k: int, level: float, *, largest: b
     _check_k(k)
     if k == 1 and attempts.even:
         return _over_attempts(name, attempts, attempts.values, level, attempts.scale)
-    enough = attempts.sizes >= k
-    values = np.zeros(len(attempts))
-    for n in np.unique(attempts.sizes[enough]).tolist():
-        rows = np.flatnonzero(attempts.sizes == n)
-        weights = np.array([math.comb(i, k - 1) / math.comb(n, k) for i in range(n)])
+    lost = _open_below(attempts, k)
+    values = np.full(len(attempts), math.nan)
+    for n, more in np.unique(np.column_stack([attempts.sizes, lost]), axis=0).tolist():
+        if n + more < k:
+            continue
+        rows = np.flatnonzero((attempts.sizes == n) & (lost == more))
         ordered = attempts.values[attempts.starts[rows][:, None] + np.arange(n)]
-        values[rows] = ordered @ (weights if largest else weights[::-1])
-    empty = f"no sample has {k} attempts"
-    return _estimate(name, values[enough], _groups(attempts, enough), level, empty, attempts.scale)
+        weights = np.array([math.comb(i, k - 1) / math.comb(n + more, k) for i in range(n + more)])
+        weights = weights if largest else weights[::-1]
+        if not more:
+            values[rows] = ordered @ weights
+        elif attempts.scale is not None:
+            # open attempts at either end of the scale: where both give the same, it is known
+            low, high = (np.full((len(rows), more), end) for end in attempts.scale)
+            lows, highs = np.hstack([low, ordered]) @ weights, np.hstack([ordered, high]) @ weights
+            values[rows] = np.where(np.abs(lows - highs) < 1e-12, lows, math.nan)
+    known, empty = ~np.isnan(values), f"no sample has {k} attempts"
+    return _estimate(name, values[known], _groups(attempts, known), level, empty, attempts.scale)
+
+
+def _open_below(attempts: Attempts, k: int) -> Codes:
+    """How many attempts are open, for the samples that have too few others."""
+    lost = np.zeros(len(attempts), dtype=np.intp) if attempts.open is None else attempts.open
+    return np.where(attempts.sizes >= k, 0, lost)
 
 
 def _estimate(

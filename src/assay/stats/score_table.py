@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -189,6 +190,11 @@ class ScoreTable:
             return missing
         # which samples were excluded does not matter where each has one attempt
         return missing[: self.remaining] if repeat == 1 and len(missing) > self.remaining else None
+
+    def open_by_sample(self) -> Counter[int]:
+        """How many attempts at each sample failed or remain, as far as they are known."""
+        broken = [sample for sample, _, _ in self._broken]
+        return Counter([*broken, *(sample for sample, _ in self._missing() or ())])
 
     @property
     def failed_samples(self) -> set[int]:

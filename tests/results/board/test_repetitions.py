@@ -45,18 +45,19 @@ def test_pass_worst_majority_and_consistency(tmp_path: Path) -> None:
 
 
 def test_numbers_of_k_attempts_say_over_how_many_samples_they_are(tmp_path: Path) -> None:
-    """Five steady samples, five that lost an attempt each: pass^4 is 1 over the steady ones, and anything overall."""
+    """Five steady samples, five that lost an attempt each: one of their others is wrong, so their pass^4 is 0."""
     unsteady = [1.0, 1.0, 0.0, BROKEN]
     board = board_of(tmp_path, {"sums": [[1.0] * 4] * 5 + [unsteady] * 5})
     found = {each.name: each for each in board.tasks[0].repetitions}
-    for name in ("pass^4", "majority@4", "worst@4"):
-        assert (found[name].value, found[name].scored, found[name].unscored) == (1.0, 5, 5)
+    for name in ("pass^4", "worst@4"):
+        assert (found[name].value, found[name].scored, found[name].unscored) == (0.5, 10, 0)
+    assert (found["majority@4"].value, found["majority@4"].scored, found["majority@4"].unscored) == (1.0, 5, 5)
     bounds = found["pass^4"].bounds
     assert bounds is not None
     assert (bounds.low, bounds.high) == (0.5, 0.5)
-    assert "1.000 (0.566 – 1.000) over 5 of 10 samples, 0.500 – 0.500 with the failed" in (
-        markdown(repetition_table(board)) or ""
-    )
+    table = markdown(repetition_table(board)) or ""
+    assert "0.500 (0.237 – 0.763) |" in table, "what is known for every sample needs no bounds"
+    assert "1.000 (0.566 – 1.000) over 5 of 10 samples, 0.750 – 1.000 with the failed" in table
     assert "over 5 of 10 samples" in report_page([tmp_path], View())
 
 

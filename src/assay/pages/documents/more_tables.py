@@ -261,7 +261,8 @@ def summary_cell(summary: Summary | None) -> Span:
 
 def left_out_text(summary: Summary) -> str:
     """The samples that a number is over, and its bounds, where failed attempts left some out."""
-    if not summary.unscored and summary.bounds is None:
+    certain = summary.bounds is None or summary.bounds.low == summary.bounds.high
+    if not summary.unscored and certain:
         return ""
     over = f" over {summary.scored:,} of {summary.scored + summary.unscored:,} samples"
     if summary.bounds is None:

@@ -8,7 +8,7 @@ from typing import Any
 from assay.core.types import Summary
 from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.frames.attempt_rows import amount, currency
-from assay.results.frames.frame_columns import Column, Table, fields, table_of
+from assay.results.frames.frame_columns import Column, ColumnKind, Table, fields, table_of
 from assay.results.frames.frame_source import RunSource
 
 ReadTask = Callable[[RunSource, Leaderboard, TaskRow], Any]
@@ -57,15 +57,34 @@ def tasks_table(runs: Sequence[RunSource], columns: Sequence[str] | None = None)
         for name in dict.fromkeys(
             summary.name for run in runs for row in run.board.tasks for summary in getattr(row, of)
         ):
-            for end in ("value", "low", "high"):
+            for end, kind in _ENDS.items():
                 title = f"{of}.{name}" if end == "value" else f"{of}.{name}.{end}"
-                every.append((Column(title, "float", nullable=True), _summary(of, name, end)))
+                every.append((Column(title, kind, nullable=True), _summary(of, name, end)))
     return table_of(every, columns, lambda: ((run, run.board, row) for run in runs for row in run.board.tasks))
 
 
+_ENDS: dict[str, ColumnKind] = {
+    "value": "float",
+    "low": "float",
+    "high": "float",
+    "scored": "int",
+    "unscored": "int",
+    "bounds_low": "float",
+    "bounds_high": "float",
+}
+"""Of each aggregate: its value and interval, how many it is over, and its bounds, given the open attempts."""
+
+
 def _summary(of: str, name: str, end: str) -> ReadTask:
-    def read(run: RunSource, board: Leaderboard, row: TaskRow) -> float | None:
+    def read(run: RunSource, board: Leaderboard, row: TaskRow) -> float | int | None:
         summaries: list[Summary] = getattr(row, of)
-        return next((getattr(summary, end) for summary in summaries if summary.name == name), None)
+        summary = next((summary for summary in summaries if summary.name == name), None)
+        if summary is None:
+            return None
+        if not end.startswith("bounds_"):
+            number: float | int | None = getattr(summary, end)
+            return number
+        bounds = summary.bounds
+        return None if bounds is None else bounds.low if end == "bounds_low" else bounds.high
 
     return read
