@@ -90,7 +90,7 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
         Flag("--rpm N", "requests per minute, at most")] = None
     tokens_per_minute: Annotated[float | None, Setting(Purpose.EXECUTION, AppliesTo.CALLS, ABOVE_0),
         Flag("--tpm N", "tokens per minute, at most")] = None
-    cache: Annotated[bool | None, Setting(Purpose.EXECUTION, AppliesTo.CALLS),
+    cache: Annotated[bool | None, Setting(Purpose.EXECUTION, AppliesTo.CACHE),
         Flag("--cache", "reuse answers of earlier runs (off by default)",
              opposite=("--no-cache", "do not, whatever the project says"))] = None
     cache_by_default: Annotated[bool, Setting(Purpose.EXECUTION, AppliesTo.LIMIT)] = False

@@ -144,7 +144,6 @@ def test_an_estimate_does_not_need_the_server_that_the_cache_depends_on(capfd: p
         ({"model_options": {"cache": True}}, 1),
         ({"model_options": {"cache": True}, "cache": True}, 1),
         ({"model_options": {"cache": True}, "cache": False}, 2),
-        ({"model_options": {"cache": False}, "cache": True}, 2),
         ({"cache_by_default": True}, 2),
     ],
 )

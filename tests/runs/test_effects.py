@@ -23,7 +23,9 @@ from tests.runs.recorded_effects import (
 )
 from tests.runs.shard_runs import run_shard
 
+from assay.core.describe import ModelOffers
 from assay.core.errors import UsageError
+from assay.core.types import Completion, Request
 from assay.results.diff.comparison import diff
 from assay.results.report_settings import view_of_results
 from assay.run_config import RunConfig
@@ -177,6 +179,19 @@ def plan_and_check(tasks: list[str], **settings: Any) -> None:
     config = make_config(model="answering:Model", **settings)
     for run in plan_runs(load_tasks(tasks), config):
         estimate(run.definitions, run.config)
+
+
+def test_the_cache_is_refused_where_every_model_says_that_it_has_none(own_task: str) -> None:
+    with pytest.raises(UsageError, match="--cache has no effect here: every model here says `cache: false`"):
+        evaluate_tasks(own_task, NeverCached(), cache=True)
+
+
+class NeverCached:
+    name = "never"
+    offers = ModelOffers(cache=False)
+
+    async def generate(self, request: Request) -> Completion:
+        return Completion(text="a")
 
 
 def test_a_misspelt_key_is_refused_with_the_column_that_it_means(own_task: str) -> None:

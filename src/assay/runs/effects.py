@@ -144,8 +144,9 @@ def _why_not_rendered(run: PlannedParts, name: str) -> str | None:
 
 
 def _why_no_cache(run: PlannedParts, _: str) -> str | None:
-    wanted = any(is_wanted(run.config, offers_of(model)) for model in run.called)
-    return None if wanted else "no answers are cached; add --cache"
+    if not run.called or any(is_wanted(run.config, offers_of(model)) for model in run.called):
+        return _why_no_calls(run, _)
+    return "every model here says `cache: false`" if run.config.cache else "no answers are cached; add --cache"
 
 
 def _why_no_batches(run: PlannedParts, _: str) -> str | None:
