@@ -61,3 +61,10 @@ def test_an_integer_that_is_too_long_for_a_score_is_not_spelt_out() -> None:
 def test_hints_cost_nothing_before_a_name_is_wrong() -> None:
     script = "import sys, assay.text.wording, assay.catalog; sys.exit('difflib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_of_the_names_of_a_large_module_a_hint_lists_some() -> None:
+    names = [f"{'x' * 9}{number:03}" for number in range(180)]
+    said = hint("", names)
+    assert said.endswith("and 141 more")
+    assert len(said) < 600

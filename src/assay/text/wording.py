@@ -22,10 +22,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
-    """The end of a sentence about an unknown name: the nearest one, or all of them."""
+    """The end of a sentence about an unknown name: the nearest one, or those there are."""
     known = list(known)
     near = nearest(name, known)
-    return f"Did you mean `{near}`?" if near else f"{otherwise}: {', '.join(known) or 'none'}"
+    return f"Did you mean `{near}`?" if near else f"{otherwise}: {few(known, MOST_KNOWN) or 'none'}"
+
+
+MOST_KNOWN = 40
+"""Names that a hint lists: more than there are of any kind of part, and not all of somebody's module."""
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
