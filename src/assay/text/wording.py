@@ -29,7 +29,7 @@ def hint(name: str, known: Iterable[str], otherwise: str = "Known") -> str:
 
 
 MOST_KNOWN = 40
-"""Names that a hint lists: more than there are of any kind of part, and not all of somebody's module."""
+"""Names that a hint lists: more than there are parts of one kind, and few of a large module's."""
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
