@@ -64,8 +64,9 @@ VALUES: dict[str, Any] = {
 HOLDS_ANYWAY = {
     *("adaptive", "cache_by_default", "cache_reads"),  # the defaults of commands and projects
     *("budget_cost", "budget_tokens", "allow_bad_tasks", "trust"),
+    "tag",
 }
-"""Limits and permissions, which are kept where there is nothing to limit or to permit."""
+"""Limits and permissions, which are kept where there is nothing to limit or to permit, and names for people."""
 
 ROWS = [{"id": str(n), "q": f"compute: {n} + 1", "a": str(n + 1), "topic": "aab"[n - 1]} for n in (1, 2, 3)]
 FORMATS: dict[str, str] = {
