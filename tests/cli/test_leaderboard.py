@@ -74,7 +74,8 @@ def test_failed_attempts_never_win(somewhere: Path, capsys: pytest.CaptureFixtur
     assert names(found) == ["whole", "lucky"]
     whole, lucky = found["models"]
     assert (whole["rank_low"], lucky["rank_high"]) == (1, 2)
-    assert (lucky["coverage"], lucky["bounds"]["low"], lucky["bounds"]["high"]) == (0.025, 0.025, 1.0)
+    assert (lucky["coverage"], lucky["run_bounds"]["low"], lucky["run_bounds"]["high"]) == (0.025, 0.025, 1.0)
+    assert lucky["bounds"] is None, "of the one that is compared none failed"
     assert lucky["overall"] == 1.0
     assert lucky["win_rate"] == 0.5
 
@@ -136,11 +137,11 @@ def test_coverage_and_bounds_are_in_every_format(somewhere: Path, capsys: pytest
     assert main(["leaderboard", "whole", "torn", "--allow-unequal", "--html", "page.html"]) == 0
     markdown, page = capsys.readouterr().out, (somewhere / "page.html").read_text()
     for text in (markdown, page):
-        for shown in ("75 %", "0.625 – 0.875", "6 of 8", "6 of 8 compared", "bounds", "coverage"):
+        for shown in ("75 %", "0.625 – 0.875", "6 of 8", "6 of 8 compared", "bounds of the run", "coverage"):
             assert shown in text
     assert main(["leaderboard", "whole", "torn", "--allow-unequal", "--csv"]) == 0
     torn = {row["model"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}["broken"]
-    assert [torn[f"{name}_bounds_{end}"] for name in ("overall", "sums") for end in ("low", "high")] == [
+    assert [torn[f"{name}_run_bounds_{end}"] for name in ("overall", "sums") for end in ("low", "high")] == [
         "0.625",
         "0.875",
         "0.625",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.results.board.scripted_boards import BROKEN, write_run
 from tests.results.runs import Adder, Broken, build_standings, run_into, write_sums
 
 from assay.core.errors import UsageError
@@ -16,7 +17,9 @@ from assay.pages.html.standings_page import standings_page
 from assay.pages.markdown import markdown
 from assay.results.board.board_types import write_leaderboard_file
 from assay.results.board.leaderboard import build_leaderboard
+from assay.results.diff.paired_columns import read_side
 from assay.results.report_settings import View
+from assay.results.standings.standing_rows import standings_of
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +147,19 @@ def test_a_model_without_any_score_comes_last(tmp_path: Path) -> None:
     assert [row.label for row in found.models] == ["right", "broken"]
     assert "broken: 2 attempts failed" in found.notes
     assert "no task has a score for every model" in found.ranking
+
+
+def test_a_score_lies_within_the_bounds_next_to_it(tmp_path: Path) -> None:
+    """`a` fails two, `b` fails four others: over the four that both have no attempt failed, over ten some did."""
+    scores = [1.0] * 4 + [0.0] * 4
+    first = write_run(tmp_path / "a", {"quiz": [[each] for each in [*scores, BROKEN, BROKEN]]})
+    second = write_run(tmp_path / "b", {"quiz": [[each] for each in [1.0] * 4 + [BROKEN] * 4 + [1.0, 1.0]]})
+    view = View()
+    found = standings_of([read_side(first, view), read_side(second, view)], view, allow_unequal=True)
+    row = next(each for each in found.models if each.source == str(first))
+    assert (row.overall, row.bounds, row.tasks["quiz"].bounds) == (1.0, None, None)
+    assert row.run_bounds is not None
+    assert (row.run_bounds.low, row.run_bounds.high) == (0.4, 0.6)
+    alone = standings_of([read_side(first, view)], view).models[0]
+    assert alone.bounds is not None
+    assert alone.bounds.low <= (alone.overall or 0.0) <= alone.bounds.high

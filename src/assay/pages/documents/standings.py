@@ -80,14 +80,19 @@ def place_table(standings: Standings) -> TextTable:
 def _quality_header(standings: Standings) -> list[str]:
     """The names of the columns on quality; the others are on cost and time."""
     overall = "overall (shared)" if standings.unequal else "overall"
-    bounds = ["bounds"] if bounded(standings) else []
+    bounds = [bounds_header(standings)] if bounded(standings) else []
     coverage = ["coverage", "compared"] if standings.unequal else ["coverage"]
     return [overall, interval_header(standings.level), *bounds, *coverage, "normalised", "win rate", "mean rank"]
 
 
 def bounded(standings: Standings) -> bool:
     """Whether attempts failed, so that some score is known only within bounds."""
-    return any(row.bounds is not None for row in standings.models)
+    return any((row.bounds or row.run_bounds) is not None for row in standings.models)
+
+
+def bounds_header(standings: Standings) -> str:
+    """What the bounds are of: the score next to them, or the whole run where that is over some of its samples."""
+    return "bounds of the run" if any(row.run_bounds is not None for row in standings.models) else "bounds"
 
 
 def _costs(standings: Standings) -> bool:
@@ -107,7 +112,7 @@ def _place_cells(row: ModelRow, standings: Standings) -> list[Cell]:
         row.label,
         Span(number(row.overall), "key"),
         Span(interval(row.interval), "quiet"),
-        *([interval(row.bounds)] if bounded(standings) else []),
+        *([interval(row.bounds or row.run_bounds)] if bounded(standings) else []),
         percent(row.coverage),
         *([f"{row.compared:,} of {row.scored:,}"] if standings.unequal else []),
         _with_interval(signed(row.normalised, 2), row.normalised_interval, signed_interval),
@@ -138,6 +143,7 @@ def _cell_besides(cell: TaskCell) -> str:
     """Notes on a score in addition to its interval."""
     notes = [f"{cell.weak_passes:,} weak"] if cell.weak_passes else []
     notes += [f"bounds {interval(cell.bounds)}"] if cell.bounds is not None else []
+    notes += [f"bounds of the run {interval(cell.run_bounds)}"] if cell.run_bounds is not None else []
     if cell.compared is not None and cell.scored is not None and cell.compared < cell.scored:
         notes.append(f"{cell.compared:,} of {cell.scored:,} compared")
     return "".join(f", {note}" for note in notes)
@@ -160,7 +166,7 @@ def _places(standings: Standings) -> list[TextTable]:
     ]
 
 
-QUALITY_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds")
+QUALITY_DROPS = ("mean rank", "win rate", "normalised", "compared", "coverage", "bounds of the run", "bounds")
 SPENDING_DROPS = ("judges' tokens", "p95 ms", "p50 ms", "tokens in", "tokens out")
 
 
@@ -212,14 +218,24 @@ def slices_table(standings: Standings) -> TextTable | None:
 def _csv_fields(row: ModelRow, tasks: Sequence[str], categories: Sequence[str]) -> list[CsvField]:
     fields: list[CsvField] = [("rank_low", row.rank_low), ("rank_high", row.rank_high)]
     fields += [("model", row.label), ("source", row.source)]
-    fields += [("overall", row.overall), *_ends("overall", row.interval), *_ends("overall_bounds", row.bounds)]
+    fields += [
+        ("overall", row.overall),
+        *_ends("overall", row.interval),
+        *_ends("overall_bounds", row.bounds),
+        *_ends("overall_run_bounds", row.run_bounds),
+    ]
     fields += [("coverage", row.coverage), ("scored", row.scored), ("compared", row.compared)]
     fields += [("normalised", row.normalised), *_ends("normalised", row.normalised_interval)]
     fields += [("win_rate", row.win_rate), *_ends("win_rate", row.win_rate_interval)]
     fields += [("mean_rank", row.mean_rank), *_ends("mean_rank", row.mean_rank_interval)]
     for task in tasks:
         cell = row.tasks.get(task, TaskCell(score=None))
-        fields += [(task, cell.score), *_ends(task, cell.interval), *_ends(f"{task}_bounds", cell.bounds)]
+        fields += [
+            (task, cell.score),
+            *_ends(task, cell.interval),
+            *_ends(f"{task}_bounds", cell.bounds),
+            *_ends(f"{task}_run_bounds", cell.run_bounds),
+        ]
         fields += [(f"{task}_coverage", cell.coverage), (f"{task}_compared", cell.compared)]
     for name in categories:
         cell = row.categories.get(name, TaskCell(score=None))

@@ -47,8 +47,10 @@ class Cell(Struct, frozen=True, kw_only=True):
     compared: int | None = None
     """Scored attempts that the score is over: all of them, or those that every model was scored on."""
     bounds: Bounds | None = None
-    """The run's own score if every failed attempt had been wrong, and if every one had been right; None where none
-    failed."""
+    """The score if every failed attempt had been wrong, and if every one had been right; None where none failed of
+    those that it is over."""
+    run_bounds: Bounds | None = None
+    """The same of the run's own score, where the score here is over some of its samples."""
 
 
 class ModelRow(Struct, frozen=True, kw_only=True):
@@ -86,7 +88,10 @@ class ModelRow(Struct, frozen=True, kw_only=True):
     compared: int
     """Scored attempts that the numbers above are over."""
     bounds: Bounds | None
-    """The run's own overall score if every failed attempt had been wrong, and if every one had been right."""
+    """The overall score if every failed attempt had been wrong, and if every one had been right; None where none failed
+    of those that it is over."""
+    run_bounds: Bounds | None = None
+    """The same of the run's own overall score, where the one here is over some of its samples."""
     normalised_interval: ScoreInterval | None = None
     win_rate_interval: ScoreInterval | None = None
     mean_rank_interval: ScoreInterval | None = None
@@ -259,7 +264,7 @@ def _model_row(
         coverage=sum(row.scored for row in board.tasks) / planned if planned else 0.0,
         scored=sum(row.scored for row in board.tasks),
         compared=sum(cell.compared or 0 for cell in cells.values()),
-        bounds=_overall_bounds(whole),
+        **_bounds_over(_overall_bounds(whole), restricted=compared is not whole),
     )
 
 
@@ -299,8 +304,15 @@ def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell
         coverage=row.coverage,
         scored=row.scored,
         compared=scored if is_shared else 0,
-        bounds=_own_bounds(whole, original) if open_attempts(original) else None,
+        **_bounds_over(
+            _own_bounds(whole, original) if open_attempts(original) else None, restricted=compared is not whole
+        ),
     )
+
+
+def _bounds_over(bounds: Bounds | None, *, restricted: bool) -> dict[str, Bounds | None]:
+    """Bounds are over the samples of the score next to them; of those that every model was scored on none failed."""
+    return {"bounds": None, "run_bounds": bounds} if restricted else {"bounds": bounds, "run_bounds": None}
 
 
 def _categories(rows: Sequence[TaskRow], level: float) -> dict[str, Cell]:
