@@ -165,6 +165,8 @@ CATALOG: dict[str, dict[str, str]] = {
         "mean": "assay.stats.aggregates:mean",
         "max": "assay.stats.aggregates:maximum",
         "min": "assay.stats.aggregates:minimum",
+        "median": "assay.stats.aggregates:median",
+        "quantile": "assay.stats.aggregates:quantile",
         "std_dev": "assay.stats.aggregates:std_dev",
         "frequency": "assay.stats.aggregates:frequency",
         "binary-classification": "assay.stats.classification:binary_classification",

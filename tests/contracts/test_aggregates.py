@@ -36,6 +36,8 @@ AGGREGATES: dict[str, list[dict[str, Any]]] = {
     "mean": [{}, {"field": "is_correct"}, {"field": "seconds"}, {"field": "seconds", "bounds": (0.0, 100.0)}],
     "max": [{}, {"field": "seconds"}, {"field": "seconds", "bounds": (0.0, 100.0)}],
     "min": [{}, {"field": "seconds"}, {"field": "seconds", "bounds": (0.0, 100.0)}],
+    "median": [{}, {"field": "seconds"}, {"field": "seconds", "bounds": (0.0, 100.0)}],
+    "quantile": [{"q": 0.5}, {"field": "seconds", "q": 0.9}, {"field": "seconds", "q": 0.1, "bounds": (0.0, 100.0)}],
     "std_dev": [{"field": "score"}, {"field": "seconds"}],
     "frequency": [{"field": "label"}, {"field": "score"}, {"field": "label", "label": "a"}],
     "binary-classification": [{**TWO_CLASSES, "positive_answer": "yes", "negative_answer": "no"}],

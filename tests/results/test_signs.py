@@ -63,6 +63,8 @@ CASES: dict[str, dict[str, Any]] = {
     "mean": LENGTH,
     "max": LENGTH,
     "min": LENGTH,
+    "median": LENGTH,
+    "quantile": {**LENGTH, "q": 0.75},
     "std_dev": LENGTH,
     "frequency": {"field": "said", "label": "yes"},
     "binary-classification": {
@@ -90,7 +92,17 @@ CASES: dict[str, dict[str, Any]] = {
 }
 OTHER_PROGRAMS = {"lm_eval"}
 """Their numbers need an installed library; they are described as wholes, as `python` is."""
-SILENT = {"max", "min", "std_dev", "python", "evidence", "own_signs:silent", "own_signs:misdescribed"}
+SILENT = {
+    "max",
+    "min",
+    "median",
+    "quantile",
+    "std_dev",
+    "python",
+    "evidence",
+    "own_signs:silent",
+    "own_signs:misdescribed",
+}
 VIEW = View()
 
 

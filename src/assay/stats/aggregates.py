@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from assay.core.describe import describes
+from assay.core.describe import Range, describes
 from assay.core.types import Summary
 from assay.part_options import Doc, part
 from assay.stats.cells import (
@@ -29,9 +29,11 @@ from assay.stats.cells import (
     mean_of,
     share_of,
 )
-from assay.stats.described import of_extreme, of_frequency, of_mean, of_spread, of_weights
+from assay.stats.described import of_extreme, of_frequency, of_mean, of_quantile, of_spread, of_weights
 from assay.stats.extremes import largest_interval, smallest_interval
-from assay.stats.score_table import ScoreTable, as_text
+from assay.stats.failure_bounds import holds_all
+from assay.stats.sample_quantiles import quantile_interval
+from assay.stats.score_table import Numbers, ScoreTable, as_text
 from assay.stats.spread import spread_interval
 
 
@@ -89,6 +91,39 @@ def minimum(
 ) -> list[Summary]:
     """The smallest value, with an interval as for `max`."""
     return [_extreme(table, "min", field, name, bounds, level)]
+
+
+@describes(of_quantile)
+@part("The median of a score value.", example="field: seconds")
+def median(
+    table: ScoreTable,
+    *,
+    field: ReadValue = "score",
+    name: OutputName = None,
+    bounds: ValueBounds = None,
+    level: float = 0.95,
+) -> list[Summary]:
+    """The value that half of the values lie below, with the interval of a `quantile`."""
+    return [_quantile(table, "median", 0.5, field, name, bounds, level)]
+
+
+@describes(of_quantile)
+@part("A quantile of a score value.", example="field: seconds, q: 0.9, name: seconds_p90")
+def quantile(
+    table: ScoreTable,
+    *,
+    q: Annotated[float, Meta(gt=0.0, lt=1.0), Doc("The share of values below it, such as 0.9.")],
+    field: ReadValue = "score",
+    name: OutputName = None,
+    bounds: ValueBounds = None,
+    level: float = 0.95,
+) -> list[Summary]:
+    """The value that a share `q` of the values lies below, with an interval of order statistics.
+
+    An end that so few values do not show is that of `bounds`, or of the range that the scorer describes; without
+    either there is no interval: the 90th percentile needs 36 values.
+    """
+    return [_quantile(table, f"quantile-{q:g}", q, field, name or f"{field}_quantile", bounds, level)]
 
 
 @describes(of_spread)
@@ -186,10 +221,38 @@ def _extreme(
     output = name or f"{field}_{which}"
     if not len(numbers):
         return empty_cell(output, which, numbers, table)
+    within = _within(table, field, numbers, bounds)
     lowest, highest = float(numbers.values.min()), float(numbers.values.max())
-    within = table.range_of(field) if bounds is None else (float(bounds[0]), float(bounds[1]))
-    if bounds is None and within is not None and not within[0] <= lowest <= highest <= within[1]:
-        within = None
     value, interval_of = (highest, largest_interval) if which == "max" else (lowest, smallest_interval)
     interval = interval_of(numbers.values, groups_of(numbers), level, within)
     return cell(output, which, value, interval, rows=numbers, table=table)
+
+
+def _quantile(
+    table: ScoreTable,
+    definition: str,
+    q: float,
+    field: str,
+    name: str | None,
+    bounds: Sequence[float] | None,
+    level: float,
+) -> Summary:
+    numbers = table.numbers(field)
+    output = name or f"{field}_{definition}"
+    if not len(numbers):
+        return empty_cell(output, definition, numbers, table)
+    within = _within(table, field, numbers, bounds)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.quantile(numbers.values, q))
+    if not math.isfinite(value):
+        return empty_cell(output, definition, numbers, table, TOO_LARGE)
+    interval = quantile_interval(numbers.values, q, groups_of(numbers), level, within)
+    return cell(output, definition, value, interval, rows=numbers, table=table)
+
+
+def _within(table: ScoreTable, field: str, numbers: Numbers, bounds: Sequence[float] | None) -> Range | None:
+    """The ends of the scale; none where a described one does not hold every value."""
+    if bounds is not None:
+        return float(bounds[0]), float(bounds[1])
+    described = table.range_of(field)
+    return described if described is not None and holds_all(described, numbers.values) else None

@@ -38,6 +38,10 @@ def of_extreme(options: Options, values: Values) -> Whole:
     return Whole(lower_is_better=value.lower_is_better, range=value.range, smooth=False, rises_with=value)
 
 
+def of_quantile(options: Options, values: Values) -> Whole:
+    return replace(of_extreme(options, values), smooth=True)
+
+
 def of_spread(options: Options, values: Values) -> Whole:
     """Neither a wide nor a narrow spread is better."""
     return Whole()

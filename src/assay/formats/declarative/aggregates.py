@@ -43,7 +43,7 @@ def headline(aggregates: Sequence[PartSpec]) -> str:
     if not aggregates:
         return "none"
     first = aggregates[0]
-    if first.use in ("mean", "max", "min", "std_dev", "weighted_average"):
+    if first.use in ("mean", "max", "min", "median", "quantile", "std_dev", "weighted_average"):
         return str(first.options.get("name") or f"{first.options['field']}_{first.use}")
     if first.use == "frequency" and "label" in first.options:
         return str(first.options.get("name") or f"{first.options['field']}_{as_text(first.options['label'])}")
