@@ -30,6 +30,7 @@ SUBCOMMANDS = {
     "check": "test tasks without a model: gold answers must get full marks, empty ones none",
     "list": "list the available tasks, metrics, scorers, models, …",
     "show": "show one task, metric or run in full",
+    "plan": "before a run: how many samples find a difference, and what they cost",
     "leaderboard": "rank many models on many tasks",
     "diff": "compare two runs or leaderboards, sample by sample",
     "history": "show runs of the same tasks over time, and where the score first dropped",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -51,3 +54,33 @@ class RunEstimate(Struct, frozen=True, kw_only=True):
 
     def is_billed(self, model: str) -> bool:
         return model not in self.unbilled
+
+
+class RoundCost(Struct, frozen=True, kw_only=True):
+    """What one round takes, an attempt at each sample of a task, of all models together."""
+
+    requests: float
+    tokens: float | None
+    """None where nothing is known of them."""
+    amount: float | None
+    currency: str = "USD"
+    reason: str | None = None
+    """Why the amount is unknown."""
+
+
+class PlannedCost(Struct, frozen=True, kw_only=True):
+    """What several rounds take."""
+
+    requests: int
+    tokens: int | None
+    amount: float | None
+
+
+def rounds(costs: Sequence[RoundCost], times: float) -> PlannedCost:
+    """So many rounds of all tasks; unknown as soon as one task's are."""
+    tokens, amounts = [cost.tokens for cost in costs], [cost.amount for cost in costs]
+    return PlannedCost(
+        requests=round(times * sum(cost.requests for cost in costs)),
+        tokens=None if None in tokens else round(times * math.fsum(each or 0.0 for each in tokens)),
+        amount=None if None in amounts else times * math.fsum(each or 0.0 for each in amounts),
+    )

@@ -37,11 +37,16 @@ def correct(p_values: Sequence[float], level: float) -> list[Corrected]:
             adjusted_p=adjusted,
             significant=adjusted < 1.0 - level,
             level=own_level,
-            hardest_level=1.0 - (1.0 - level) / count,
+            hardest_level=hardest_level(level, count),
             comparisons=count,
         )
         for p, adjusted, own_level in zip(p_values, holm(p_values), holm_levels(p_values, level), strict=True)
     ]
+
+
+def hardest_level(level: float, comparisons: int) -> float:
+    """The level that the smallest p-value has to reach: what is found there is found whatever the others are."""
+    return 1.0 - (1.0 - level) / comparisons
 
 
 def correct_known(p_values: Sequence[float | None], level: float) -> list[Corrected | None]:

@@ -98,18 +98,14 @@ def variance_split(scores: Readings, level: float = 0.95) -> VarianceSplit:
     )
 
 
-def best_repeat(split: VarianceSplit, *, per_sample: float, per_attempt: float) -> int:
-    """The number of attempts per sample that makes the mean surest for its price.
+def best_repeat(between: float, within: float, *, per_sample: float) -> int:
+    """The number of attempts per sample that makes the mean surest for its effort.
 
-    `per_sample` is the effort that a new sample takes beyond its attempts. Where only attempts take any, more samples
-    are always better than more attempts.
+    `per_sample` is the effort that a new sample takes beyond its attempts, in attempts. Where only attempts take any,
+    more samples are always better than more attempts.
     """
-    if split.sample is None or split.draw is None:
-        return 1
-    noise = split.draw + (split.judge or 0.0)
-    between = max(split.sample, noise / 50.0)  # a part that happens to be 0 would ask for any number of attempts
-    ratio = noise / between if between else 0.0
-    return max(1, round(math.sqrt(per_sample / per_attempt * ratio)))
+    floor = max(between, within / 50.0)  # a part that happens to be 0 would ask for any number of attempts
+    return max(1, round(math.sqrt(per_sample * within / floor))) if floor > 0.0 else 1
 
 
 class VariantSpread(Struct, frozen=True, kw_only=True):

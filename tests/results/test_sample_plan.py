@@ -1,0 +1,119 @@
+"""A plan: what a guess means, what an earlier run says, and the arithmetic of `diff`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.results.board.scripted_boards import write_run
+
+from assay.core.errors import UsageError
+from assay.costs.estimate import RoundCost
+from assay.results.diff.comparison import diff
+from assay.results.diff.paired_columns import read_side
+from assay.results.report_settings import View
+from assay.results.sample_plan import (
+    Guess,
+    PlanTask,
+    SamplePlan,
+    comparisons_of,
+    parse_guess,
+    plan_samples,
+    prospect_of_guess,
+    prospect_of_runs,
+)
+from assay.stats.expected import Prospect
+
+QUIZ = PlanTask(task="quiz", samples=100, group=1.0)
+FREE = RoundCost(requests=100.0, tokens=1000.0, amount=0.5)
+
+
+def plan_of(prospect: Prospect, *, detect: float = 0.1, repeats: tuple[int, ...] = (1,), pairs: int = 1) -> SamplePlan:
+    return plan_samples(
+        [(QUIZ, prospect)], detect=detect, pairs=pairs, repeats=repeats, level=0.95, costs=[FREE], expects=[]
+    )
+
+
+def test_the_smallest_difference_is_the_one_that_diff_calls_detectable(tmp_path: Path) -> None:
+    """Ten wins and ten losses among 100: on top of that disagreement, diff and plan say the same."""
+    before = [[1.0]] * 10 + [[0.0]] * 10 + [[1.0]] * 80
+    after = [[0.0]] * 10 + [[1.0]] * 10 + [[1.0]] * 80
+    runs = [write_run(tmp_path / name, {"quiz": values}) for name, values in (("a", before), ("b", after))]
+    compared = diff(*runs).tasks[0].comparison
+    assert compared is not None
+    plan = plan_of(prospect_of_runs([read_side(run, View()) for run in runs], QUIZ))
+    assert plan.rows[0].smallest_on_top == pytest.approx(compared.minimum_detectable_effect, abs=1e-6)
+
+
+def test_needed_samples_and_their_requests_tokens_and_money_grow_together() -> None:
+    row = plan_of(prospect_of_guess(Guess(score=0.7, disagree=0.2), QUIZ)).rows[0]
+    assert row.needed is not None
+    assert row.requests == row.needed
+    assert row.tokens == 10 * row.needed
+    assert row.cost == pytest.approx(row.needed * 0.005)
+
+
+def test_a_score_alone_says_at_most() -> None:
+    guess, alone = Guess(score=0.7, disagree=0.15), Guess(score=0.7)
+    known, unknown = (plan_of(prospect_of_guess(each, QUIZ)) for each in (guess, alone))
+    assert (known.at_most, unknown.at_most) == (False, True)
+    assert (unknown.rows[0].needed or 0) > (known.rows[0].needed or 0)
+
+
+def test_every_pair_of_models_is_a_comparison() -> None:
+    assert [comparisons_of(models) for models in (0, 1, 2, 3, 5)] == [1, 1, 1, 3, 10]
+    prospect = prospect_of_guess(Guess(score=0.7, disagree=0.2), QUIZ)
+    two, five = (plan_of(prospect, pairs=pairs) for pairs in (1, 10))
+    assert (two.comparisons, five.comparisons) == (1, 10)
+    assert (five.rows[0].needed or 0) > (two.rows[0].needed or 0)
+
+
+def test_more_attempts_reduce_what_differs_between_them_and_samples_reduce_more() -> None:
+    steady, shaky = Guess(score=0.7, disagree=0.2, flip_rate=0.0), Guess(score=0.7, disagree=0.2, flip_rate=0.2)
+    for guess, helps in ((steady, False), (shaky, True)):
+        once, often = plan_of(prospect_of_guess(guess, QUIZ), repeats=(2, 8)).rows
+        assert (often.power > once.power + 0.01) is helps
+    [found, _] = plan_of(prospect_of_guess(shaky, QUIZ), repeats=(4,)).advice
+    assert "400 samples with one attempt each" in found
+
+
+def test_without_a_flip_rate_nothing_is_said_of_attempts() -> None:
+    [advice] = plan_of(prospect_of_guess(Guess(score=0.7, disagree=0.2), QUIZ)).advice
+    assert advice.startswith("whether more attempts help is not known")
+
+
+def test_power_rises_with_the_samples_and_reaches_what_is_asked_for() -> None:
+    row = plan_of(prospect_of_guess(Guess(score=0.7, sd=0.2), QUIZ), detect=0.05).rows[0]
+    powers = [point.power for point in row.curve]
+    assert all(after >= before - 1e-3 for before, after in pairwise(powers))
+    assert powers[0] < 0.2 < 0.8 < powers[-1]
+
+
+def test_runs_that_never_differ_say_nothing_about_other_models(tmp_path: Path) -> None:
+    side = read_side(write_run(tmp_path / "a", {"quiz": [[1.0]] * 20}), View())
+    with pytest.raises(UsageError, match="nothing differs in task `quiz`"):
+        prospect_of_runs([side], QUIZ)
+    with pytest.raises(UsageError, match="has no scores of task `other`; it has `quiz`"):
+        prospect_of_runs([side], PlanTask(task="other", samples=10, group=1.0))
+
+
+def test_a_guess_is_read_with_its_names() -> None:
+    assert parse_guess("0.7, disagree=0.15,flip_rate=0.1") == Guess(score=0.7, disagree=0.15, flip_rate=0.1)
+    assert parse_guess("0.8,sd=0.2") == Guess(score=0.8, sd=0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("70", "the score must be a number from 0 to 1, got 70"),
+        ("good", "the score must be a number from 0 to 1, got 'good'"),
+        ("0.7,disagre=0.1", "expected disagree=SHARE, flip_rate=SHARE or sd=NUMBER, got 'disagre=0.1'"),
+        ("0.7,disagree=0", "disagree must be more than 0"),
+        ("0.7,sd=0.1,disagree=0.1", "sd is for graded scores"),
+        ("0.7,disagree=0.1,flip_rate=0.2", "at least as often as two attempts of one model"),
+    ],
+)
+def test_a_guess_that_cannot_be_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        parse_guess(text)
