@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from tests.testing.broken import broken_by, clauses, words
 
+from assay.core.describe import Mean, Value, Whole, describes
 from assay.core.types import Summary
 from assay.stats.aggregates import mean
 from assay.stats.score_table import ScoreTable
@@ -121,7 +122,27 @@ def clustered_by_sample(table: ScoreTable, *, level: float) -> list[Summary]:
     return [replace(whole, low=found[0].low, high=found[0].high)]
 
 
+@describes(Mean(value=Value(name="score")))
+def no_mean(table: ScoreTable, *, level: float) -> list[Summary]:
+    return [replace(each, value=each.high) for each in share(table, level=level)]
+
+
+@describes(Mean(value=Value(name="other")))
+def of_another_value(table: ScoreTable, *, level: float) -> list[Summary]:
+    return share(table, level=level)
+
+
+@describes(Whole(rises_with=Value(name="score", range=(0.0, 1.0))))
+def falls(table: ScoreTable, *, level: float) -> list[Summary]:
+    return [
+        each if each.value is None else replace(each, value=-each.value, low=-each.high, high=-each.low)  # type: ignore[operator]
+        for each in share(table, level=level)
+    ]
+
+
 BROKEN = [
+    (no_mean, contract.is_the_mean_that_its_description_says),
+    (falls, contract.never_falls_as_the_number_that_it_names_rises),
     (no_list, contract.gives_numbers_that_are_finite_or_a_reason_why_not),
     (but(value=math.nan), contract.gives_numbers_that_are_finite_or_a_reason_why_not),
     (but(value=None), contract.gives_numbers_that_are_finite_or_a_reason_why_not),
@@ -154,6 +175,12 @@ def test_an_aggregate_that_changes_its_table_is_found_out() -> None:
     clause = contract.gives_the_same_for_the_same_table_and_leaves_it_as_it_is
     error = broken_by(lambda: contract.hold_to("part", object, [clause], subject))
     assert "the table before and after" in str(error)
+
+
+def test_a_mean_of_another_value_than_it_says_is_none() -> None:
+    rows = [{**row, "other": 2.0} for row in ROWS]
+    error = broken_by(lambda: check_aggregate(of_another_value, rows))
+    assert error.clause == words(contract.is_the_mean_that_its_description_says)
 
 
 def test_every_clause_can_break() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.testing.broken import broken_by, clauses, leave_open, words
 
+from assay.core.describe import ScorerInfo, Value, about, count, describes
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext
 from assay.core.types import Failure, Request, Sample, Score, Trace
@@ -73,6 +74,39 @@ class Percent(Equals):
 class Infinite(Equals):
     async def __call__(self, sample: Sample, trace: Trace) -> Any:
         return Score(name="equals", values={"nats": 1e308 * 10})
+
+
+SAYS_WORDS = ScorerInfo(values=(count("words"), Value(name="tone", kind="label", labels=("calm",))))
+
+
+@describes(SAYS_WORDS)
+class HalfAWord(Equals):
+    async def __call__(self, sample: Sample, trace: Trace) -> Any:
+        return Score(name="equals", values={"words": 0.5})
+
+
+@describes(SAYS_WORDS)
+class AnotherLabel(Equals):
+    async def __call__(self, sample: Sample, trace: Trace) -> Any:
+        return Score(name="equals", values={"tone": "loud"})
+
+
+@describes(SAYS_WORDS)
+class MoreThanItSays(Equals):
+    async def __call__(self, sample: Sample, trace: Trace) -> Any:
+        return Score(name="equals", values={"length": 3.0})
+
+
+@describes(ScorerInfo(values=(Value(name="stars", range=(1.0, 5.0)),)))
+class SixStars(Equals):
+    async def __call__(self, sample: Sample, trace: Trace) -> Any:
+        return Score(name="equals", values={"stars": 6})
+
+
+@describes(lambda options, values: ScorerInfo(values=(Value(name="stars", range=(1.0, options["most"])),)))
+class ByItsOptions(Equals):
+    async def __call__(self, sample: Sample, trace: Trace) -> Any:
+        return Score(name="equals", values={"stars": 6})
 
 
 class Chances(Equals):
@@ -152,6 +186,11 @@ BROKEN = [
     (GivesAnObject, contract.gives_a_score_that_is_plain_data),
     (Infinite, contract.gives_a_score_that_is_plain_data),
     (Percent, contract.gives_finite_numbers_and_shares_between_0_and_1),
+    *(
+        (each, contract.gives_the_values_that_its_description_says)
+        for each in (HalfAWord, AnotherLabel, MoreThanItSays)
+    ),
+    (SixStars, contract.gives_the_values_that_its_description_says),
     (Chances, contract.gives_the_same_score_for_the_same_answer),
     (Mixes, contract.gives_the_same_score_for_the_same_answer),
     (Marks, contract.leaves_sample_and_trace_as_they_are),
@@ -187,6 +226,12 @@ def test_answers_with_expected_values_are_scored_together_with_others_too() -> N
 
     error = broken_by(lambda: check_scorer(MixesVerdicts, SAMPLE, expected={"Oslo": {"score": 1.0}}))
     assert error.clause == words(contract.gives_the_same_score_for_the_same_answer)
+
+
+def test_a_description_that_depends_on_options_is_given() -> None:
+    check_scorer(ByItsOptions, SAMPLE)
+    error = broken_by(lambda: check_scorer(ByItsOptions, SAMPLE, info=about(ByItsOptions, {"most": 5.0})))  # type: ignore[arg-type]
+    assert "`stars` is 6, and described as a number from (1.0, 5.0)" in str(error)
 
 
 def test_every_clause_can_break() -> None:

@@ -226,14 +226,17 @@ def measure_of(definition: TaskDefinition) -> Measure:
     """The measure behind a task's first aggregate, as it described itself when the task was built."""
     columns = frozenset(name for scorer in definition.scorers for name in judge_columns(scorer.options))
     first = headline_of(definition)
-    measure = Measure(untested=NO_SCORE) if first is None else _measure(definition, first)
+    measure = (
+        Measure(untested=NO_SCORE) if first is None else described_measure(first, definition.name, definition.metric)
+    )
     return msgspec.structs.replace(measure, compared_with=columns, labels=score_labels(definition))
 
 
-def _measure(definition: TaskDefinition, part: PartSpec) -> Measure:
+def described_measure(part: PartSpec, task: str, metric: str = "score") -> Measure:
+    """How an aggregate with a description makes its number; `metric` is what the task calls that."""
     scorer = part.options.get("scorer")
     if scorer is not None and not isinstance(scorer, str):  # a run file is untrusted
-        raise UsageError(f"task `{definition.name}`: the aggregate `{part.key}`: `scorer` must be a name")
+        raise UsageError(f"task `{task}`: the aggregate `{part.key}`: `scorer` must be a name")
     match part.about:
         case Mean(value=value):
             return Measure(
@@ -257,9 +260,9 @@ def _measure(definition: TaskDefinition, part: PartSpec) -> Measure:
                 lower_is_better=whole.lower_is_better,
                 bounds=None if proxy is None else proxy.range,
                 score_bounds=whole.range,
-                untested=_undirected(definition.metric) if whole.lower_is_better is None else untested,
+                untested=_undirected(metric) if whole.lower_is_better is None else untested,
             )
-    raise UsageError(f"task `{definition.name}`: the aggregate `{part.key}` does not say what it is")
+    raise UsageError(f"task `{task}`: the aggregate `{part.key}` does not say what it is")
 
 
 NO_SCORE = "the task has no score"

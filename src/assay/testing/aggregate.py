@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.describe import About, Mean, Value, Whole, about
 from assay.core.seams import Aggregate
-from assay.core.types import ScoreValue, Summary
+from assay.core.types import PartSpec, ScoreValue, Summary
+from assay.results.measure import described_measure
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import as_task_says
 from assay.testing.contract import clauses_about, expect, given, hold_to, picture, same, shown
 
 ScoreRow = Mapping[str, ScoreValue]
 LEVELS = (0.5, 0.8, 0.95, 0.99)
 TIMES = 4
+ROUNDING = 1e-9
 NARROWEST = 0.75
 """The least width, as a share, after repeating every row: clustered methods do not agree to the last digit."""
 
@@ -26,6 +31,12 @@ class _Aggregate(NamedTuple):
     function: Aggregate
     rows: Sequence[ScoreRow]
     options: Mapping[str, Any]
+
+    @property
+    def about(self) -> About | None:
+        """What it says of itself with these options, and the task's `bounds`."""
+        said = about(self.function, self.options)
+        return None if said is None else as_task_says(said, self.options)
 
     def of(self, table: ScoreTable, level: float = 0.95) -> list[Summary]:
         with given(f"rows={shown(self.rows)}", f"options={shown(dict(self.options))}", f"level={level}"):
@@ -170,6 +181,44 @@ def is_no_surer_for_attempts_at_the_same_samples(aggregate: _Aggregate) -> None:
 
 def is_no_surer_for_samples_of_the_same_group(aggregate: _Aggregate) -> None:
     _no_surer(aggregate, aggregate.table(TIMES, in_groups=True), f"each {TIMES} times, as samples of one group")
+
+
+def is_the_mean_that_its_description_says(aggregate: _Aggregate) -> None:
+    """For an aggregate that says so with `describes`: paired tests subtract the numbers that it averages."""
+    part = PartSpec(key="aggregate", use="aggregate", options=dict(aggregate.options), about=aggregate.about)
+    if isinstance(part.about, Mean):
+        table = aggregate.table()
+        problem = described_measure(part, "the aggregate").misdescribed(table, aggregate.of(table)[0].value)
+        expect(problem is None, str(problem))
+
+
+def never_falls_as_the_number_that_it_names_rises(aggregate: _Aggregate) -> None:
+    """For an aggregate that says so: failures and attempts that are not made yet bound it."""
+    match aggregate.about:
+        case Mean(value=value, weights=None, same_as=None, rising=patterns):
+            names = patterns
+        case Whole(rises_with=Value() as value):
+            names = ("*",)
+        case _:
+            return
+    before = {summary.name: summary.value for summary in aggregate.of(aggregate.table())}
+    for place in range(0, len(aggregate.rows), max(1, len(aggregate.rows) // 5)):
+        rows = [*aggregate.rows]
+        rows[place] = _raised(rows[place], value)
+        changed = aggregate._replace(rows=rows)
+        for summary in changed.of(changed.table()):
+            old = before.get(summary.name)
+            if old is not None and summary.value is not None and any(fnmatchcase(summary.name, each) for each in names):
+                with given(f"rows={shown(aggregate.rows)}, `{value.name}` of row {place} raised"):
+                    expect(summary.value >= old - ROUNDING, f"`{summary.name}` fell from {old} to {summary.value}")
+
+
+def _raised(row: ScoreRow, value: Value) -> ScoreRow:
+    """The row with a higher number, in the range that is described."""
+    number = row.get(value.name)
+    if not isinstance(number, int | float):
+        return row
+    return {**row, value.name: number + 1.0 if value.range is None else value.range[1]}
 
 
 CLAUSES = clauses_about("_Aggregate", globals())

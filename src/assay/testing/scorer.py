@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from assay.core.describe import ScorerInfo, Value, about
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import BuildContext, Dataset, Preparable, SaysIfPure, Scorer
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
@@ -44,6 +45,7 @@ class _Scorer(NamedTuple):
     judge: Callable[[Request], str | Completion]
     dataset: Dataset | None
     texts: int | None
+    info: ScorerInfo | None
 
     @property
     def sample(self) -> Sample:
@@ -53,6 +55,14 @@ class _Scorer(NamedTuple):
     def built(self, judge: ScriptedModel | None = None) -> Scorer:
         model = judge or ScriptedModel(self.judge)
         return self.make(context_with(defaultdict(lambda: model), self.dataset))  # under every name
+
+    def described(self, score: Scorer) -> ScorerInfo | None:
+        """What the scorer says of itself; a class whose description depends on options says nothing without them."""
+        try:
+            said = self.info or about(type(score), {})
+        except (LookupError, TypeError, AttributeError):
+            return None
+        return said if isinstance(said, ScorerInfo) else None
 
     def traces(self) -> list[Trace]:
         answers = (*self.answers, *self.expected)
@@ -68,14 +78,16 @@ def check_scorer(
     judge: Callable[[Request], str | Completion] = lambda request: "1",
     dataset: Dataset | None = None,
     texts: int | None = None,
+    info: ScorerInfo | None = None,
 ) -> None:
     """`BrokenContractError` where a scorer makes a score of a failure, changes what it looks at, or leaves things open.
 
     `make` is given the `BuildContext` that a task would give it, in which every other model is one that says
     `judge(request)`. `answers` are texts, or traces, that it gives a score; `expected` holds the values of some.
-    `texts` is how many of the long texts are tried, for scorers that start a process for each.
+    `texts` is how many of the long texts are tried, for scorers that start a process for each. `info` is what its
+    factory says with `describes`, where that is not its class, or depends on options.
     """
-    made = _Scorer(make, sample, tuple(answers), expected or {}, judge, dataset, texts)
+    made = _Scorer(make, sample, tuple(answers), expected or {}, judge, dataset, texts, info)
     hold_to("scorer", make, CLAUSES, made)
 
 
@@ -105,6 +117,31 @@ async def gives_finite_numbers_and_shares_between_0_and_1(scorer: _Scorer) -> No
                     expect(not number or math.isfinite(value), f"`{name}` is {value!r}")  # type: ignore[arg-type]
                     inside = number and 0.0 <= value <= 1.0  # type: ignore[operator]
                     expect(name not in UNIT or inside or value is None, f"`{name}` is {value!r}")
+
+
+async def gives_the_values_that_its_description_says(scorer: _Scorer) -> None:
+    """For scorers that say it: intervals, gates and ranks rely on it."""
+    async with opened(scorer.built()) as score:
+        if (info := scorer.described(score)) is None or not info.values:
+            return
+        known = {value.name: value for value in info.values}
+        for trace in scorer.traces():
+            with _given(scorer, trace):
+                for name, found in (await score(scorer.sample, trace)).values.items():
+                    expect(name in known or info.more_values, f"`{name}` is not in its description")
+                    if name in known and found is not None:
+                        _expect_described(known[name], found)
+
+
+def _expect_described(value: Value, found: ScoreValue) -> None:
+    what = f"`{value.name}` is {found!r}, and described as a {value.kind}"
+    if value.kind == "label":
+        expect(isinstance(found, str) and (not value.labels or found in value.labels), f"{what} {shown(value.labels)}")
+        return
+    expect(isinstance(found, int | float), what)
+    number = float(found)  # type: ignore[arg-type]  # just expected
+    expect(value.kind != "count" or number.is_integer(), what)
+    expect(value.range is None or value.range[0] <= number <= value.range[1], f"{what} from {value.range}")
 
 
 async def gives_the_values_that_are_expected(scorer: _Scorer) -> None:
