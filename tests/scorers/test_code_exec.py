@@ -189,12 +189,13 @@ def test_a_host_that_cannot_confine_refuses_the_task(monkeypatch: pytest.MonkeyP
     asyncio.run(scorer.aclose())
 
 
-def test_the_minimum_tier_of_the_run_is_taken_before_that_of_the_task() -> None:
+def test_of_the_minimum_tiers_of_run_and_task_the_stricter_one_holds() -> None:
     class Context:
         min_sandbox = "c"
 
     assert code_exec("k", context=Context())._min_tier == "C"
-    assert code_exec("k", context=Context(), min_tier="A")._min_tier == "C"
+    assert code_exec("k", context=Context(), min_tier="A")._min_tier == "A"
+    assert code_exec("k", context=Context(), min_tier="D")._min_tier == "C"
     assert code_exec("k", min_tier="A")._min_tier == "A"
     assert code_exec("k")._min_tier == "B"
 

@@ -88,6 +88,12 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
         return f"warning: {self.line()}; `assay doctor` lists what is missing and how to get it"
 
 
+def strictest(*asked_for: str | None) -> str | None:
+    """Of the tiers that task and user ask for, the one that meets both; a misspelt one stays, to be refused."""
+    given = [tier.upper() for tier in asked_for if tier is not None]
+    return min(given, key=lambda tier: "".join(STRONGEST_FIRST).find(tier), default=None)
+
+
 def plans_for_this_host(min_tier: str) -> list[dict[str, Any]]:
     """The plans worth trying, strongest first; `UsageError` where the system has none that is allowed."""
     if min_tier not in STRONGEST_FIRST:

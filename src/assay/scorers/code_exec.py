@@ -36,6 +36,7 @@ from assay.sandbox.judge import plan_of
 from assay.sandbox.pool import DEFAULT_MIN_TIER
 from assay.sandbox.programs import BROKEN_TEST
 from assay.sandbox.seam import RunsPrograms
+from assay.sandbox.tiers import strictest
 from assay.scorers.judging.rehearsed import TestProblem
 from assay.scorers.over_row import LookedAt, over_row
 
@@ -326,7 +327,7 @@ def code_exec(
         key,
         rule=post_process,
         shape=shape or next((implied for name, implied in _SHAPE_OF.items() if templates[name] is not None), None),
-        min_tier=str(context.min_sandbox or min_tier or DEFAULT_MIN_TIER).upper(),
+        min_tier=strictest(min_tier, context.min_sandbox) or DEFAULT_MIN_TIER,
         limits=_limits(cpu_seconds, memory_mb),
         unsplittable=unsplittable,
         all_or_nothing=all_or_nothing,
