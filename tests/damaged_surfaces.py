@@ -148,6 +148,7 @@ SURFACES: dict[str, Surface] = {
     "diff": command("diff", "RUN", "INTACT"),
     "diff, the other way": command("diff", "INTACT", "RUN"),
     "history": command("history", "INTACT", "RUN"),
+    "plan": command("plan", "tasks/sums.jsonl", "--detect", "0.1", "--baseline", "RUN"),
     "export csv": command("export", "RUN"),
     "export jsonl": command("export", "RUN", "--format", "jsonl"),
     "export parquet": command("export", "RUN", "--output", "OUT/a.parquet"),

@@ -102,6 +102,8 @@ COMMANDS = {
     "history": ["history", "run", "broken", f"{HOSTILE}-made", "--line-per", "all"],
     "history --json": ["history", "run", "broken", "--line-per", "all", "--json"],
     "history, no such run": ["history", HOSTILE],
+    "plan": ["plan", "f.jsonl", "--baseline", "run", "--detect", "0.1"],
+    "plan, no such run": ["plan", "f.jsonl", "--baseline", HOSTILE, "--detect", "0.1"],
     "diff --json": ["diff", "run", "broken", "--allow-unequal", "--json"],
     "merge": ["merge", "run"],
     "rescore": ["rescore", "run", "--run-dir", "again"],

@@ -99,6 +99,7 @@ class RunKeywords(TypedDict, total=False):
     prices: str | None
     group_by: str | None
     by: tuple[str, ...]
+    tag: str | None
     include_per_example: bool
     allow_bad_tasks: bool
     allow_broken_tests: bool
