@@ -32,7 +32,7 @@ WAV = b"RIFF\x10\x00\x00\x00WAVEfmt "
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "assay.toml").touch()
+    (tmp_path / "assay.yaml").touch()
     tasks = tmp_path / "tasks"
     (tasks / "cats").mkdir(parents=True)
     (tasks / "cats" / "1.png").write_bytes(PNG)

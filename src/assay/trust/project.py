@@ -8,7 +8,7 @@ from pathlib import Path
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".bzr")
 """What a repository has at its top, whichever program made it."""
-_MARKS = (*_REPOSITORIES, ".assay", "assay.toml", "pyproject.toml")
+_MARKS = (*_REPOSITORIES, ".assay", "assay.yaml", "pyproject.toml")
 
 
 def project_root(path: Path) -> Path:
