@@ -298,7 +298,7 @@ def describe(
     """
     # a part that applies a metric says what that one says, for which it is imported
     named = {kind: name, **({"metric": str(options["metric"])} if options.get("metric") is not None else {})}
-    if not own_code and not all(_is_known(each, named[each]) for each in named):
+    if not own_code and not all(_is_known(item, named[item]) for item in named):
         return None
     return about(resolve(kind, name, own_code=own_code), options, values)
 
@@ -364,8 +364,8 @@ def option_faults(
 ) -> Iterator[OptionFault]:
     """Unknown options, missing options, and options that do not match the annotations."""
     what = f"{_WORDS.get(kind, kind)} `{name}`"
-    known = [each for each in _by_name(parameters) if each not in offered]
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    known = [item for item in _by_name(parameters) if item not in offered]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for option in options:
         if option in offered or not (takes_any or option in known):
             message = unknown_name(f"option of the {what}", option, known)
@@ -380,8 +380,12 @@ def option_faults(
 
 
 def _by_name(parameters: Mapping[str, Parameter]) -> list[str]:
-    by_name = [each for each in parameters.values() if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
-    return [each.name for each in by_name]
+    by_name = [
+        parameter
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    return [item.name for item in by_name]
 
 
 def _annotations(factory: Callable[..., Any]) -> dict[str, Any]:

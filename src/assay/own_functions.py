@@ -111,8 +111,8 @@ def _opaque(value: Any, depth: int) -> Iterator[Any]:
         return
     if not isinstance(value, (tuple, list, set, frozenset, dict, partial, *_ROUTINES)) and _drops_arguments(value):
         yield value
-    for each in _inside(value):
-        yield from _opaque(each, depth + 1)
+    for item in _inside(value):
+        yield from _opaque(item, depth + 1)
 
 
 def _drops_arguments(thing: Any) -> bool:
@@ -129,11 +129,11 @@ def _facts(value: Any, depth: int) -> Any:
     if isinstance(value, _PLAIN):
         return repr(value)
     if isinstance(value, CodeType):
-        return value.co_code, value.co_names, value.co_varnames, [_facts(each, depth) for each in value.co_consts]
+        return value.co_code, value.co_names, value.co_varnames, [_facts(const, depth) for const in value.co_consts]
     kind = value if isinstance(value, type) else type(value)
     if depth == _DEEPEST or (kind is value and (can_be_imported(kind) or kind.__module__ == "builtins")):
         return kind.__module__, kind.__qualname__
-    facts = [_facts(each, depth + 1) for each in _inside(value)]
+    facts = [_facts(item, depth + 1) for item in _inside(value)]
     return kind.__qualname__, sorted(facts, key=repr) if isinstance(value, set | frozenset | dict) else facts
 
 
@@ -184,9 +184,9 @@ def _read_by(function: FunctionType) -> dict[str, Any]:
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _codes(const)
 
 
 def _bound_to(value: Any) -> Any:

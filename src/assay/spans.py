@@ -26,7 +26,7 @@ def with_spans(completion: Completion, spans: Sequence[Span], trace_id: str) -> 
 
 def trace_of(completions: Sequence[Completion]) -> dict[str, Any] | None:
     """`traceId` and `spans` of all answers together; None where none of them was traced."""
-    traces = [each.raw[_KEY] for each in completions if each.raw and _KEY in each.raw]
+    traces = [completion.raw[_KEY] for completion in completions if completion.raw and _KEY in completion.raw]
     if not traces:
         return None
-    return {"traceId": traces[0]["traceId"], "spans": [span for each in traces for span in each["spans"]]}
+    return {"traceId": traces[0]["traceId"], "spans": [span for trace in traces for span in trace["spans"]]}

@@ -394,8 +394,8 @@ def _texts_in(options: object) -> Iterator[str]:
     if isinstance(options, str) and "{{" in options:
         yield options
     elif isinstance(options, Mapping | list | tuple):
-        for each in options.values() if isinstance(options, Mapping) else options:
-            yield from _texts_in(each)
+        for option in options.values() if isinstance(options, Mapping) else options:
+            yield from _texts_in(option)
 
 
 def _expected_column(sample: Sample) -> str | None:

@@ -68,7 +68,7 @@ async def rehearse_tests(
         if task.definition.dataset.sha256:
             remember(subject, msgspec.json.encode(bad))
     for key, scorer in scorers.items():
-        scorer.recall_tests([each.found for each in bad if each.scorer == key])
+        scorer.recall_tests([item.found for item in bad if item.scorer == key])
     return bad
 
 
@@ -116,7 +116,7 @@ class _Telling:
 def refusal(task: Task, refused: Sequence[BadTest]) -> str:
     """Why a run of a task with these tests is refused, and what to do."""
     lines = [f"task `{task.name}`: {_count(refused)} cannot judge any answer:"]
-    lines += [f"  sample `{each.sample}`: {shortened(each.found.detail, 300)}" for each in refused[:SHOWN]]
+    lines += [f"  sample `{test.sample}`: {shortened(test.found.detail, 300)}" for test in refused[:SHOWN]]
     if len(refused) > SHOWN:
         lines.append(f"  … and {len(refused) - SHOWN:,} more, which `assay check --all` lists")
     lines.append(

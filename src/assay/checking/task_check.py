@@ -237,7 +237,9 @@ async def check_task(
         gold = gold_answer(task, sample)
         if isinstance(task.solver, Rehearsable):
             gold_checked += 1
-            findings.extend(_located(task, each, places) for each in await _try_choices(task, task.solver, sample))
+            findings.extend(
+                _located(task, problem, places) for problem in await _try_choices(task, task.solver, sample)
+            )
             continue
         if gold is not None:
             gold_checked += 1

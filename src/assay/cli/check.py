@@ -132,8 +132,8 @@ async def _check_all(options: argparse.Namespace) -> list[TaskCheck]:
         rests = [(file, await check_rest(file, reading, means)) for file in refused]
     policies = means.try_policies(loaded)
     checks += [
-        TaskCheck(task=file, findings=[each for each in policies if each.task == file])
-        for file in dict.fromkeys(each.task for each in policies)
+        TaskCheck(task=file, findings=[policy for policy in policies if policy.task == file])
+        for file in dict.fromkeys(policy.task for policy in policies)
     ]
     unread = [file for file, rest in rests if not rest]
     all_checks = [*(check for _, rest in rests for check in rest), *checks]
@@ -149,7 +149,7 @@ def _policy_findings(loaded: Sequence[LoadedTask], config: RunConfig) -> list[Fi
     findings: dict[Finding, None] = {}
     for places in {id(task.places.document): task.places for task in loaded if task.places is not None}.values():
         own = [task.definition for task in loaded if task.places and task.places.document is places.document]
-        for run in plan_runs(own, config) if any(each.plan.policies for each in own) else ():
+        for run in plan_runs(own, config) if any(item.plan.policies for item in own) else ():
             try:
                 Gates([], run.definitions, run.config)
             except PolicyError as error:
@@ -185,7 +185,7 @@ def _show(checks: list[TaskCheck], options: argparse.Namespace) -> None:
     printed: set[str] = set()
     for check in checks:
         every_finding = [
-            each for each in most_severe_first(check.findings) if not each.place or str(each) not in printed
+            item for item in most_severe_first(check.findings) if not item.place or str(item) not in printed
         ]
         findings = every_finding if every else some_of_each(every_finding)
         printed.update(map(str, findings))

@@ -83,7 +83,7 @@ def words_of(
     choices: dict[str, tuple[str, ...]] = {}
     words, takes_files = list(besides), False
     for action in parser._actions:
-        known = [str(each) for each in action.choices or ()]
+        known = [str(choice) for choice in action.choices or ()]
         if not action.option_strings:
             words += known
             takes_files = takes_files or (not known and subcommand not in WITHOUT_FILES)
@@ -105,13 +105,15 @@ def words_of(
 
 def bash_script(subcommands: list[SubcommandWords]) -> str:
     cases = []
-    for each in subcommands:
-        values = "".join(f"        {flag}) words='{' '.join(choices)}' ;;\n" for flag, choices in each.choices.items())
+    for subcommand in subcommands:
+        values = "".join(
+            f"        {flag}) words='{' '.join(choices)}' ;;\n" for flag, choices in subcommand.choices.items()
+        )
         cases.append(
-            f"    {each.subcommand})\n"
-            f"      case $prev in\n{values}{_files_after(each, 'files=1')}"
-            f"        *) if [[ $cur == -* ]]; then words='{' '.join(each.flags)}'; "
-            f"else words='{' '.join(each.words)}' files={int(each.takes_files)}; fi ;;\n"
+            f"    {subcommand.subcommand})\n"
+            f"      case $prev in\n{values}{_files_after(subcommand, 'files=1')}"
+            f"        *) if [[ $cur == -* ]]; then words='{' '.join(subcommand.flags)}'; "
+            f"else words='{' '.join(subcommand.words)}' files={int(subcommand.takes_files)}; fi ;;\n"
             f"      esac ;;\n"
         )
     return (
@@ -121,7 +123,7 @@ def bash_script(subcommands: list[SubcommandWords]) -> str:
         "  # --flag=value arrives in three words\n"
         '  if [[ $cur == "=" ]]; then cur=""; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n'
         "  if (( COMP_CWORD == 1 )); then\n"
-        f"    words='{' '.join(each.subcommand for each in subcommands)} --help --version'\n"
+        f"    words='{' '.join(command.subcommand for command in subcommands)} --help --version'\n"
         "  else\n"
         "    case ${COMP_WORDS[1]} in\n" + "".join(cases) + "    esac\n"
         "  fi\n"
@@ -138,17 +140,17 @@ def bash_script(subcommands: list[SubcommandWords]) -> str:
 
 def zsh_script(subcommands: list[SubcommandWords]) -> str:
     cases = []
-    for each in subcommands:
+    for subcommand in subcommands:
         values = "".join(
-            f"        {flag}) compadd -- {' '.join(choices)} ;;\n" for flag, choices in each.choices.items()
+            f"        {flag}) compadd -- {' '.join(choices)} ;;\n" for flag, choices in subcommand.choices.items()
         )
-        flags = " ".join(f"'{flag}:{meaning}'" for flag, (meaning, _) in each.flags.items())
-        words = f"compadd -- {' '.join(each.words)}; " if each.words else ""
+        flags = " ".join(f"'{flag}:{meaning}'" for flag, (meaning, _) in subcommand.flags.items())
+        words = f"compadd -- {' '.join(subcommand.words)}; " if subcommand.words else ""
         cases.append(
-            f"    {each.subcommand})\n"
-            f"      case $prev in\n{values}{_files_after(each, '_files')}"
+            f"    {subcommand.subcommand})\n"
+            f"      case $prev in\n{values}{_files_after(subcommand, '_files')}"
             f"        *) if [[ $PREFIX == -* ]]; then flags=({flags}); _describe -o flag flags; "
-            f"else {words}{'_files' if each.takes_files else ':'}; fi ;;\n"
+            f"else {words}{'_files' if subcommand.takes_files else ':'}; fi ;;\n"
             f"      esac ;;\n"
         )
     summaries = " ".join(f"'{each.subcommand}:{each.summary}'" for each in subcommands)
@@ -184,16 +186,18 @@ def fish_script(subcommands: list[SubcommandWords]) -> str:
         '    test (count $given) -gt 1; and test "$given[2]" = $argv[1]',
         "end",
     ]
-    for each in subcommands:
-        lines.append(f"complete -c assay -n __fish_use_subcommand -f -a {each.subcommand} -d '{each.summary}'")
-    for each in subcommands:
-        here = f"complete -c assay -n '__assay_subcommand {each.subcommand}'"
-        if not each.takes_files:
+    for subcommand in subcommands:
+        lines.append(
+            f"complete -c assay -n __fish_use_subcommand -f -a {subcommand.subcommand} -d '{subcommand.summary}'"
+        )
+    for command in subcommands:
+        here = f"complete -c assay -n '__assay_subcommand {command.subcommand}'"
+        if not command.takes_files:
             lines.append(f"{here} -f")
-        if each.words:
-            lines.append(f"{here} -a '{' '.join(each.words)}'")
-        for flag, (meaning, takes_value) in each.flags.items():
-            known = each.choices.get(flag, ())
+        if command.words:
+            lines.append(f"{here} -a '{' '.join(command.words)}'")
+        for flag, (meaning, takes_value) in command.flags.items():
+            known = command.choices.get(flag, ())
             value = f" -x -a '{' '.join(known)}'" if known else " -r -F" if takes_value else ""
             lines.append(f"{here} -l {flag[2:]}{value} -d '{meaning}'")
     return "\n".join(lines) + "\n"

@@ -68,7 +68,7 @@ def register_noting(parser: Parser) -> None:
 def refuse_unmet_needs(options: Namespace) -> None:
     """`UsageError` for a flag that was given without the one it needs."""
     for action in given_flags(options).values():
-        if action.needs and not any(_is_there(options, each) for each in action.needs.split(" or ")):
+        if action.needs and not any(_is_there(options, part) for part in action.needs.split(" or ")):
             raise UsageError(
                 f"{action.option_strings[0]} has no effect without {action.needs}; add that, or leave it out"
             )

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
         write_whole(Path(options.html), history_page(series).encode())
         print(f"wrote {options.html}", file=sys.stderr)
-    show_result(series, [block for each in series for block in history_document(each)], options)
+    show_result(series, [block for item in series for block in history_document(item)], options)
     return DONE
 
 

@@ -61,6 +61,6 @@ def run(options: argparse.Namespace) -> int:
 def imported(options: argparse.Namespace, path: Path) -> Imported:
     from assay.catalog import resolve
 
-    data, shots_data = (Path(each) if each else None for each in (options.data, options.fewshot_data))
+    data, shots_data = (Path(item) if item else None for item in (options.data, options.fewshot_data))
     result: Imported = resolve("importer", "lm-eval")(path, data, shots=options.num_fewshot, shots_data=shots_data)
     return result

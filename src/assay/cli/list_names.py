@@ -144,9 +144,9 @@ def tasks_in(sources: list[str]) -> tuple[dict[str, dict[str, str]], list[UsageE
 
     loaded, refused = read_sources(sources, allow_bad=True, only_reads=True)
     tasks = {
-        each.definition.name: f"{each.definition.dataset.size} samples, {metric_label(each.definition)}, "
-        f"{each.definition.source}"
-        for each in loaded
+        item.definition.name: f"{item.definition.dataset.size} samples, {metric_label(item.definition)}, "
+        f"{item.definition.source}"
+        for item in loaded
     }
     broken: list[UsageError] = []
     for path, error, _, _ in refused:

@@ -78,7 +78,7 @@ class LivePanel(ProgressLine):
 
     @override
     def plan(self, run: RunFile, journal: Path | None = None) -> None:
-        self._totals = {each.name: run.config.attempts_of(each) for each in run.definitions}
+        self._totals = {definition.name: run.config.attempts_of(definition) for definition in run.definitions}
         self._model = run.model["name"]
         named = Path(run.config.prices) if run.config.prices else None
         self._prices = find_prices(named).where_unbilled(run.unbilled)

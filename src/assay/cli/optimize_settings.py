@@ -130,10 +130,10 @@ def _not_empty(path: str, text: str) -> str:
 
 def _named(given: list[str], flag: str) -> dict[str, str]:
     named: dict[str, str] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+    for item in given:
+        name, equals, value = item.partition("=")
         if not equals or not name or not value:
-            raise UsageError(f"{flag} {each!r}: expected NAME=VALUE")
+            raise UsageError(f"{flag} {item!r}: expected NAME=VALUE")
         if name in named:
             raise UsageError(f"{flag} {name} is given twice")
         named[name] = value

@@ -36,7 +36,7 @@ class ProgressLine(Progress):
 
     @override
     def begin(self, total: int, done: int, definitions: Sequence[TaskDefinition]) -> None:
-        self._measures = {each.name: measure_of(each) for each in definitions}
+        self._measures = {definition.name: measure_of(definition) for definition in definitions}
         self._total, self._done, self._already = total, done, done
         self._failed, self._score_sum, self._scored, self._workers = 0, 0.0, 0, ()  # another model may have run before
         self._started = self._shown = time.monotonic()

@@ -65,9 +65,11 @@ def list_recipes(options: argparse.Namespace) -> None:
 
     recipes = [find_recipe(name) for name in NAMES]
     if options.json:
-        print(json.dumps([{"name": each.name, "title": each.title, "licence": each.licence} for each in recipes]))
+        print(
+            json.dumps([{"name": recipe.name, "title": recipe.title, "licence": recipe.licence} for recipe in recipes])
+        )
         return
-    rows = [[each.name, each.title, ", ".join(each.variants), each.licence] for each in recipes]
+    rows = [[recipe.name, recipe.title, ", ".join(recipe.variants), recipe.licence] for recipe in recipes]
     header = ["name", "benchmark", "variants", "licence"]
     prose = ("benchmark", "variants")
     show_document(TextTable(header=header, rows=rows, numeric_from=9, drops=("licence",), prose=prose), options)
@@ -101,12 +103,12 @@ def fetch(options: argparse.Namespace) -> None:
     folder = Path(options.output or f"data/{recipe.name}")
     files = fetching.plan(recipe, folder, base=_checked(options.base))
     _announce(recipe.title, recipe.licence, files)
-    missing = [each for each in files if not each.here]
+    missing = [file for file in files if not file.here]
     if missing and not options.yes:
         _ask(f"Fetch {sum(each.file.size for each in missing) / 1e6:,.1f} MB into {folder}?")
-    for each in missing:
-        progress = _Bytes(each.file.name, each.file.size)
-        names = fetching.fetch(each, folder, on_bytes=progress.received)
+    for item in missing:
+        progress = _Bytes(item.file.name, item.file.size)
+        names = fetching.fetch(item, folder, on_bytes=progress.received)
         progress.end(f"{folder}: {', '.join(names[:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''}")
     if options.json:
         print(json.dumps({"folder": str(folder), "fetched": [each.file.name for each in missing]}))
@@ -125,11 +127,11 @@ def _announce(title: str, licence: str, files: list[Planned]) -> None:
     from assay.recipes.fetch import needs
 
     print(f"{title}; licence: {licence}", file=sys.stderr)
-    for each in files:
-        hint = f"sha256 {each.sha256}{'' if each.pinned else ', as it was fetched before'}"
-        known = hint if each.sha256 else "its sha256 is not pinned: that of the download is recorded"
-        here = " (already here)" if each.here else ""
-        print(f"  {each.file.name}  {each.file.size / 1e6:,.1f} MB  {each.url}{here}\n    {known}", file=sys.stderr)
+    for file in files:
+        hint = f"sha256 {file.sha256}{'' if file.pinned else ', as it was fetched before'}"
+        known = hint if file.sha256 else "its sha256 is not pinned: that of the download is recorded"
+        here = " (already here)" if file.here else ""
+        print(f"  {file.file.name}  {file.file.size / 1e6:,.1f} MB  {file.url}{here}\n    {known}", file=sys.stderr)
     if missing := needs(files):
         print(f"note: {missing}", file=sys.stderr)
 

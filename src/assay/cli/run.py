@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.shard is not None:
         if len(planned) > 1:
             run_blocking(check_all(planned, run_options(options)))
-        return max(run_one_shard(each, options) for each in planned)
+        return max(run_one_shard(item, options) for item in planned)
 
     shown: list[str] = []
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
             on_result=tell_result,
         )
     )
-    variants = any(each.plan.variant for run in planned for each in run.definitions)
+    variants = any(definition.plan.variant for run in planned for definition in run.definitions)
     if len(results) > 1 and (variants or options.model):
         tell_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
@@ -239,7 +239,7 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None, lab
     early = why_early(result, options)
     remarks = notes(board, known=result.stopped or "")
     say_all(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
-    for sentence in _of_model(label, [each for each in (why_without_score(board), early) if each is not None]):
+    for sentence in _of_model(label, [item for item in (why_without_score(board), early) if item is not None]):
         say(sentence, options, "bad")
     tell_where(result, options, output)
 

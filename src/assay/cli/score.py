@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
     artifact = read_artifact(options.artifact)
     examples = read_set(options.dataset) if options.dataset else None
     evaluators = evaluators_of(options)
-    judges = [model for each in evaluators if isinstance(each, AsksModels) for model in each.called_models]
+    judges = [
+        model for evaluator in evaluators if isinstance(evaluator, AsksModels) for model in evaluator.called_models
+    ]
     prices = find_prices(Path(options.prices) if options.prices else None).where_unbilled(unbilled(judges))
     with Account() as account:
         work = _score_all(evaluators, artifact, examples, options)

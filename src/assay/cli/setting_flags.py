@@ -91,7 +91,7 @@ def _value(field: SettingField, given: Any) -> Any:
 def _single(kind: Any) -> Any:
     """A type without None."""
     is_union = get_origin(kind) in (Union, UnionType)
-    return next(each for each in get_args(kind) if each is not NoneType) if is_union else kind
+    return next(argument for argument in get_args(kind) if argument is not NoneType) if is_union else kind
 
 
 def _number_or(none_word: str, text: str, flag: str) -> int | None:

@@ -91,9 +91,9 @@ def refuse_unknown(what: str) -> None:
     from assay.tasks.load import BUILT_IN
 
     known = {*BUILT_IN, *(name for kind in catalog.CATALOG for name in catalog.names(kind))}
-    known |= {each.name for each in type_references()}
+    known |= {reference.name for reference in type_references()}
     if what not in known:
-        near = nearest(what, sorted(known | {each.name for each in Path().iterdir()}))
+        near = nearest(what, sorted(known | {path.name for path in Path().iterdir()}))
         hint = (
             f"Did you mean `{near}`?" if near else "`assay list` shows the names of parts; a task is named by its path"
         )
@@ -125,8 +125,13 @@ def show_dataset(options: argparse.Namespace) -> bool:
     size = "samples not on this machine" if is_elsewhere(spec) else f"{spec.size:,} samples, sha256 {spec.sha256[:12]}"
     print(f"dataset {name}   ({spec.use}{file}; {size})\n")
     rows = [
-        [each.name, _types_shown(each), str(each.missing) if each.missing else "", _example_shown(each.example)]
-        for each in columns
+        [
+            column.name,
+            _types_shown(column),
+            str(column.missing) if column.missing else "",
+            _example_shown(column.example),
+        ]
+        for column in columns
     ]
     if rows:
         show(TextTable(header=["column", "type", "missing", "example"], rows=rows, numeric_from=9), options)
@@ -190,13 +195,17 @@ def show_task_sample(definitions: list[TaskDefinition], options: argparse.Namesp
     from assay.datasets.content import is_elsewhere
     from assay.runs.preview import preview_sample
 
-    previews = [preview for each in definitions if (preview := preview_sample(each, options.sample)) is not None]
+    previews = [
+        preview for definition in definitions if (preview := preview_sample(definition, options.sample)) is not None
+    ]
     if not previews:
-        if unread := ", ".join(f"`{each.name}`" for each in definitions if is_elsewhere(each.dataset)):
+        if unread := ", ".join(
+            f"`{definition.name}`" for definition in definitions if is_elsewhere(definition.dataset)
+        ):
             raise UsageError(
                 f"`show` fetches no samples, and those of {unread} are not on this machine; `assay check` fetches them"
             )
-        sizes = ", ".join(f"{each.name} has {each.dataset.size:,}" for each in definitions)
+        sizes = ", ".join(f"{definition.name} has {definition.dataset.size:,}" for definition in definitions)
         raise UsageError(f"there is no sample `{options.sample}`, by id or by number from 1 ({sizes})")
     for sample, requests in previews:
         if isinstance(requests, FailureError):

@@ -25,7 +25,7 @@ def show_name(options: argparse.Namespace) -> bool:
     name = options.what
     if set(name) & set("/:.~"):
         return False  # a path, `module:object` or a task of lm_eval
-    types = {CATALOG_KINDS.get(each.kind, each.kind): each for each in types_called(name)}
+    types = {CATALOG_KINDS.get(item.kind, item.kind): item for item in types_called(name)}
     parts = {kind: known[name] for kind, known in catalog.CATALOG.items() if name in known}
     for at, kind in enumerate(dict.fromkeys([*parts, *types])):
         if at and not options.json:
@@ -81,10 +81,10 @@ def _show_kind(references: Sequence[TypeReference], options: argparse.Namespace)
     from assay.pages.document import TextTable
 
     if options.json:
-        print_json({each.name: each.doc for each in references})
+        print_json({reference.name: reference.doc for reference in references})
         return
     print(f"types of a {references[0].kind} in YAML files; `assay show TYPE` prints the fields of one\n")
-    rows = [[each.name, each.doc] for each in references]
+    rows = [[reference.name, reference.doc] for reference in references]
     show(TextTable(header=["type", "meaning"], rows=rows, numeric_from=9, prose=("meaning",)), options)
 
 

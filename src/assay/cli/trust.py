@@ -56,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
         trusted = read_trusted()
         if options.json:
             print_json(trusted)
-        for each in () if options.json else trusted:
-            print(f"{each.recorded}  {each.path}  {each.sha256[:16]}")
+        for item in () if options.json else trusted:
+            print(f"{item.recorded}  {item.path}  {item.sha256[:16]}")
         return DONE
     if not options.paths:
         raise UsageError("name a PATH: a task file, a folder of them, or a run folder; --list shows what is trusted")
@@ -78,14 +78,14 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
         reached = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
         if not options.json:
-            _tell(definition, [str(each) for each in reached], [str(path) for path in scripts_of(definition)])
+            _tell(definition, [str(item) for item in reached], [str(path) for path in scripts_of(definition)])
         word = "nothing to trust"
         if reached and options.forget:
             word = "forgotten" if forget(content) else "was not trusted"
         elif reached and options.show:
             word = "not recorded"
         elif reached:
-            record(content, Path(path), [str(each) for each in reached])
+            record(content, Path(path), [str(item) for item in reached])
             word = "trusted"
         if not options.json:
             print(f"{definition.name}: {word}", file=sys.stderr)

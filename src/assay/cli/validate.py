@@ -134,8 +134,8 @@ def _file_of_source(source: str, path: Path) -> dict[str, Any]:
         tasks = [task.definition for task in read_claimed(source, str(path), SourceContext(only_reads=True), {})]
     except UsageError as error:
         return _checked(path, form, 0, [_error_at(path, line) for line in str(error).splitlines()])
-    _warn(list(dict.fromkeys(text for each in tasks for text in each.provenance.warnings)))
-    return _checked(path, form, max((each.dataset.size for each in tasks), default=0), [])
+    _warn(list(dict.fromkeys(text for task in tasks for text in task.provenance.warnings)))
+    return _checked(path, form, max((task.dataset.size for task in tasks), default=0), [])
 
 
 def _warn(warnings: list[str]) -> None:

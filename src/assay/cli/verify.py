@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
     if not folder.is_dir() and not options.tasks:
         raise UsageError(f"{folder}: a leaderboard alone is compared with task files: name them, or give a run folder")
     given = load_tasks(options.tasks, allow_bad=True, only_reads=True, **task_parameters(options))
-    here = {each.name: each.dataset.sha256 for each in given}
+    here = {item.name: item.dataset.sha256 for item in given}
     verdicts = {name: verdict(scored.get(name), here.get(name)) for name in sorted({*scored, *here})} if given else {}
-    checked = check(folder, [each for each in given if verdicts[each.name] == "same"]) if folder.is_dir() else None
+    checked = check(folder, [item for item in given if verdicts[item.name] == "same"]) if folder.is_dir() else None
     same = set(verdicts.values()) <= {"same"} and (checked is None or checked.intact)
     if options.json:
         whole = {"tasks": verdicts, "same": same, **({} if checked is None else {"run": checked})}
@@ -70,7 +70,7 @@ def scored_content(source: Path) -> dict[str, str]:
     from assay.run_file import read_run_file
 
     if source.is_dir():
-        return {each.name: each.dataset.sha256 for each in read_run_file(source).definitions}
+        return {definition.name: definition.dataset.sha256 for definition in read_run_file(source).definitions}
     return {row.task: row.sha256 for row in read_checked_board(source).tasks}
 
 
@@ -81,7 +81,7 @@ def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
     from assay.tasks.built_tasks import keys_of
 
     run_file = read_run_file(folder)
-    whole = {each.name for each in unchanged} == {each.name for each in run_file.definitions}
+    whole = {definition.name for definition in unchanged} == {definition.name for definition in run_file.definitions}
     keys = keys_of(unchanged, run_file.config) if whole and unchanged else None
     return check_run(folder, keys)
 

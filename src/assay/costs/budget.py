@@ -227,7 +227,7 @@ class SearchBudget:
         self._spent = spent
         self._prices = find_prices(Path(limits.prices) if limits.prices else None).where_unbilled(unbilled(models))
         self._stop = Stop()
-        self._budget = Budget(limits, prices_for([each.name for each in models], limits), self._stop)
+        self._budget = Budget(limits, prices_for([model.name for model in models], limits), self._stop)
 
     @property
     def used_up(self) -> str | None:
@@ -236,9 +236,9 @@ class SearchBudget:
             return None
         used = self._spent
         self._budget.already(
-            sum(each.tokens_paid for each in used.values()),
+            sum(item.tokens_paid for item in used.values()),
             sum((money_of(each, self._prices.quote(name)) for (_, name), each in used.items()), 0.0),
-            max((each.answers - each.cached for each in used.values()), default=0),
+            max((item.answers - item.cached for item in used.values()), default=0),
         )
         return self._stop.reason
 

@@ -81,6 +81,6 @@ def rounds(costs: Sequence[RoundCost], times: float) -> PlannedCost:
     tokens, amounts = [cost.tokens for cost in costs], [cost.amount for cost in costs]
     return PlannedCost(
         requests=round(times * sum(cost.requests for cost in costs)),
-        tokens=None if None in tokens else round(times * math.fsum(each or 0.0 for each in tokens)),
-        amount=None if None in amounts else times * math.fsum(each or 0.0 for each in amounts),
+        tokens=None if None in tokens else round(times * math.fsum(token or 0.0 for token in tokens)),
+        amount=None if None in amounts else times * math.fsum(amount or 0.0 for amount in amounts),
     )

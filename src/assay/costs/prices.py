@@ -79,9 +79,12 @@ def cost_of_answers(quote: Quote | None, completions: Sequence[Completion]) -> f
     """Money for some answers, from the cache or not; None where no price is known, or a model counted no tokens."""
     if quote is not None and quote.price.is_free:
         return 0.0
-    if any(each.tokens_in is None or each.tokens_out is None for each in completions):
+    if any(completion.tokens_in is None or completion.tokens_out is None for completion in completions):
         return None
-    costs = [cost_at(quote, each.tokens_in or 0, each.tokens_out or 0, each.tokens_cached or 0) for each in completions]
+    costs = [
+        cost_at(quote, completion.tokens_in or 0, completion.tokens_out or 0, completion.tokens_cached or 0)
+        for completion in completions
+    ]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
@@ -124,7 +127,7 @@ def find_prices(path: Path | None = None, folder: Path | None = None, *, run: Pa
     found = [path or _file_in(folder or Path())]
     if run is not None and (run / KEPT).is_file():
         found.append(run / KEPT)
-    files = [(str(each), read_price_file(each)) for each in found if each is not None]
+    files = [(str(item), read_price_file(item)) for item in found if item is not None]
     files.append((BUNDLED, _bundled()))
     return Prices(files)
 

@@ -88,16 +88,16 @@ class Spending:
         return self.tokens_in + self.tokens_out + self.guessed_in + self.guessed_out
 
     def add(self, completions: Iterable[Counted]) -> None:
-        for each in completions:
+        for completion in completions:
             self.answers += 1
-            if each.cached:
+            if completion.cached:
                 self.cached += 1
-                self.from_earlier_runs += each.from_earlier_run
+                self.from_earlier_runs += completion.from_earlier_run
                 continue
-            self.unknown += each.tokens_in is None and each.tokens_out is None
-            self.tokens_in += each.tokens_in or 0
-            self.tokens_out += each.tokens_out or 0
-            self.from_server_cache += each.tokens_cached or 0
+            self.unknown += completion.tokens_in is None and completion.tokens_out is None
+            self.tokens_in += completion.tokens_in or 0
+            self.tokens_out += completion.tokens_out or 0
+            self.from_server_cache += completion.tokens_cached or 0
 
     def add_usage(self, usage: Usage) -> None:
         for name in self.__slots__:
@@ -270,17 +270,17 @@ def total_cost(some: Iterable[Cost | None]) -> Cost | None:
     costs = [cost for cost in some if cost is not None]
     if not costs:
         return None
-    unknown = next((each for each in costs if each.amount is None), None)
+    unknown = next((cost for cost in costs if cost.amount is None), None)
     if unknown is not None:
         return unknown
-    currencies = sorted({each.currency for each in costs})
+    currencies = sorted({cost.currency for cost in costs})
     if len(currencies) > 1:
         return Cost(amount=None, reason=f"prices are in {' and '.join(currencies)}, which do not add up")
     first = costs[0]
     return Cost(
-        amount=sum(each.amount or 0.0 for each in costs),
+        amount=sum(cost.amount or 0.0 for cost in costs),
         currency=first.currency,
-        reason=next((each.reason for each in costs if each.reason), None),
+        reason=next((cost.reason for cost in costs if cost.reason), None),
         source=first.source,
         date=first.date,
     )
@@ -349,9 +349,9 @@ def spent_in(journal: Path) -> tuple[Spending, dict[str, Spending]]:
 
 def _guess(spent: Spending, trace: _Trace) -> None:
     """Estimate the tokens of answers that came without a count."""
-    paid = [each for each in trace.completions if not each.cached]
-    uncounted = [each for each in paid if each.tokens_in is None and each.tokens_out is None]
+    paid = [completion for completion in trace.completions if not completion.cached]
+    uncounted = [item for item in paid if item.tokens_in is None and item.tokens_out is None]
     if uncounted:
         prompt = trace.prompt or "\n\n".join(str(message.content) for message in trace.messages or [])
         spent.guessed_in += about_tokens(prompt) * len(uncounted)
-        spent.guessed_out += sum(about_tokens(each.text) for each in uncounted)
+        spent.guessed_out += sum(about_tokens(item.text) for item in uncounted)

@@ -53,7 +53,7 @@ class Joined(RowDataset):
                     f"{self.where}: the datasets do not have equally many rows: `{missing[0]}` has no row {number}"
                 )
             row: Row = {name: sample.row for name, sample in parts.items() if sample is not None}
-            ids = {str((each.row or {}).get("sample_id") or "") for each in samples}
+            ids = {str((sample.row or {}).get("sample_id") or "") for sample in samples}
             if len(ids) == 1 and (same := ids.pop()):
                 row["sample_id"] = same
             written = {name: sample.written for name, sample in parts.items() if sample is not None and sample.written}

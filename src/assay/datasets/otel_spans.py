@@ -125,7 +125,7 @@ def _of_messages(fields: dict[str, Any]) -> list[dict[str, Any]]:
     first = [{"role": "system", "parts": system}] if isinstance(system, list) and system else []
     inputs, outputs = (_json(fields.get(f"gen_ai.{side}.messages")) or () for side in ("input", "output"))
     written = [message for message in (*first, *inputs, *outputs) if isinstance(message, dict)]
-    return [message for each in written for message in _of_parts(each)]
+    return [message for item in written for message in _of_parts(item)]
 
 
 def _of_parts(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -202,7 +202,7 @@ def _of_texts(fields: dict[str, Any]) -> list[dict[str, Any]]:
     for name, role in (("gen_ai.prompt", "user"), ("gen_ai.completion", "assistant")):
         value = fields.get(name)
         if isinstance(listed := _json(value), list):
-            messages += [_message(str(each.get("role", role)), each) for each in listed if isinstance(each, dict)]
+            messages += [_message(str(item.get("role", role)), item) for item in listed if isinstance(item, dict)]
         elif isinstance(value, str):
             messages.append({"role": role, "content": value})
     return messages

@@ -181,7 +181,7 @@ def _all_repeated(repeated: Sequence[_RepeatedIdError], where: str) -> str:
     """The first few of them; a whole column of equal ids is not a list to read."""
     if len(repeated) == 1:
         return str(repeated[0])
-    shown = ", ".join(f"`{each.name}` in row {each.index + 1}" for each in repeated[:MOST_REPEATED])
+    shown = ", ".join(f"`{item.name}` in row {item.index + 1}" for item in repeated[:MOST_REPEATED])
     more = ", …" if len(repeated) > MOST_REPEATED else ""
     return f"{where}: sample_ids that an earlier row has: {shown}{more}; each sample needs one of its own"
 

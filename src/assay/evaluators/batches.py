@@ -74,8 +74,8 @@ class Batches:
             results = await self._send([payload for payload, _ in batch])
         except EvaluatorError as error:
             if len(batch) > 1 and not error.failure.retryable:
-                for each in batch:
-                    await self._exchange([each])
+                for item in batch:
+                    await self._exchange([item])
                 return
             results = [error] * len(batch)
         except BaseException as error:

@@ -83,7 +83,7 @@ def edit_similarity(left: str, right: str) -> float:
     left, right = left[:_MOST_COMPARED], right[:_MOST_COMPARED]
     if not left and not right:
         return 1.0
-    units = [[each.encode("utf-8", "surrogatepass") for each in text] for text in (left, right)]
+    units = [[item.encode("utf-8", "surrogatepass") for item in text] for text in (left, right)]
     common = _fastest_lcs_length()(*units)
     return 2 * common / (len(left) + len(right))
 

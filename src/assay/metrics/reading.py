@@ -92,14 +92,14 @@ def _best_pairing(scores: list[list[float]]) -> float:
         while row_of[column]:
             visited[column] = True
             least, nearest = float("inf"), 0
-            for each in range(1, columns + 1):
-                if visited[each]:
+            for item in range(1, columns + 1):
+                if visited[item]:
                     continue
-                cost = -scores[row_of[column] - 1][each - 1] - row_price[row_of[column]] - column_price[each]
-                if cost < slack[each]:
-                    slack[each], came_from[each] = cost, column
-                if slack[each] < least:
-                    least, nearest = slack[each], each
+                cost = -scores[row_of[column] - 1][item - 1] - row_price[row_of[column]] - column_price[item]
+                if cost < slack[item]:
+                    slack[item], came_from[item] = cost, column
+                if slack[item] < least:
+                    least, nearest = slack[item], item
             for each in range(columns + 1):
                 if visited[each]:
                     row_price[row_of[each]] += least

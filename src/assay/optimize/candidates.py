@@ -83,14 +83,14 @@ class Search:
     @property
     def merges(self) -> int:
         """Candidates that have the components of two others, kept or not."""
-        return sum(each.merged_with is not None for each in self.kept) + sum(
-            each.reason == MERGE_REJECTED for each in self.rejected
+        return sum(item.merged_with is not None for item in self.kept) + sum(
+            item.reason == MERGE_REJECTED for item in self.rejected
         )
 
     @property
     def new_texts(self) -> set[int]:
         """The candidates that are not the seed, by number."""
-        return {each.number for each in self.kept[1:]} | {each.number for each in self.rejected} - {self.kept[0].number}
+        return {item.number for item in self.kept[1:]} | {item.number for item in self.rejected} - {self.kept[0].number}
 
     @property
     def tried_nothing_new(self) -> bool:
@@ -125,7 +125,7 @@ def beats(one: Accepted, other: Accepted, chosen_by: str = SCORE) -> bool:
 
     One that could not be scored where the other one could, and not by chance alone, does not win on the rest.
     """
-    scored, scored_other = (len(each.outcomes) - each.failed for each in (one, other))
+    scored, scored_other = (len(item.outcomes) - item.failed for item in (one, other))
     slack = max(1, len(one.outcomes) // MISSED_SHARE)
     common = [
         (mine, theirs)

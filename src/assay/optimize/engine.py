@@ -314,18 +314,18 @@ class _Watch:
         """The last rewritings of this component of this candidate that were not kept."""
         number = self._evaluations.journal.number_of(dict(texts))
         latest: dict[str, RejectedText] = {}
-        for each in reversed(self._result.rejected):
+        for item in reversed(self._result.rejected):
             if len(latest) == most:
                 break
-            after = each.texts[component]
+            after = item.texts[component]
             # a text that was rejected twice is shown once, at its last place
-            if each.parent == number and after != texts[component] and after not in latest:
+            if item.parent == number and after != texts[component] and after not in latest:
                 latest[after] = RejectedText(
                     before=texts[component],
                     after=after,
-                    reason=self._in_words(each),
-                    failure=each.failure,
-                    number=each.number,
+                    reason=self._in_words(item),
+                    failure=item.failure,
+                    number=item.number,
                 )
         return list(latest.values())[::-1]
 
@@ -334,8 +334,8 @@ class _Watch:
         if frozenset({**texts, component: text}.items()) not in self._seen:
             return None
         tried = self.rejected_from(texts, component, REPEATS_SHOWN)
-        kept = [each.texts[component] for each in self._result.kept if each.texts[component] != texts[component]]
-        return repeat_complaint(text, texts[component], [each.after for each in tried] + kept[-REPEATS_SHOWN:])
+        kept = [item.texts[component] for item in self._result.kept if item.texts[component] != texts[component]]
+        return repeat_complaint(text, texts[component], [item.after for item in tried] + kept[-REPEATS_SHOWN:])
 
     def proposed(self, candidates: Sequence[Texts], *, answers: int) -> None:
         """The candidates of one round of proposals, before any is evaluated."""

@@ -365,14 +365,14 @@ class Evaluations:
 
 def mean_of(outcomes: Sequence[ScoreOrFailure]) -> ScoreOrFailure:
     """Repetitions as one outcome: the mean of those that were scored, and what was seen in the worst of them."""
-    scored = [each for each in outcomes if each.score is not None]
-    seconds = sum(each.seconds for each in outcomes)
+    scored = [outcome for outcome in outcomes if outcome.score is not None]
+    seconds = sum(outcome.seconds for outcome in outcomes)
     usage = tuple(usage for outcome in outcomes for usage in outcome.usage)
-    costs = [each.cost for each in outcomes if each.cost is not None]
+    costs = [outcome.cost for outcome in outcomes if outcome.cost is not None]
     spent: dict[str, Any] = {"seconds": seconds, "usage": usage, "cost": sum(costs) if costs else None}
     if not scored:
         return msgspec.structs.replace(outcomes[0], **spent)
-    scores = tuple(each.score for each in scored if each.score is not None)
+    scores = tuple(item.score for item in scored if item.score is not None)
     worst = min(scored, key=lambda each: each.score or 0.0)
     mean = sum(scores) / len(scores)
     return ScoreOrFailure(score=mean, side_info=worst.side_info, repeats=scores, **spent)

@@ -150,5 +150,5 @@ def _size(value: Any) -> int:
     if isinstance(value, dict):
         return sum(len(str(name)) + 8 + _size(each) for name, each in value.items())
     if isinstance(value, list | tuple):
-        return sum(16 + _size(each) for each in value)
+        return sum(16 + _size(item) for item in value)
     return len(value) if isinstance(value, str) else len(str(value))

@@ -186,7 +186,7 @@ class SearchJournal:
         self._unusable.append(entry)
         if entry.unusable is None:
             # the search went past what was unusable before, so that is a part of its course
-            self.answers |= {each.key: each for each in self._unusable}
+            self.answers |= {item.key: item for item in self._unusable}
             self._unusable = []
             self._proposed.append(entry.key)
 

@@ -46,7 +46,9 @@ def pareto_front(
     kept: Mapping[int, tuple[Texts, Sequence[ScoreOrFailure]]], objectives: Sequence[str], chosen_by: str
 ) -> ParetoFront | None:
     """The front over the kept texts; None when there is one objective only."""
-    reported = dict.fromkeys(name for _, outcomes in kept.values() for each in outcomes for name in sub_scores(each))
+    reported = dict.fromkeys(
+        name for _, outcomes in kept.values() for outcome in outcomes for name in sub_scores(outcome)
+    )
     names = list(objectives) or [SCORE, *reported]
     if len(names) < 2:
         return None
@@ -75,7 +77,7 @@ def mean_objective(texts: Texts, outcomes: Sequence[ScoreOrFailure], name: str) 
 
 def _means(texts: Texts, outcomes: Sequence[ScoreOrFailure], names: Sequence[str]) -> dict[str, float]:
     known = [_known(outcome, texts) for outcome in outcomes if outcome.failure is None]
-    values = {name: [each[name] for each in known if name in each] for name in names}
+    values = {name: [item[name] for item in known if name in item] for name in names}
     return {name: sum(each) / len(each) for name, each in values.items() if each}
 
 

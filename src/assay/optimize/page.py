@@ -77,16 +77,16 @@ def head(result: Result) -> Child:
 def curve(result: Result) -> Child:
     """The best score so far over the calls, with every text that was scored."""
     kept = [
-        ScoredText(calls=each.calls, score=each.mean, name=f"candidate {each.number}")
-        for each in result.lineage
-        if each.mean is not None
+        ScoredText(calls=item.calls, score=item.mean, name=f"candidate {item.number}")
+        for item in result.lineage
+        if item.mean is not None
     ]
     if not kept:
         return tag("p", "Nothing was scored.")
     rejected = [
-        ScoredText(calls=each.calls, score=each.score, name=f"candidate {each.number}")
-        for each in result.rejected
-        if each.score is not None
+        ScoredText(calls=item.calls, score=item.score, name=f"candidate {item.number}")
+        for item in result.rejected
+        if item.score is not None
     ]
     unit = result.score_range == "unit"
     return figures([search_chart(kept, rejected, last=result.calls["used"], unit=unit, on=result.selected_on)])
@@ -172,10 +172,10 @@ def tree(result: Result, rows: _Rows) -> Html:
     """Every kept text below its parent, with what changed and what it scored; beyond some depth, next to it."""
     depth: dict[int | None, int] = {None: 0}
     below: dict[int, int | None] = {}
-    for each in result.lineage:
-        beside = depth[each.parent] == _DEEPEST
-        below[each.number] = below[each.parent] if beside and each.parent is not None else each.parent
-        depth[each.number] = depth[each.parent] + (not beside)
+    for item in result.lineage:
+        beside = depth[item.parent] == _DEEPEST
+        below[item.number] = below[item.parent] if beside and item.parent is not None else item.parent
+        depth[item.number] = depth[item.parent] + (not beside)
     branches: dict[int | None, list[Html]] = {None: []}
     for candidate in reversed(result.lineage):  # so that the children of each are there before it
         shown = _kept(candidate, result, rows.get(candidate.number, []))
@@ -226,14 +226,14 @@ def rejected_table(result: Result) -> Child:
         return tag("p", "None.")
     rows: list[list[Child]] = [
         [
-            f"{each.number}",
-            f"{each.calls}",
-            "" if each.parent is None else f"{each.parent}",
-            _score(each.parent_score),
-            _score(each.score),
-            [each.reason, html.folded("text", html.text_block("\n\n".join(each.texts.values()), _WHOLE))],
+            f"{item.number}",
+            f"{item.calls}",
+            "" if item.parent is None else f"{item.parent}",
+            _score(item.parent_score),
+            _score(item.score),
+            [item.reason, html.folded("text", html.text_block("\n\n".join(item.texts.values()), _WHOLE))],
         ]
-        for each in result.rejected[:_SHOWN_EXAMPLES]
+        for item in result.rejected[:_SHOWN_EXAMPLES]
     ]
     return html.grid(["candidate", "calls", "parent", "parent's mean", "mean", "why"], rows, numeric=(1, 2, 3, 4))
 

@@ -128,7 +128,7 @@ class Proposer:
     async def propose(self, wanted: Sequence[Rewriting]) -> list[str | None]:
         """A new text for each, asked for at once; None where there is no usable one, and `failure` says if for good."""
         # a function receives the records themselves
-        prompts = [self._prompt(each) if self._function is None else "" for each in wanted]
+        prompts = [self._prompt(rewriting) if self._function is None else "" for rewriting in wanted]
         return await self._texts([rewriting.question for rewriting in wanted], prompts, wanted)
 
     async def first_draft(self, component: str, examples: Sequence[dict[str, Any]]) -> str | None:

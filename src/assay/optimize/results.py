@@ -154,7 +154,7 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
         return f"{testset.verdict} {where}"
     if sets.selected_on == "text":
         scores = " to ".join(
-            "no score" if each.mean is None else f"{each.mean:.4g}" for each in (valset.seed, valset.best)
+            "no score" if item.mean is None else f"{item.mean:.4g}" for item in (valset.seed, valset.best)
         )
         return f"{scores}; without examples there is nothing to verify it on"
     if sets.testset:
@@ -168,7 +168,7 @@ def overall_verdict(sets: SearchSets, valset: Comparison, testset: Comparison | 
 
 def lineage(kept: Sequence[Accepted]) -> list[KeptCandidate]:
     """Every kept candidate with its diff against its parent."""
-    texts = {each.number: candidate_of(each.texts) for each in kept}
+    texts = {accepted.number: candidate_of(accepted.texts) for accepted in kept}
     return [
         KeptCandidate(
             number=candidate.number,

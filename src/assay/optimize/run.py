@@ -257,15 +257,15 @@ class _Work:
         if state.stop_reason in ("interrupted", "spent", "evaluator_away", "evaluator_failed"):
             return
         resolved = []
-        for each in state.kept:
-            if by_bad_luck(each):
+        for item in state.kept:
+            if by_bad_luck(item):
                 try:
-                    outcomes = await self._evaluations.evaluate([(each.texts, self._sets.valset)], counted=False)
+                    outcomes = await self._evaluations.evaluate([(item.texts, self._sets.valset)], counted=False)
                 except SearchEnded:
                     state.stop_reason = self._why_ended()
                     return
-                each = msgspec.structs.replace(each, outcomes=outcomes)  # noqa: PLW2901 - the same candidate, known better
-            resolved.append(each)
+                item = msgspec.structs.replace(item, outcomes=outcomes)  # noqa: PLW2901 - the same candidate, known better
+            resolved.append(item)
         state.choose_again(resolved)
 
     def _search(self, seed: Texts, state: Search, log: IO[str]) -> None:

@@ -172,10 +172,10 @@ def _reasons(score: Score, longest: int | None) -> Iterator[tuple[str, str | Non
 def _evidence_notes(score: Score) -> Iterator[str]:
     """The notes of a metric's evidence, without the spans of text that a page marks."""
     evidence = (score.metadata or {}).get("evidence")
-    for each in evidence if isinstance(evidence, list) else ():
-        if isinstance(each, dict) and each.get("kind") != "span" and isinstance(each.get("note"), str):
-            sign = "✓ " if each.get("good") is True else "✗ " if each.get("good") is False else ""
-            yield sign + each["note"]
+    for item in evidence if isinstance(evidence, list) else ():
+        if isinstance(item, dict) and item.get("kind") != "span" and isinstance(item.get("note"), str):
+            sign = "✓ " if item.get("good") is True else "✗ " if item.get("good") is False else ""
+            yield sign + item["note"]
 
 
 def _values(values: Mapping[str, object]) -> str:

@@ -140,7 +140,7 @@ def _parts(table: TextTable, columns: list[int], cells: list[list[Span]], width:
     first, *rest = columns
     parts = [[first]]
     for column in rest:
-        if _total([floors[each] for each in [*parts[-1], column]]) > width and len(parts[-1]) > 1:
+        if _total([floors[item] for item in [*parts[-1], column]]) > width and len(parts[-1]) > 1:
             parts.append([first])
         parts[-1].append(column)
     return parts

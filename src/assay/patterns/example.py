@@ -112,7 +112,9 @@ def _one_of(items: Any) -> str:
     if not negated and members[0][0] in (codes.LITERAL, codes.RANGE):
         code, argument = members[0]
         return chr(argument if code is codes.LITERAL else argument[0])
-    fitting = (each for each in _CHARACTERS if any(_contains(item, each) for item in members) is not negated)
+    fitting = (
+        character for character in _CHARACTERS if any(_contains(item, character) for item in members) is not negated
+    )
     return next(fitting, "")
 
 

@@ -73,7 +73,7 @@ def rendered_within(value: Any, variables: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return rendered(value, variables)
     if isinstance(value, list):
-        return [rendered_within(each, variables) for each in value]
+        return [rendered_within(item, variables) for item in value]
     if isinstance(value, dict):
         return {name: rendered_within(each, variables) for name, each in value.items()}
     return value
@@ -118,10 +118,10 @@ def _chat(text: str, value: Any) -> RenderedPrompt:
     if not isinstance(value, list) or not value:
         return RenderedPrompt(text)
     messages = []
-    for each in value:
-        if not isinstance(each, dict) or "role" not in each or each.keys() - _OF_A_MESSAGE:
+    for item in value:
+        if not isinstance(item, dict) or "role" not in item or item.keys() - _OF_A_MESSAGE:
             return RenderedPrompt(text)
-        content = each.get("content")
+        content = item.get("content")
         kept = content if isinstance(content, list) else as_javascript(content)
-        messages.append({**each, "role": str(each["role"]), "content": kept})
+        messages.append({**item, "role": str(item["role"]), "content": kept})
     return RenderedPrompt(text, messages)

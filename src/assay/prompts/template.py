@@ -107,9 +107,9 @@ def _guards(tree: nodes.Node) -> Iterator[nodes.Node]:
     for test in tree.find_all(nodes.Test):
         if test.name in ("defined", "undefined"):
             yield test.node
-    for each in tree.find_all(nodes.Filter):
-        if each.name in ("default", "d") and each.node is not None:
-            yield each.node
+    for item in tree.find_all(nodes.Filter):
+        if item.name in ("default", "d") and item.node is not None:
+            yield item.node
 
 
 def _paths(node: nodes.Node) -> Iterator[Path]:

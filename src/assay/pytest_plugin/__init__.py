@@ -78,7 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     _, asserted, _ = _parts_of(mark)
     read = read_assertions(asserted)
-    metafunc.parametrize("assertion", read, indirect=True, ids=[name_of(each) for each in read])
+    metafunc.parametrize("assertion", read, indirect=True, ids=[name_of(item) for item in read])
 
 
 def _parts_of(mark: pytest.Mark) -> tuple[str, Any, dict[str, Any]]:
@@ -96,7 +96,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
     measured = sys.modules.get("assay.pytest_plugin.measured")
     if measured is None:
         return None
-    scores = [each for each in (left, right) if isinstance(each, measured.MeasuredScore)]
+    scores = [item for item in (left, right) if isinstance(item, measured.MeasuredScore)]
     config.stash[_EXPLAINED] = scores
     return [f"{left!r} {op} {right!r}", *(line for score in scores for line in score.in_words())] if scores else None
 

@@ -21,7 +21,7 @@ def read_assertions(asserted: Sequence[Any]) -> list[dict[str, Any]]:
     """Objects with `type` and `value`, or texts `type: value`; an unknown type is an error at collection."""
     if isinstance(asserted, str | Mapping) or not asserted:
         raise pytest.UsageError("the marker assay_assertions takes a list of assertions")
-    return [_read(each) for each in asserted]
+    return [_read(item) for item in asserted]
 
 
 def _read(asserted: Any) -> dict[str, Any]:

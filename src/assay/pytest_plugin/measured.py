@@ -90,7 +90,7 @@ class Board(Mapping[str, "MeasuredTask"]):
         """A line for each of the attempts worth reading first."""
         attempts = worst_attempts(self.result.folder / "journal.jsonl", self._measures, WORST, task=task)
         seen = [(record, per_example(record, self._measures[record.task])) for record in attempts]
-        return [self._line(*each) for each in seen if each[1].failure is not None or each[1].score != 1.0]
+        return [self._line(*item) for item in seen if item[1].failure is not None or item[1].score != 1.0]
 
     def _line(self, record: Record, seen: PerExample) -> str:
         verdict = f"failed ({seen.failure})" if seen.failure is not None else f"score {seen.score}"
@@ -270,7 +270,9 @@ class MeasuredScore(float):
 def _computing(compute: Callable[..., float]) -> Callable[..., float]:
     def computed(score: MeasuredScore, *others: object) -> float:
         __tracebackhide__ = True
-        return compute(score.whole(), *(each.whole() if isinstance(each, MeasuredScore) else each for each in others))
+        return compute(
+            score.whole(), *(other.whole() if isinstance(other, MeasuredScore) else other for other in others)
+        )
 
     return computed
 

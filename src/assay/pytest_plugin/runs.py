@@ -50,7 +50,7 @@ class Runs:
         if self._limit is not None:
             settings.setdefault("limit", self._limit)
         given = [tasks, model, *sorted(settings.items())]
-        key = repr([_known(each) for each in given])
+        key = repr([_known(item) for item in given])
         if key not in self._boards:
             self._boards[key] = self._run(tasks, model, settings), given
         return self._boards[key][0]
@@ -65,7 +65,7 @@ class Runs:
         [record] = attempts_of(board.result.folder / "journal.jsonl", "prompt")
         broken = [failure for failure in record.failures if not failure.scorer]  # each test checks its own assertion
         if record.trace is None or broken:
-            broke = "; ".join(f"{each.stage}/{each.kind}: {each.message}" for each in broken)
+            broke = "; ".join(f"{item.stage}/{item.kind}: {item.message}" for item in broken)
             raise CannotMeasureError(f"{show(prompt)} was not answered: {broke or 'nothing came'}")
         return record.trace.prediction
 
@@ -92,7 +92,7 @@ class Runs:
 def _known(value: object) -> object:
     """What distinguishes it from others: of data its content, of an object which one it is."""
     if isinstance(value, list | tuple):
-        return [_known(each) for each in value]
+        return [_known(item) for item in value]
     if isinstance(value, Path):
         return str(value)
     return value if isinstance(value, str | int | float | dict | TaskDefinition | None) else id(value)

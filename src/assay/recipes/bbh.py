@@ -48,7 +48,10 @@ def _exemplars(sources: Sources, settings: RecipeSettings, stem: str, examples: 
         "no cot-prompts/ next to bbh/: the first questions of each task replace the published few-shot examples, "
         "without reasoning, and are not part of the task"
     )
-    shown = [f"Q: {each['input']}\nA: {_stated(settings, each['target'])}\n\n" for each in examples[: settings.shots]]
+    shown = [
+        f"Q: {example['input']}\nA: {_stated(settings, example['target'])}\n\n"
+        for example in examples[: settings.shots]
+    ]
     return Exemplars("".join(shown), published=False, first_question=len(shown))
 
 
@@ -61,9 +64,9 @@ def parse_exemplars(text: str, name: str = "the file") -> tuple[str, list[tuple[
     body = re.split(r"(?m)^-{3,}[ \t]*$", text, maxsplit=1)[-1]
     description, *blocks = re.split(r"(?m)^Q:[ \t]*", body)
     exemplars = [tuple(part.strip() for part in re.split(r"(?m)^A:[ \t]*", block, maxsplit=1)) for block in blocks]
-    if not exemplars or any(len(each) != 2 for each in exemplars):
+    if not exemplars or any(len(exemplar) != 2 for exemplar in exemplars):
         raise UsageError(f"{name}: not in the form of the published exemplars (a description, then `Q:` and `A:`)")
-    return description.strip(), [(each[0], each[1]) for each in exemplars]
+    return description.strip(), [(exemplar[0], exemplar[1]) for exemplar in exemplars]
 
 
 def _worked(settings: RecipeSettings, answer: str) -> str:

@@ -44,9 +44,9 @@ def _answers(question: dict[str, Any]) -> list[list[str]]:
     """The distinct answers, the main one first; those of other annotators may be a list, or columns."""
     validated = question.get("validated_answers") or []
     if isinstance(validated, dict):
-        validated = [dict(zip(validated, each, strict=True)) for each in zip(*validated.values(), strict=True)]
+        validated = [dict(zip(validated, item, strict=True)) for item in zip(*validated.values(), strict=True)]
     answers: list[list[str]] = []
-    for answer in (_spans(each) for each in (question["answer"], *validated)):
+    for answer in (_spans(item) for item in (question["answer"], *validated)):
         if answer and answer[0].strip() and answer not in answers:
             answers.append(answer)
     return answers

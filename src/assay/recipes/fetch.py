@@ -162,6 +162,6 @@ def _wanted(path: str, file: PublishedFile) -> str | None:
 
 def needs(files: list[Planned]) -> str | None:
     """What must be installed to read these files; None if nothing."""
-    if any(each.file.name.endswith(".parquet") for each in files) and find_spec("pyarrow") is None:
+    if any(file.file.name.endswith(".parquet") for file in files) and find_spec("pyarrow") is None:
         return "reading a Parquet file needs pyarrow: pip install 'assay-eval[parquet]'"
     return None

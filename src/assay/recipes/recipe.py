@@ -154,7 +154,7 @@ def write_tasks(
         ) from error
     if not counts:
         raise UsageError(f"{data}: no file of {recipe.title} is here; give those of {recipe.source}")
-    if unpublished := sum(not each.known for each in sources.used.values()):
+    if unpublished := sum(not item.known for item in sources.used.values()):
         sources.remark(
             f"{unpublished} of {len(sources.used)} files are not among the published ones known here; they are used "
             "as they are, and recipe.json, the task files and every sample's metadata record that"
@@ -169,7 +169,7 @@ def write_tasks(
 
 def _marked(row: Row, sources: Sources) -> Row:
     """Mark a sample whose source is not the published file, in the journal too."""
-    if all(each.known for each in sources.of_task.values()):
+    if all(item.known for item in sources.of_task.values()):
         return row
     return {**row, "metadata": {**row.get("metadata", {}), "source_published": False}}
 
@@ -186,7 +186,7 @@ def _provenance(recipe: Recipe, settings: RecipeSettings, sources: Sources, coun
         "licence": recipe.licence,
         "source": recipe.source,
         "files": [
-            {"name": each.path.name, "sha256": each.sha256, "published": each.known} for each in sources.used.values()
+            {"name": item.path.name, "sha256": item.sha256, "published": item.known} for item in sources.used.values()
         ],
         "remarks": sources.remarks,
         "tasks": counts,

@@ -99,7 +99,7 @@ class BuiltTasks:
 
     def cost_of(self, completions: Sequence[Completion]) -> float | None:
         """Where no model is measured, nothing is known of prices; what was not paid for costs nothing."""
-        paid = any(each.tokens_in or each.tokens_out for each in completions)
+        paid = any(completion.tokens_in or completion.tokens_out for completion in completions)
         return None if paid else 0.0
 
     @property
@@ -142,11 +142,11 @@ class BuiltTasks:
         """Refuse tests that cannot run or prove nothing; where the config allows them, their samples are failures."""
         for number, task in enumerate(self.tasks):
             bad = await rehearse_tests(task, self.config, progress.say)
-            refused = [each for each in bad if each.found.refused]
+            refused = [item for item in bad if item.found.refused]
             if refused and not self.config.allow_broken_tests:
                 raise UsageError(refusal(task, refused))
             if refused:
-                alone = {each.sample: each.failure() for each in refused if each.alone}
+                alone = {item.sample: item.failure() for item in refused if item.alone}
                 self.tasks[number] = replace(task, without_score=alone)
 
     async def load_code(self) -> None:
@@ -303,7 +303,7 @@ class Parts(BuiltTasks):
         """
         if limits := SpendingLimits.of(self.config):
             definitions = (generated_for or self.run_file).definitions
-            generation = [usage for each in definitions for usage in each.generation]
+            generation = [usage for definition in definitions for usage in definition.generation]
             quotes = {**prices_for([usage.model for usage in generation], limits), **self.quotes}
             budget = Budget(limits.shared_by(sharers), quotes, stop)
             budget.add_earlier(self.model.name, earlier, [*generation, *canaries])
@@ -369,7 +369,7 @@ def refuse_unpriced(tasks: Sequence[Task], model: Model) -> None:
         for part in task.definition.scorers:
             listed = part.options.get("assertions") or ()
             if not task.needs.replays and any(
-                isinstance(each, Mapping) and str(each.get("type")).removeprefix("not_") == "cost" for each in listed
+                isinstance(item, Mapping) and str(item.get("type")).removeprefix("not_") == "cost" for item in listed
             ):
                 raise UsageError(
                     f"task `{task.name}`: the scorer `{part.key}` asks what answers of `{model.name}` cost, and no "

@@ -53,7 +53,7 @@ async def _ask(model: Model, prompt: str) -> CanaryAnswer:
 
 def canary_sentence(answers: Sequence[CanaryAnswer], before: Sequence[CanaryAnswer]) -> str | None:
     """What there is to say: prompts that failed, and answers that are not those of the last stretch."""
-    failed = [each.failure for each in answers if each.failure is not None]
+    failed = [answer.failure for answer in answers if answer.failure is not None]
     sentences = [f"{count_of(len(failed), 'prompt')} of {len(answers)} failed ({failed[0]})"] if failed else []
     same, compared = canary_agreement(before, answers)
     if same < compared:

@@ -35,7 +35,7 @@ def chosen_models(models: object) -> list[ChosenModel] | None:
         listed = [ChosenModel(given, _checked(str(label), str(label))) for label, given in models.items()]
     else:
         several = models if isinstance(models, list | tuple) and not isinstance(models, ChosenModel) else [models]
-        listed = [_of_one(each) for each in several]
+        listed = [_of_one(item) for item in several]
     if not listed:
         raise UsageError("there is no model to ask: the list of models is empty")
     return _once(listed)

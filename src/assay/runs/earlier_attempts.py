@@ -72,7 +72,7 @@ class EarlierAttempts:
             return None
         place = self._rule.failed[key][1]
         [(_, record)] = lines_at(self._journals[place & 0xFFFF_FFFF], Record, [place >> 32])
-        return record if all(each.scorer or each.stage == "action" for each in record.failures) else None
+        return record if all(failure.scorer or failure.stage == "action" for failure in record.failures) else None
 
 
 class InEither:

@@ -183,7 +183,7 @@ def _why_no_key(run: PlannedParts, name: str) -> str | None:
 
 def _key_hint(key: str, known: Iterable[str]) -> str:
     """The nearest key, by its own name where nothing is near to the whole of it: `topc` means `sample.topic`."""
-    by_name = {each.rpartition(".")[2]: each for each in known}
+    by_name = {item.rpartition(".")[2]: item for item in known}
     near = nearest(key.rpartition(".")[2], by_name)
     return hint(key, known, "Keys") if near is None else f"Did you mean `{nearest(key, known) or by_name[near]}`?"
 

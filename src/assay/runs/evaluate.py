@@ -241,7 +241,7 @@ async def run_all(
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = checked_gates(planned, gates, baseline, cannot_tell_passes=cannot_tell_passes)
     labels = await check_all(planned, options) if len(planned) > 1 else [""]
-    for sentence in dict.fromkeys(each for keeper in keepers if keeper is not None for each in keeper.out_of_reach()):
+    for sentence in dict.fromkeys(item for keeper in keepers if keeper is not None for item in keeper.out_of_reach()):
         options.progress.warn(sentence)
     results: list[RunResult] = []
     for run, keeper, label in zip(planned, keepers, labels, strict=True):
@@ -302,7 +302,7 @@ def _assembled(run: PlannedRun, options: RunOptions) -> AbstractAsyncContextMana
 
 
 def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:
-    policies = any(each.plan.policies for each in run.definitions)
+    policies = any(definition.plan.policies for definition in run.definitions)
     if not gates and baseline is None and not policies:
         return None
     from assay.runs.gates import Gates  # most runs have none

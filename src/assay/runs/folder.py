@@ -34,7 +34,7 @@ LOOKED_AT = 100
 def default_folder(run_file: RunFile, within: Path = Path("runs")) -> Path:
     """The folder that the same command always gets: named by tasks, model, and a piece of the fingerprint."""
     names = [definition.name for definition in run_file.definitions]
-    model = "-".join(each for each in (str(run_file.model["name"]), run_file.config.prompt) if each)
+    model = "-".join(item for item in (str(run_file.model["name"]), run_file.config.prompt) if item)
     tasks = "-".join(names) if len(names) <= 2 else f"{names[0]}-and-{len(names) - 1}-more"
     readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in f"{model}-{tasks}")
     return within / f"{readable[:80].strip('-.')}-{run_file.fingerprint[:8]}"
@@ -75,10 +75,12 @@ def prepare_folder(
 
 def _described_as(earlier: RunFile, now: RunFile) -> RunFile:
     """The run with what its parts say of themselves now, which does not make it another one."""
-    parts = {each.name: each for each in now.definitions}
+    parts = {definition.name: definition for definition in now.definitions}
     definitions = tuple(
-        msgspec.structs.replace(each, scorers=parts[each.name].scorers, aggregates=parts[each.name].aggregates)
-        for each in earlier.definitions
+        msgspec.structs.replace(
+            definition, scorers=parts[definition.name].scorers, aggregates=parts[definition.name].aggregates
+        )
+        for definition in earlier.definitions
     )
     return msgspec.structs.replace(earlier, definitions=definitions)
 
@@ -96,7 +98,7 @@ def refuse_scored_thinking(folder: Path) -> None:
     path = folder / "journal.jsonl"
     for record in islice(read_records(path), LOOKED_AT) if path.exists() else ():
         completions = record.trace.completions if record.trace else ()
-        if any(without_thinking(each) is not each for each in completions):
+        if any(without_thinking(completion) is not completion for completion in completions):
             raise UsageError(
                 f"{folder}: its answers were scored with their blocks of thinking (sample `{record.sample_id}`), "
                 "which are no longer part of an answer: resuming would mix two scorings. Start over with --fresh, "

@@ -45,8 +45,8 @@ class Gates:
         baseline: Path | str | None = None,
     ) -> None:
         # no code of the author's is needed to know the names of numbers
-        definitions = [with_aggregates_described(each, own_code=False) for each in definitions]
-        tasks = {each.name: numbers_of_definition(each, config.repeat) for each in definitions}
+        definitions = [with_aggregates_described(definition, own_code=False) for definition in definitions]
+        tasks = {definition.name: numbers_of_definition(definition, config.repeat) for definition in definitions}
         self.gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
         self._view = View.of(config, prices=find_prices(Path(config.prices)) if config.prices else None)
         self._source = baseline

@@ -21,7 +21,7 @@ def commit_here(folder: Path | None = None) -> str:
     """The commit that is checked out around this folder; empty where none can be read."""
     try:
         here = (folder or Path.cwd()).resolve()
-        git = next((each / ".git" for each in (here, *here.parents) if (each / ".git").exists()), None)
+        git = next((parent / ".git" for parent in (here, *here.parents) if (parent / ".git").exists()), None)
         commit = "" if git is None else _head(*_folders(git))
         return commit if COMMIT.fullmatch(commit) else ""
     except (OSError, ValueError, RuntimeError):
@@ -41,7 +41,7 @@ def commits_in_order(commits: Iterable[str], folder: Path | None = None) -> list
     command = ["git", "rev-list", "--topo-order", "--reverse", "--ignore-missing", "--stdin"]
     listing = run_capped(
         command,
-        stdin="".join(f"{each}\n" for each in sorted(wanted)).encode(),
+        stdin="".join(f"{item}\n" for item in sorted(wanted)).encode(),
         timeout_seconds=SECONDS,
         cwd=folder,
         env=child_environment(),

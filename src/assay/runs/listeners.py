@@ -101,7 +101,7 @@ _records_in = msgspec.json.Decoder(list[Record]).decode
 
 def find_listeners(wanted: Sequence[object]) -> list[Listener]:
     """Listeners as they were given: objects, or names (`module:name`, or of the entry points `assay.listeners`)."""
-    return [_listener(each) for each in wanted]
+    return [_listener(item) for item in wanted]
 
 
 class Listeners:

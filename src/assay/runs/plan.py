@@ -184,7 +184,7 @@ def read_tasks(
 
 def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()) -> list[str]:
     """The notes of the files' readers, each once; `given` are parameters meant for some of them."""
-    texts = dict.fromkeys(text for each in definitions for text in each.provenance.warnings)
+    texts = dict.fromkeys(text for definition in definitions for text in definition.provenance.warnings)
     if texts and given:
         from assay.formats.declarative.config_spec import warnings_about_others
 
@@ -218,7 +218,7 @@ def keep_picked(definitions: Sequence[TaskDefinition], config: RunConfig) -> tup
         return [*definitions], config
     if not config.only:
         raise UsageError("only: names no task; leave it out to run all of them")
-    tasks = {each.name: each for each in definitions}
+    tasks = {definition.name: definition for definition in definitions}
     only: dict[str, tuple[str, ...]] = {}
     for name, patterns in config.only.items():
         if name not in tasks:
@@ -229,7 +229,9 @@ def keep_picked(definitions: Sequence[TaskDefinition], config: RunConfig) -> tup
         only[name], matched = _ids_like(tasks[name], patterns)
         if unknown := [text for text in patterns if text not in matched]:
             raise UsageError(f"only: no sample of `{name}` has the id `{unknown[0]}`; `assay show TASKS` shows samples")
-    return [each for each in definitions if each.name in only], msgspec.structs.replace(config, only=only)
+    return [definition for definition in definitions if definition.name in only], msgspec.structs.replace(
+        config, only=only
+    )
 
 
 def _ids_like(definition: TaskDefinition, patterns: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
@@ -261,7 +263,7 @@ def plan_runs(
     if chosen is None:
         runs = _by_model(definitions, _without_a_model_to_ask(definitions, config), given=given)
     else:
-        paid = [_without_generation(each) for each in definitions]
+        paid = [_without_generation(definition) for definition in definitions]
         runs = [
             run
             for number, (model, made) in enumerate(zip(chosen, as_models(chosen), strict=True))
@@ -281,7 +283,7 @@ def _with_permissions_where_used(runs: list[PlannedRun]) -> list[PlannedRun]:
     if not any(using) or all(using):
         return runs
     settings = settings_of(RunConfig).values()
-    permissions = [each.name for each in settings if each.setting.applies_to is AppliesTo.PROGRAMS]
+    permissions = [setting.name for setting in settings if setting.setting.applies_to is AppliesTo.PROGRAMS]
     default = {name: getattr(RunConfig(), name) for name in permissions}
     return [
         run if uses else run._replace(config=msgspec.structs.replace(run.config, **default))
@@ -291,7 +293,7 @@ def _with_permissions_where_used(runs: list[PlannedRun]) -> list[PlannedRun]:
 
 def _known_identity(run: PlannedRun) -> object:
     """What is known of a run's identity before its model is made; two objects are compared when they are chosen."""
-    config, tasks = run.config, {each.name: task_fingerprint(each) for each in run.definitions}
+    config, tasks = run.config, {definition.name: task_fingerprint(definition) for definition in run.definitions}
     return fingerprint([config.model, id(run.model), config.model_options, config.identity(), tasks])
 
 
@@ -300,7 +302,7 @@ def refuse_same_runs(runs: Iterable[tuple[PlannedRun, object]]) -> None:
     known: dict[object, PlannedRun] = {}
     for run, identity in runs:
         if (same := known.setdefault(identity, run)) is not run:
-            one, other = (each.key or each.config.label or each.config.model for each in (same, run))
+            one, other = (item.key or item.config.label or item.config.model for item in (same, run))
             raise UsageError(
                 f"the models `{one}` and `{other}` are one model with the same settings, and would be one run. Leave "
                 "one out, or give each its own address or settings: --model-arg and --model-for replace those of a file"
@@ -328,13 +330,13 @@ def _refuse_unknown_options(runs: Sequence[PlannedRun]) -> None:
 
 def _without_system_of_tasks(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
     """What tasks have built into their requests is not put around them once more."""
-    own = [each for each in definitions if each.plan.system_in_requests]
+    own = [definition for definition in definitions if definition.plan.system_in_requests]
     if not config.system or not own:
         return config
     if len(own) < len(definitions):
-        names = ", ".join(f"`{each.name}`" for each in own)
+        names = ", ".join(f"`{item.name}`" for item in own)
         raise UsageError(f"--system: {names} has its own place for it; run it apart from the other tasks")
-    if any(each.plan.system != config.system for each in own):
+    if any(item.plan.system != config.system for item in own):
         raise UsageError(f"--system: `{own[0].name}` is read with it: load_tasks(…, system=…)")
     return msgspec.structs.replace(config, system=None)
 

@@ -41,10 +41,10 @@ class PythonMetrics:
 
     def __init__(self, definitions: Sequence[TaskDefinition], *, trust: bool = False) -> None:
         self._wanted = {
-            each.name: parts
-            for each in definitions
-            if (parts := [part for part in each.aggregates if runs_code(part)])
-            and (trust or not untrusted(each, out_of_a_run=True))
+            definition.name: parts
+            for definition in definitions
+            if (parts := [part for part in definition.aggregates if runs_code(part)])
+            and (trust or not untrusted(definition, out_of_a_run=True))
         }
         self._lines: dict[str, list[AttemptLine]] = {name: [] for name in self._wanted}
 
@@ -87,7 +87,9 @@ def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, 
         aggregate = resolve("aggregate", part.use, own_code=True)
         result = aggregate(table, **own_options(part, aggregate), level=level)
         numbers = msgspec.convert(result, list[Summary], from_attributes=True)
-        if beyond := [each.name for each in numbers if each.value is not None and not math.isfinite(each.value)]:
+        if beyond := [
+            number.name for number in numbers if number.value is not None and not math.isfinite(number.value)
+        ]:
             raise ValueError(f"`{beyond[0]}` is no finite number")
         summaries = msgspec.to_builtins(numbers)
     except Exception as error:  # whatever it raises affects only its own number

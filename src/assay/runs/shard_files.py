@@ -177,7 +177,7 @@ class _Merge:
     def _continued_by(self, record: AttemptOutcome, failures: Iterable[Failed[AttemptOutcome]]) -> Iterator[bytes]:
         """The lines that a line continues: what their answers cost is written there."""
         if record.continued:
-            yield from (each.line for each in failures if self._known_failures.add(_digest(each.line)))
+            yield from (failure.line for failure in failures if self._known_failures.add(_digest(failure.line)))
 
 
 def _outcomes(path: Path) -> tuple[KeySet, KeySet]:

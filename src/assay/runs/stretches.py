@@ -252,7 +252,7 @@ def earlier_stretches(folder: Path) -> list[Stretch]:
 
 def refuse_other_versions(folder: Path, earlier: Sequence[Stretch], now: Stretch, accepted: AcceptedChanges) -> None:
     """Attempts that other versions would score are refused, unless they have scored some of them already."""
-    scored_by = [each.versions for each in earlier if each.versions]
+    scored_by = [stretch.versions for stretch in earlier if stretch.versions]
     if accepted.versions or not scored_by or now.versions in scored_by:
         return
     before, here = _differing(scored_by[-1], now.versions)
@@ -267,12 +267,12 @@ def _refuse_other_weights(
     folder: Path, earlier: Sequence[Stretch], now: Stretch, not_reached: Collection[str], *, all_made: bool
 ) -> None:
     """Of each model that an earlier stretch identified; one that says nothing now can answer nothing more."""
-    served = [served_models(each) for each in answering(earlier)]
-    for whose in sorted({whose for each in served for whose in each}.difference(not_reached)):
-        before = [each[whose].strong for each in served if whose in each and each[whose].strong]
+    served = [served_models(item) for item in answering(earlier)]
+    for whose in sorted({whose for item in served for whose in item}.difference(not_reached)):
+        before = [item[whose].strong for item in served if whose in item and item[whose].strong]
         model = served_models(now).get(whose)
         strong = model.strong if model is not None else {}
-        if not before or any(agree(each, strong) for each in before) or (all_made and not strong):
+        if not before or any(agree(item, strong) for item in before) or (all_made and not strong):
             continue
         was, is_now = _differing(before[-1], strong, whose=whose, absent=NOT_SAID)
         found = f"{is_now}: other weights" if strong else "nothing that names their weights, which may be others"
@@ -308,8 +308,8 @@ def changes_since(earlier: Sequence[Stretch], now: Stretch) -> list[str]:
     if not answering(earlier):
         return []
     if now.answered is None:
-        earlier = [msgspec.structs.replace(each, answered=None) for each in earlier]
-    before, here = (strong_signs(each) | weak_signs(each) for each in (earlier, [now]))
+        earlier = [msgspec.structs.replace(stretch, answered=None) for stretch in earlier]
+    before, here = (strong_signs(item) | weak_signs(item) for item in (earlier, [now]))
     not_said = (NOT_SAID,)
     return [
         f"{name} was {shown(before.get(name, not_said)[-1])}, now {shown(here.get(name, not_said)[0])}"
@@ -332,7 +332,7 @@ def _renamed(folder: Path, label: str | None, changes: Sequence[str], progress: 
 
 
 def _days(stretches: Sequence[Stretch]) -> str:
-    days = sorted({one_line(each.started[:10]) for each in answering(stretches) or stretches})
+    days = sorted({one_line(stretch.started[:10]) for stretch in answering(stretches) or stretches})
     return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
 
 
@@ -360,7 +360,7 @@ def _take_over(run: Path, folder: Path) -> None:
 
 def canary_usage(folder: Path, shard: Shard | None = None) -> list[Usage]:
     """What earlier canaries of a run, or of a shard, used: a budget is that of all stretches."""
-    stretches = [each for each in read_stretches(folder)[0] if shard is None or each.shard == _share(shard)]
+    stretches = [item for item in read_stretches(folder)[0] if shard is None or item.shard == _share(shard)]
     return [usage for stretch in stretches for usage in stretch.usage]
 
 

@@ -28,7 +28,7 @@ def doctor() -> list[Row]:
     """Try every layer in a temporary process; return their rows, and the resulting tier."""
     rows = [_platform(), _interpreter()]
     if sys.platform.startswith("linux"):
-        rows += [*(_try_layer(*each) for each in _LAYERS), _uid(), _cgroup()]
+        rows += [*(_try_layer(*layer) for layer in _LAYERS), _uid(), _cgroup()]
     return [*rows, tier_row()]
 
 

@@ -70,7 +70,7 @@ def looks_inside(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 def read(nodes: Iterable[ast.AST], prelude: Iterable[ast.AST], names: Sequence[str]) -> TraitsOfTest:
     """The traits of tests that use these names of the candidate, given all nodes of the tests and their prelude."""
     nodes = list(nodes)
-    tests, helpers = [[node for node in each if isinstance(node, _TELLING)] for each in (nodes, prelude)]
+    tests, helpers = [[node for node in item if isinstance(node, _TELLING)] for item in (nodes, prelude)]
     reader = _Reader(tests, helpers, names)
     return TraitsOfTest(
         passes_code=any(reader.hands_code(node) for node in tests if isinstance(node, ast.Call)),

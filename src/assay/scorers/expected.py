@@ -21,6 +21,6 @@ def judge_columns(options: Mapping[str, Any]) -> set[str]:
 def unseen_columns(row: Mapping[str, Any], columns: Collection[str], prompt: str) -> dict[str, str]:
     """Those of the columns that the model's prompt does not show."""
     cells = ((name, cell) for name, cell in row.items() if name in columns and cell is not None)
-    texts = ((name, [str(each) for each in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
-    unseen = ((name, "\n".join(each for each in cell if each not in prompt)) for name, cell in texts)
+    texts = ((name, [str(item) for item in (cell if isinstance(cell, list) else [cell])]) for name, cell in cells)
+    unseen = ((name, "\n".join(item for item in cell if item not in prompt)) for name, cell in texts)
     return {name: text[:MOST_EXPECTED] for name, text in unseen if text}

@@ -151,7 +151,7 @@ def extracted_match(
     how: dict[str, Any] | None = None
     if ground_truth is not None or ground_truths is not None:
         how = {
-            "steps": [_step(each) for each in extract or ()],
+            "steps": [_step(item) for item in extract or ()],
             "ignore_case": ignore_case,
             "ignore_punctuation": ignore_punctuation,
             "ignore_numbers": ignore_numbers,

@@ -83,7 +83,7 @@ def _copied(value: Any) -> Any:
     if kind is dict:
         return {key: each if type(each) in _SCALARS else _copied(each) for key, each in value.items()}
     if kind is list:
-        return [each if type(each) in _SCALARS else _copied(each) for each in value]
+        return [item if type(item) in _SCALARS else _copied(item) for item in value]
     return deepcopy(value)
 
 

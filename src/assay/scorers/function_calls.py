@@ -29,7 +29,7 @@ NamedCall = tuple[str, Any]
 
 @describes(
     ScorerInfo(
-        values=_VALUES, aggregates=tuple(mean_of(each.name, key=each.name) for each in _VALUES), needs_answer=True
+        values=_VALUES, aggregates=tuple(mean_of(value.name, key=value.name) for value in _VALUES), needs_answer=True
     )
 )
 @part(

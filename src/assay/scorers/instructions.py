@@ -30,12 +30,14 @@ class Instructions:
         instructions = sample.extras.get("instructions")
         if not isinstance(instructions, list) or not instructions:
             raise self._bad("extras.instructions must be a list of instructions, each with its `id`")
-        unknown = next((each.get("id") for each in instructions if each.get("id") not in CHECKS), None)
+        unknown = next(
+            (instruction.get("id") for instruction in instructions if instruction.get("id") not in CHECKS), None
+        )
         if unknown is not None:
             raise self._bad(f"`{unknown}` is not an instruction that can be checked")
         try:
             text, *variants = loose_variants(trace.prediction)
-            strict = [follows(text, each) for each in instructions]
+            strict = [follows(text, instruction) for instruction in instructions]
             loose = [
                 followed or any(follows(variant, each) for variant in variants)
                 for each, followed in zip(instructions, strict, strict=True)

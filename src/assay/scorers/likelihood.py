@@ -19,10 +19,10 @@ from assay.prompts.row_sample import RowSample
 
 def _choices_described(options: Mapping[str, Any]) -> ScorerInfo:
     """The share of right choices, and what it would be under the other normalisations that can always be computed."""
-    others = [each for each in ("raw", "per_character", "per_byte") if each != options.get("normalize", "raw")]
+    others = [item for item in ("raw", "per_character", "per_byte") if item != options.get("normalize", "raw")]
     return ScorerInfo(
         values=tuple(share(name) for name in ("score", *NORMALIZATIONS)),
-        aggregates=(mean_of("score", name="accuracy"), *(mean_of(each, key=each, name=each) for each in others)),
+        aggregates=(mean_of("score", name="accuracy"), *(mean_of(other, key=other, name=other) for other in others)),
     )
 
 

@@ -58,7 +58,7 @@ class Postprocessor:
             raise FailureError(
                 Failure(stage="solver", part="postprocessor", kind="bad_output", field=FIELD, message=message)
             )
-        return [_part(sample, trace, each) for each in parts]
+        return [_part(sample, trace, part) for part in parts]
 
     async def aclose(self) -> None:
         await self._snippet.aclose()
@@ -67,7 +67,7 @@ class Postprocessor:
 def _part(sample: Sample, trace: Trace, answer_part: dict[str, Any]) -> AnswerPart:
     items, text = answer_part["items"], answer_part["text"]
     messages = chat_messages(SolverTrace(items).items)
-    outputs = [Completion(text=each["text"], raw=each["data"]) for each in answer_part["outputs"]]
+    outputs = [Completion(text=output["text"], raw=output["data"]) for output in answer_part["outputs"]]
     # what the whole answer took (seconds, tokens) stays with the whole: a part has only its text
     answered = outputs[-1] if outputs else Completion(text=text)
     if trace.completions:
@@ -76,7 +76,7 @@ def _part(sample: Sample, trace: Trace, answer_part: dict[str, Any]) -> AnswerPa
         msgspec.structs.replace(sample, row=answer_part["sample"]),
         Trace(
             prediction=text,
-            messages=tuple(Message(**each) for each in messages),
+            messages=tuple(Message(**message) for message in messages),
             completions=(*trace.completions[:-1], answered),
             items=items,
         ),

@@ -215,7 +215,7 @@ class SolverOutput:
     def __init__(self, payload: dict[str, Any]) -> None:
         self.messages = [Node(each) for each in payload.get("messages", ())]
         self.trace = SolverTrace(payload.get("items", ()))
-        self.raw_outputs = [ModelOutput(each["text"], each.get("data")) for each in payload.get("outputs", ())]
+        self.raw_outputs = [ModelOutput(output["text"], output.get("data")) for output in payload.get("outputs", ())]
         prediction = payload.get("prediction", "")
         last = self.raw_outputs[-1] if self.raw_outputs else None
         self.output = (

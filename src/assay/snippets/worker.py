@@ -283,9 +283,12 @@ def _check_signature(function: Any, order: dict[str, Any]) -> None:
 def _positional_count(function: Any, most: int) -> int:
     """How many positional arguments a function takes, so that `compute_scores(sample)` works in a model task too."""
     parameters = inspect.signature(function).parameters.values()
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return most
-    return min(most, sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters))
+    return min(
+        most,
+        sum(parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for parameter in parameters),
+    )
 
 
 def _error_message(error: BaseException, name: str) -> str:
@@ -365,7 +368,7 @@ class _Trial:
         self.not_given: str | None = None
         """The value that was read last and that no score of a known scorer holds."""
         self._known = known
-        cycle = [_MadeUpScore(self, each) for each in values]
+        cycle = [_MadeUpScore(self, value) for value in values]
         self.scores = [cycle[at % len(cycle)] for at in range(count)]
 
     def missing(self, name: str) -> Any:

@@ -69,9 +69,9 @@ def unpack(packed: Any, sources: Sequence[str]) -> str | None:
 
 def sent_texts(trace: Mapping[str, Any]) -> list[str]:
     """The different texts that were really sent for the answers of a trace, as plain data."""
-    contents = (each.get("content") if isinstance(each, dict) else None for each in _list(trace.get("messages")))
+    contents = (item.get("content") if isinstance(item, dict) else None for item in _list(trace.get("messages")))
     sources = sources_of(trace.get("prompt"), contents)
-    texts = (unpack(each, sources) for each in _list(trace.get("sent")))
+    texts = (unpack(item, sources) for item in _list(trace.get("sent")))
     return list(dict.fromkeys(text for text in texts if text is not None))
 
 

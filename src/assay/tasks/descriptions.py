@@ -45,7 +45,7 @@ def with_aggregates_described(definition: TaskDefinition, *, own_code: bool = Tr
 def described_values(scorers: tuple[PartSpec, ...], key: str | None) -> dict[str, Value]:
     """The described values of one scorer, or of all, by name."""
     chosen = [part.about for part in scorers if key in (None, part.key)]
-    return {value.name: value for each in chosen if isinstance(each, ScorerInfo) for value in each.values}
+    return {value.name: value for item in chosen if isinstance(item, ScorerInfo) for value in item.values}
 
 
 def described_ranges(scorers: tuple[PartSpec, ...], key: str | None = None) -> dict[str, Range]:

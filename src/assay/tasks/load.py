@@ -69,7 +69,7 @@ def load_tasks(
     sources = [sources] if isinstance(sources, str) else sources
     loaded, refused = read_sources(sources, allow_bad=allow_bad, **how)
     if refused:
-        raise UsageError("\n".join([*(str(each.error) for each in refused), *_others(loaded, refused)]))
+        raise UsageError("\n".join([*(str(item.error) for item in refused), *_others(loaded, refused)]))
     return [task.definition for task in loaded]
 
 
@@ -77,7 +77,7 @@ def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> lis
     """How to continue without the tasks of a folder that only lack values."""
     from assay.formats.declarative.config_spec import NoValueError
 
-    if not loaded or not all(each.in_folder and isinstance(each.error, NoValueError) for each in refused):
+    if not loaded or not all(file.in_folder and isinstance(file.error, NoValueError) for file in refused):
         return []
     files = dict.fromkeys(task.definition.source for task in loaded)
     return [f"or name the others: {' '.join(shlex.quote(file) for file in files)}"]
@@ -233,7 +233,7 @@ def _near(path: Path) -> Path | None:
     endings = (".jsonl", *YAML)
     siblings = [each for each in path.parent.iterdir() if each.suffix in endings or (each.is_dir() and not path.suffix)]
     # by the stem: an ending alone makes no two names alike
-    by_stem = {each.stem: each for each in siblings}
+    by_stem = {sibling.stem: sibling for sibling in siblings}
     near = nearest(path.stem, by_stem)
     return by_stem[near] if near else None
 

@@ -208,7 +208,7 @@ def never_falls_as_the_number_that_it_names_rises(aggregate: _Aggregate) -> None
         changed = aggregate._replace(rows=rows)
         for summary in changed.of(changed.table()):
             old = before.get(summary.name)
-            if old is not None and summary.value is not None and any(fnmatchcase(summary.name, each) for each in names):
+            if old is not None and summary.value is not None and any(fnmatchcase(summary.name, name) for name in names):
                 with given(f"rows={shown(aggregate.rows)}, `{value.name}` of row {place} raised"):
                     expect(summary.value >= old - ROUNDING, f"`{summary.name}` fell from {old} to {summary.value}")
 

@@ -100,7 +100,7 @@ async def keeps_only_completions_that_the_model_gave(solver: _Solver) -> None:
             model = solver.model()
             with given(f"sample={shown(sample)}"):
                 trace = await solve(sample, model)
-                invented = [each for each in trace.completions if each not in model.gave]
+                invented = [completion for completion in trace.completions if completion not in model.gave]
                 expect(not invented, f"the trace has {shown(invented)}, which the model did not give")
                 expect(bool(trace.completions) or not model.gave, "the model was called, and no answer is in the trace")
 
@@ -135,7 +135,11 @@ async def takes_equal_sampled_requests_as_so_many_draws(solver: _Solver) -> None
                 for repetition in (1, 2):
                     with Draws("t", sample.id, repetition):
                         trace = await solve(sample, WithRunSettings(model, {"temperature": 1.0}))
-                    shown_draws += (each.raw["draw"] for each in trace.completions if each.raw and "draw" in each.raw)
+                    shown_draws += (
+                        completion.raw["draw"]
+                        for completion in trace.completions
+                        if completion.raw and "draw" in completion.raw
+                    )
                 repeated = [draw for draw in shown_draws if shown_draws.count(draw) > 1]
                 expect(not repeated, f"{len(model.requests)} answers were given, and one counts {len(repeated)} times")
 

@@ -33,5 +33,5 @@ def reason(error: OSError) -> str:
 
 def sentence(error: OSError) -> str:
     """The same with the file concerned, if there is one."""
-    named = [os.fsdecode(each) for each in (error.filename, error.filename2) if isinstance(each, str | bytes)]
+    named = [os.fsdecode(item) for item in (error.filename, error.filename2) if isinstance(item, str | bytes)]
     return f"{' -> '.join(named)}: {reason(error)}" if named else reason(error)

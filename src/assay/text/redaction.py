@@ -59,7 +59,7 @@ def credential_in(url: str) -> str | None:
 def secret_option_in(options: object) -> str | None:
     """The name of an option, at any depth, that is called like a secret and holds a text; None when there is none."""
     if isinstance(options, list | tuple):
-        return next((name for each in options if (name := secret_option_in(each))), None)
+        return next((name for option in options if (name := secret_option_in(option))), None)
     if not isinstance(options, Mapping):
         return None
     for name, value in options.items():
@@ -97,7 +97,7 @@ def _without_scheme(value: str) -> str:
 def redactor_of_given(values: Iterable[str]) -> Redactor:
     """For keys that the user gave by hand; of those that are addresses, for their passwords too."""
     given = tuple(values)
-    return _redactor_of((*given, *(each for value in given for each in _password_in(value))), SHORTEST_GIVEN)
+    return _redactor_of((*given, *(item for value in given for item in _password_in(value))), SHORTEST_GIVEN)
 
 
 def cut_keys(text: str) -> str:
@@ -373,7 +373,7 @@ def _forms(key: str) -> set[bytes]:
         *("".join(escape % byte for byte in data).encode() for escape in escapes),
         *("".join(c if c.isalnum() else escape % ord(c) for c in key).encode() for escape in escapes),
     ]
-    return {form for each in written if len(form := _squeezed(each)) >= _SHORTEST_FORM}
+    return {form for item in written if len(form := _squeezed(item)) >= _SHORTEST_FORM}
 
 
 def _squeezed(data: bytes) -> bytes:

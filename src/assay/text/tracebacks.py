@@ -47,9 +47,9 @@ def describe_exception(error: BaseException) -> ExceptionText:
     own = [frame for frame in described.stack if not _is_ours(frame) and not _is_installed(frame)]
     innermost = (own or described.stack)[-1:]
     place = "".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in innermost)
-    for each in _chain(described):
-        _begin_with_the_author(each)
-        for frame in each.stack:
+    for item in _chain(described):
+        _begin_with_the_author(item)
+        for frame in item.stack:
             frame.filename = _shown(frame.filename)
     text = without_keys("".join(described.format())[-_LOOKED_AT:].rstrip()) if described.stack else ""
     message = without_keys(f"{type(error).__name__}: {_message(error)}"[:_LOOKED_AT])[:LONGEST_MESSAGE]

@@ -34,7 +34,7 @@ class PackedTooWellError(BodyTooLargeError):
 
 def unpacked(body: bytes, header: str, most: int) -> bytes:
     """The body without its compression, at most so many bytes; `header` is the value of `Content-Encoding`."""
-    codings = [coding for each in header.split(",") if (coding := each.strip().lower())]
+    codings = [coding for part in header.split(",") if (coding := part.strip().lower())]
     codings = [coding for coding in codings if coding != "identity"]
     if not codings or not body:
         return body

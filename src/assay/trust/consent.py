@@ -82,9 +82,9 @@ def untrusted(definition: TaskDefinition, *, out_of_a_run: bool = False) -> list
     typed = () if out_of_a_run else definition.plan.typed_models
     reached = reaches(definition, typed=typed, out_of_a_run=out_of_a_run)
     if not out_of_a_run:
-        reached = [each for each in reached if each.kind != "code" or not is_chosen(each.what)]
+        reached = [item for item in reached if item.kind != "code" or not is_chosen(item.what)]
     if not out_of_a_run and is_own(definition):
-        reached = [each for each in reached if each.kind in _NEVER_OWN]
+        reached = [item for item in reached if item.kind in _NEVER_OWN]
     return [] if not reached or is_recorded(content_to_trust(definition, out_of_a_run=out_of_a_run)) else reached
 
 
@@ -95,10 +95,10 @@ def is_own(definition: TaskDefinition) -> bool:
 
 def code_seal(definitions: Sequence[TaskDefinition]) -> str | None:
     """What a run folder is sealed with for the code of its definitions; None when they bring none."""
-    if not any(reaches(each, out_of_a_run=True) for each in definitions):
+    if not any(reaches(definition, out_of_a_run=True) for definition in definitions):
         return None
     # without scripts, which may be edited since
-    return f"code {fingerprint([content_of_definition(each, {}) for each in definitions])}"
+    return f"code {fingerprint([content_of_definition(definition, {}) for definition in definitions])}"
 
 
 def files_of(definition: TaskDefinition) -> list[Path]:
@@ -131,10 +131,10 @@ def scripts_of(definition: TaskDefinition) -> dict[Path, str]:
 
 def _refusal(definition: TaskDefinition, refused: Sequence[Reach], *, out_of_a_run: bool) -> str:
     where = definition.source or definition.format
-    listed = ", ".join(str(each) for each in sorted(set(refused)))
+    listed = ", ".join(str(reach) for reach in sorted(set(refused)))
     if out_of_a_run:
         why, path = "is described by the run folder alone", "the run folder"
-    elif any(each.kind == "library" for each in refused):
+    elif any(reach.kind == "library" for reach in refused):
         why, path = "is not of this project", _library_name(definition)
     elif is_own(definition):
         why, path = "sends a provider's key to an address that is not that provider's", where
@@ -187,7 +187,7 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
         if model is not None and model.key not in typed:
             own = not out_of_a_run and model.key in plan.own_models
             spec = {"model": model.model, "options": model.options}
-            reached.extend(each for each in _model(spec, "model") if each.kind in _NEVER_OWN or not own)
+            reached.extend(item for item in _model(spec, "model") if item.kind in _NEVER_OWN or not own)
     reached.extend(Reach("variable", name, "$NAME in the file") for name in definition.provenance.variables)
     return reached
 
@@ -227,7 +227,7 @@ def _task_of_library(about: About | None) -> str | None:
 
 def _library_name(definition: TaskDefinition) -> str:
     """What the user types for a task of a package."""
-    tasks = (_task_of_library(catalog.describe("scorer", each.use, each.options)) for each in definition.scorers)
+    tasks = (_task_of_library(catalog.describe("scorer", scorer.use, scorer.options)) for scorer in definition.scorers)
     return next(filter(None, tasks), definition.name)
 
 
@@ -317,7 +317,7 @@ _OF_OTHER_SHAPE = {"custom_inference": _inference, "adapted": _adapted}
 
 def keys_sent_elsewhere(spec: Mapping[str, Any], where: str) -> list[Reach]:
     """The keys of providers that a model named by a file would get sent to other hosts."""
-    return [each for each in _model(spec, where) if each.kind == "key"]
+    return [item for item in _model(spec, where) if item.kind == "key"]
 
 
 def _addresses(options: object) -> Iterator[str]:
@@ -333,7 +333,7 @@ def _served(adapter: str, argument: str, options: Mapping[str, Any], where: str)
     usual = PROVIDERS[adapter]
     chosen = chosen_address(argument, options)
     variable = str(options.get("api_key_env") or usual.key)
-    known = {(each.address, each.key) for each in PROVIDERS.values()}
+    known = {(provider.address, provider.key) for provider in PROVIDERS.values()}
     if chosen and (chosen, variable) in known:
         return  # a provider by another name: neither the host nor the key is the file's choice
     if chosen:

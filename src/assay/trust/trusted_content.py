@@ -53,7 +53,7 @@ def content_of_definition(definition: TaskDefinition, files: Mapping[str, Path])
 
 
 def is_recorded(content: str) -> bool:
-    return any(each.sha256 == content for each in read_trusted())
+    return any(item.sha256 == content for item in read_trusted())
 
 
 def read_trusted() -> list[Trusted]:
@@ -70,14 +70,14 @@ def read_trusted() -> list[Trusted]:
 def record(content: str, path: Path, reaches: Sequence[str]) -> None:
     """Remember that the user trusts this content."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    kept = [each for each in read_trusted() if each.sha256 != content]
+    kept = [item for item in read_trusted() if item.sha256 != content]
     _write([*kept, Trusted(sha256=content, path=str(path.resolve()), recorded=now, reaches=tuple(reaches))])
 
 
 def forget(content: str) -> bool:
     """Whether there was anything to forget."""
     before = read_trusted()
-    kept = [each for each in before if each.sha256 != content]
+    kept = [item for item in before if item.sha256 != content]
     if len(kept) < len(before):
         _write(kept)
     return len(kept) < len(before)

@@ -251,9 +251,9 @@ class Api:
 
     def _failures(self, view: RunView) -> list[dict[str, Any]]:
         failures = overview.failures(view.snapshot())
-        for each in failures[:50]:
-            shown = samples.table_rows(view, [each.pop("row")], [])[0]
-            each["example"] = {"key": shown["key"], "id": shown["id"], "message": shown["failure"]}
+        for failure in failures[:50]:
+            shown = samples.table_rows(view, [failure.pop("row")], [])[0]
+            failure["example"] = {"key": shown["key"], "id": shown["id"], "message": shown["failure"]}
         return failures[:50]
 
 

@@ -35,7 +35,7 @@ def schema_of(snapshot: Snapshot, run: str, model: str) -> Schema:
         "run": (run,),
         "model": (model,),
     }
-    fields = [replace(each, values=offered.get(each.name, each.values)[:COMPLETED]) for each in BUILT_IN]
+    fields = [replace(item, values=offered.get(item.name, item.values)[:COMPLETED]) for item in BUILT_IN]
     return Schema([*fields, *_scorers(snapshot), *_metadata(snapshot)])
 
 
@@ -182,9 +182,9 @@ def _marked(snapshot: Snapshot, marks: Mapping[int, str]) -> tuple[NDArray[Any],
 
 def _flipped(moved: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], list[tuple[str, ...]]]:
     """Only rows that both runs scored can have flipped; better means that the other run, or one of several, is."""
-    better = np.logical_or.reduce([each > 0 for each in moved])
-    worse = np.logical_or.reduce([each < 0 for each in moved])
-    same = np.logical_and.reduce([each == 0 for each in moved])
+    better = np.logical_or.reduce([item > 0 for item in moved])
+    worse = np.logical_or.reduce([item < 0 for item in moved])
+    same = np.logical_and.reduce([item == 0 for item in moved])
     words: list[tuple[str, ...]] = [(), ("better", "flipped"), ("worse", "flipped")]
     words += [("better", "worse", "flipped"), ("same",)]
     return better + 2 * worse.astype(np.int8) + 4 * same.astype(np.int8), words

@@ -114,7 +114,7 @@ def _write_run(data: Path, name: str, view: RunView, api: Api, most_samples: int
     run = api.run(params)
     run["slices"] = {
         by: api.slices(Params([("run", view.name), ("by", by)]))
-        for by in ["task", "outcome", "attempt", *(each["key"] for each in run["keys"])]
+        for by in ["task", "outcome", "attempt", *(key["key"] for key in run["keys"])]
     }
     chosen = view.rows(Filters(), "order", False, []).tolist()
     run["omitted"] = max(0, len(chosen) - most_samples)

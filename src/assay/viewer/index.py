@@ -180,7 +180,7 @@ class _Writer:
             return self._old_texts[name]
         known = self._labels.get(name, {})
         hashes = self._old[name].tolist() if name in self._old else [0] * self._held
-        return PackedTexts.of([known.get(each, "") for each in hashes])
+        return PackedTexts.of([known.get(digest, "") for digest in hashes])
 
 
 def _joined(old: NDArray[Any] | None, new: NDArray[Any] | None, held: int, added: int) -> NDArray[Any]:

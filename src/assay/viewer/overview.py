@@ -121,7 +121,7 @@ def _groups(snapshot: Snapshot, by: str) -> tuple[NDArray[Any], dict[int, str]]:
         return snapshot.column("outcome"), dict(enumerate(OUTCOMES))
     if by == "attempt":
         attempts = snapshot.column("attempt")
-        return attempts, {int(each): str(each) for each in np.unique(attempts).tolist()}
+        return attempts, {int(item): str(item) for item in np.unique(attempts).tolist()}
     name = by if by.startswith("label:") else f"meta:{by}"
     if name not in snapshot.names:
         raise UsageError(f"no sample has the metadata key `{by[:80]}`")

@@ -25,7 +25,7 @@ class PackedTexts:
     @classmethod
     def of(cls, texts: Sequence[str]) -> PackedTexts:
         encoded = [text.encode(errors="replace") for text in texts]
-        return cls.from_bytes(np.array([len(each) for each in encoded], np.uint32).tobytes(), b"".join(encoded))
+        return cls.from_bytes(np.array([len(item) for item in encoded], np.uint32).tobytes(), b"".join(encoded))
 
     @classmethod
     def from_bytes(cls, lengths: bytes, data: bytes) -> PackedTexts:

@@ -62,9 +62,11 @@ def run_pictures(view: RunView, fixed: Mapping[str, int]) -> dict[str, Any]:
 
 def _scores_spread(view: RunView, slot: int) -> list[Chart]:
     rows = {
-        each["task"]: BinCounts(each["scores"]["edges"], each["scores"]["counts"], each["scores"]["mean"])
-        for each in distributions(view.snapshot(), [one.name for one in view.run_file().definitions])
-        if each["scores"] is not None
+        distribution["task"]: BinCounts(
+            distribution["scores"]["edges"], distribution["scores"]["counts"], distribution["scores"]["mean"]
+        )
+        for distribution in distributions(view.snapshot(), [one.name for one in view.run_file().definitions])
+        if distribution["scores"] is not None
     }
     chart = score_spread(
         rows,

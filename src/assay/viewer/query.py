@@ -76,7 +76,7 @@ def field_of(key: str) -> str:
     kind, sign, name = key.partition(":")
     if sign and kind in ("value", "label"):
         return name
-    plain = {each.name for each in BUILT_IN}
+    plain = {item.name for item in BUILT_IN}
     return key if key in plain or key.startswith("sample.") else f"metadata.{key}"
 
 

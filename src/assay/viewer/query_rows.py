@@ -22,9 +22,9 @@ class QueryRows:
         self._columns = columns
         self._decode = msgspec.json.Decoder(IndexLine).decode
         self._numbers = {
-            each.name: numbers
-            for each in schema.fields
-            if each.kind in ("number", "any") and (numbers := columns.numbers(each.name)) is not None
+            field.name: numbers
+            for field in schema.fields
+            if field.kind in ("number", "any") and (numbers := columns.numbers(field.name)) is not None
         }
         coded = [field.name for field in schema.fields if field.kind != "number" and field.name != "flip"]
         self._coded = {name: texts for name in coded if (texts := columns.coded(name)) is not None}

@@ -44,14 +44,14 @@ def _curve(
 ) -> dict[str, Any] | None:
     """The course of the search as a chart; None where nothing was scored."""
     kept = [
-        ScoredText(calls=each["calls"], score=each["mean"], name=_name(each["number"], about.get("best_number")))
-        for each in lineage
-        if each["mean"] is not None
+        ScoredText(calls=item["calls"], score=item["mean"], name=_name(item["number"], about.get("best_number")))
+        for item in lineage
+        if item["mean"] is not None
     ]
     turned_down = [
-        ScoredText(calls=each.get("calls", 0), score=each["score"], name=_name(each["number"], None))
-        for each in rejected
-        if each.get("score") is not None
+        ScoredText(calls=item.get("calls", 0), score=item["score"], name=_name(item["number"], None))
+        for item in rejected
+        if item.get("score") is not None
     ]
     if not kept:
         return None
@@ -90,14 +90,14 @@ def _so_far(folder: Path) -> dict[str, Any] | None:
     """Per candidate, the calls that had been made when it was last scored."""
     selected_on = ""
     try:
-        for each in read_journal(folder / "journal.jsonl", _Line):
-            line = each.record
+        for item in read_journal(folder / "journal.jsonl", _Line):
+            line = item.record
             if line.kind == "proposal":
                 proposals["unusable" if line.unusable else "answers"] += 1
             elif line.kind == "evaluation" and line.part != "testset":
                 selected_on = selected_on or line.part  # the seed comes first, on all that is selected on
                 calls["used"] += not line.reused
-                calls["failed"] += isinstance(each, Failed)
+                calls["failed"] += isinstance(item, Failed)
                 if line.part == selected_on and line.score is not None:
                     candidate = line.candidate or 0
                     scored.setdefault(candidate, {})[line.index, line.repeat] = line.score

@@ -83,10 +83,12 @@ def text_of(line: SearchLine) -> str:
     """The searchable text of a row: its id, prompt, reasoning, tool calls, answer, targets, verdicts and failures."""
     trace, conversation = line.trace, line.last_request
     if trace is not None:
-        completions = [[each.reasoning, each.refusal, each.tool_calls] for each in trace.completions]
+        completions = [
+            [completion.reasoning, completion.refusal, completion.tool_calls] for completion in trace.completions
+        ]
         conversation = [trace.prompt, trace.messages, trace.prediction, completions, trace.items]
-    scores = [[each.answer, each.reason, each.metadata] for each in line.scores]
-    failures = [[f"{each.stage} {each.kind}", each.message] for each in line.failures]
+    scores = [[score.answer, score.reason, score.metadata] for score in line.scores]
+    failures = [[f"{failure.stage} {failure.kind}", failure.message] for failure in line.failures]
     texts: list[str] = []
     _collect([line.sample_id, conversation, line.targets, scores, failures, line.metadata], texts)
     return "\n".join(texts)
@@ -121,7 +123,7 @@ def _pairs(run: re.Match[str]) -> str:
 def search_text(texts: Sequence[SearchText]) -> str:
     """Parts of a query that must all be found, as one text to search for; an unfinished word comes last."""
     ordered = sorted(texts, key=lambda each: each.unfinished)
-    parts = [f'"{each.words.replace(chr(34), " ")}"' if each.quoted else each.words for each in ordered]
+    parts = [f'"{item.words.replace(chr(34), " ")}"' if item.quoted else item.words for item in ordered]
     return " ".join(parts) + ("" if ordered[-1].unfinished else " ")
 
 

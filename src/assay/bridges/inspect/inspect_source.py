@@ -102,7 +102,7 @@ def _looked_at(source: str, seen: Mapping[str, Any], order: Mapping[str, Any]) -
         provenance=Provenance(
             lists_code=True,
             config=dict(order.get("arguments") or {}),
-            files=tuple(each for each in seen["files"] if each != main),
+            files=tuple(file for file in seen["files"] if file != main),
             versions={"inspect_ai": seen["version"]},
         ),
     )

@@ -333,7 +333,9 @@ def input_text(sample: LogSample) -> str:
     if isinstance(sample.input, str):
         return attached(sample.input, sample.attachments)
     messages = sample.input if isinstance(sample.input, list) else []
-    return joined_texts(_text(each.get("content"), sample.attachments) for each in messages if isinstance(each, dict))
+    return joined_texts(
+        _text(message.get("content"), sample.attachments) for message in messages if isinstance(message, dict)
+    )
 
 
 def attached(text: str, attachments: dict[str, str]) -> str:

@@ -93,11 +93,11 @@ def other_results(folder: Path) -> list[str]:
     """What Inspect itself reports for the log that is not a mean over attempts, and so is not among assay's numbers."""
     results = []
     for definition in read_run_file(folder).definitions:
-        for each in definition.provenance.recorded.get("results", ()):
-            plain = each["metric"] in MEANS and each["reducer"] in (None, "mean")
-            if not plain and each["metric"] not in ERRORS and isinstance(each["value"], int | float):
-                by = f" by {each['reducer']}" if each["reducer"] else ""
-                results.append(f"{each['name']} {each['metric']}{by} {each['value']:.4g}")
+        for result in definition.provenance.recorded.get("results", ()):
+            plain = result["metric"] in MEANS and result["reducer"] in (None, "mean")
+            if not plain and result["metric"] not in ERRORS and isinstance(result["value"], int | float):
+                by = f" by {result['reducer']}" if result["reducer"] else ""
+                results.append(f"{result['name']} {result['metric']}{by} {result['value']:.4g}")
     return results
 
 
@@ -168,9 +168,9 @@ def _definition(
 def _kept(header: LogHeader) -> dict[str, Any]:
     """What else the log holds: the task's solvers and arguments, and Inspect's own results."""
     results = [
-        {"name": each.name, "reducer": each.reducer, "metric": name, "value": metric.get("value")}
-        for each in (header.results.scores if header.results else ())
-        for name, metric in each.metrics.items()
+        {"name": score.name, "reducer": score.reducer, "metric": name, "value": metric.get("value")}
+        for score in (header.results.scores if header.results else ())
+        for name, metric in score.metrics.items()
     ]
     steps = [str(step.get("solver")) for step in header.plan.steps]
     return {"solvers": steps, "task_args": header.eval.task_args, "results": results}

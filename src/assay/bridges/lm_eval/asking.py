@@ -47,8 +47,8 @@ def requests_of(sample: Sample) -> list[Request]:
     """Every request, as often as the task repeats it; the number of the repetition is its `attempt`."""
     extras = sample.extras
     return [
-        _request(each, extras["contexts"], repetition)
-        for each in extras["requests"]
+        _request(request, extras["contexts"], repetition)
+        for request in extras["requests"]
         for repetition in range(1, extras["repeats"] + 1)
     ]
 

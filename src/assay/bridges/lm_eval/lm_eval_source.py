@@ -141,7 +141,7 @@ def _definition(
     name = str(task["name"])
     options = {**looked_at.scorers[0].options, "task": name}
     kind = task["output_type"]
-    greedy = kind == "loglikelihood" or any(each["metric"] == "exact_match" for each in task["metrics"])
+    greedy = kind == "loglikelihood" or any(metric["metric"] == "exact_match" for metric in task["metrics"])
     if kind in ("loglikelihood", "multiple_choice") and greedy:
         options["asks_greedy"] = True
     metrics = task["metrics"]
@@ -209,7 +209,7 @@ def _shown(metric: Mapping[str, Any]) -> str:
 def _groups(name: str, groups: Sequence[Mapping[str, Any]]) -> list[TaskGroup]:
     """The groups that a task is in, at any depth, and the means that each reports."""
     return [
-        TaskGroup(name=group["name"], metrics=tuple(_group_metric(each) for each in group["metrics"]))
+        TaskGroup(name=group["name"], metrics=tuple(_group_metric(metric) for metric in group["metrics"]))
         for group in groups
         if name in group["tasks"] and group["metrics"]
     ]

@@ -76,7 +76,7 @@ class ModelGraded:
 def _doubled(value: Any) -> Any:
     """The `evals` package doubles the braces of inputs before the grader gets them."""
     if is_chat(value):
-        return [{**each, "content": _doubled(each.get("content", ""))} for each in value]
+        return [{**item, "content": _doubled(item.get("content", ""))} for item in value]
     return value.replace("{", "{{").replace("}", "}}") if isinstance(value, str) else value
 
 

@@ -196,7 +196,7 @@ def _accuracy(eval_class: _Class) -> PartSpec:
 def _dataset(options: dict[str, Any], files: list[Path]) -> DatasetSpec:
     samples = EvalSamples(**options)
     size = sum(1 for _ in samples)  # every line is looked at
-    sha256 = "-".join(file_sha256(each) for each in files)
+    sha256 = "-".join(file_sha256(file) for file in files)
     return DatasetSpec(use="openai_evals", options=options, sha256=sha256, size=size)
 
 
@@ -216,8 +216,8 @@ def _model_graded(
         asking["output_template"] = spec.get("output_template")
         fields_of(str(asking["output_template"]), f"model-graded template `{template}`")
     choices = [
-        PartSpec(key=f"choice_{each}", use="frequency", options={"field": "choice", "label": each})
-        for each in scorer.options["choices"]
+        PartSpec(key=f"choice_{choice}", use="frequency", options={"field": "choice", "label": choice})
+        for choice in scorer.options["choices"]
     ]
     numbers = [_SCORE] if scorer.options.get("choice_scores") else []
     if numbers and max(scorer.options["choice_scores"].values()) > 1:
@@ -290,7 +290,7 @@ def _choices(given: Any, n: int) -> list[str]:
     """The choices as given, or as many numbers or letters as there are answers."""
     generated = {"from_n": [str(at + 1) for at in range(n)], "from_n_abc": list(string.ascii_lowercase[:n]),
             "from_n_ABC": list(string.ascii_uppercase[:n])}  # fmt: skip
-    return generated[given] if isinstance(given, str) and given in generated else [str(each) for each in given]
+    return generated[given] if isinstance(given, str) and given in generated else [str(item) for item in given]
 
 
 def _sent(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:

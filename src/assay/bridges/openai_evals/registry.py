@@ -40,7 +40,7 @@ class Registry:
 
     def data(self, named: str, where: Path) -> Path:
         """A data file that an eval names."""
-        path = next((each for each in (self.folder / "data" / named, Path(named)) if each.is_file()), None)
+        path = next((item for item in (self.folder / "data" / named, Path(named)) if item.is_file()), None)
         if path is None or Path(named).is_absolute() or ".." in Path(named).parts:
             raise UsageError(f"{where}: `{named}`: there is no such file in {self.folder / 'data'}")
         if reason := out_of_bounds(path, root_of(self.folder)):

@@ -71,7 +71,7 @@ class EvalSamples:
         if "input" not in record or ("ideal" not in record and self._kind != "json_validator"):
             raise UsageError(f"{where}: has no `{'ideal' if 'input' in record else 'input'}`")
         ideal = record.get("ideal")
-        targets = tuple(str(each) for each in (ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]))
+        targets = tuple(str(item) for item in (ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]))
         question = self._with_examples(record["input"], where)
         extras: dict[str, Any] = {**self._assertions(targets), "generation": self._generation}
         if not isinstance(question, str):
@@ -117,7 +117,7 @@ def records_in(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def is_chat(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) and "role" in each for each in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
 
 
 def text_of_chat(messages: Sequence[Mapping[str, Any]]) -> str:

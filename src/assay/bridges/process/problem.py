@@ -14,7 +14,7 @@ class BridgeError(Exception):
 def not_loaded(name: str, error: BaseException) -> str:
     """Why a task cannot be loaded, and what to do about it."""
     message = " ".join(str(error).split())[:400]
-    kinds = {each.__name__ for each in _chain(error)}
+    kinds = {item.__name__ for item in _chain(error)}
     if kinds & UNREACHABLE or "Couldn't reach" in message or "offline" in message.lower():
         return (
             f"`{name}`: its documents are on the hub, which cannot be reached, and they are not cached "
@@ -36,4 +36,4 @@ def _chain(error: BaseException | None) -> list[type]:
     while error is not None and error not in seen:
         seen.append(error)
         error = error.__cause__ or error.__context__
-    return [kind for each in seen for kind in type(each).__mro__]
+    return [kind for exception in seen for kind in type(exception).__mro__]

@@ -23,7 +23,7 @@ def write_samples(name: str, samples: Iterable[dict[str, Any]], folder: Path) ->
             line = _encode(sample) + b"\n"
             digest.update(line)
             file.write(line)
-    shown = "".join(each if each.isalnum() or each in "-_" else "_" for each in name)[:100]
+    shown = "".join(item if item.isalnum() or item in "-_" else "_" for item in name)[:100]
     path = folder / f"{shown}-{digest.hexdigest()[:16]}.jsonl"
     partial.replace(path)
     return path, digest.hexdigest()

@@ -20,7 +20,7 @@ def files_for(task: str, data: dict[str, str]) -> dict[str, Path]:
     folder = Path(data[""]) / task
     if not folder.is_dir():
         raise BridgeError(f"--data {data['']}: has no folder `{task}` with the documents of that task")
-    files = {each.stem: each for each in sorted(folder.iterdir()) if each.suffix in _LOADERS}
+    files = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix in _LOADERS}
     if not files:
         raise BridgeError(f"--data {data['']}: {folder} holds no documents ({', '.join(_LOADERS)})")
     return files

@@ -122,7 +122,7 @@ class Config:
         """The files that `file://…` or a bare path names, patterns included; refused where there is none to read."""
         name, home = named.removeprefix(FILE), home or self.home
         if any(sign in name for sign in "*?[") and not (home / name).exists():
-            paths = [Path(each) for each in sorted(glob(str(home / name), recursive=True)) if Path(each).is_file()]
+            paths = [Path(item) for item in sorted(glob(str(home / name), recursive=True)) if Path(item).is_file()]
         else:
             paths = [home / name]
         if len(self.files) + len(paths) > MAX_FILES:

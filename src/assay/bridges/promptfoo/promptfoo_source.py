@@ -78,7 +78,7 @@ def read_promptfoo(
     pairs = [(prompt, provider) for provider in asking for prompt in prompts if _is_for(provider, prompt)]
     definitions = [reading.definition(prompt, provider, several=len(pairs) > 1) for prompt, provider in pairs]
     config.raise_problems()
-    return [each for each in definitions if each is not None]
+    return [definition for definition in definitions if definition is not None]
 
 
 def _read(config: Config, models: Mapping[str, str]) -> _Reading:

@@ -38,7 +38,7 @@ class Prompt(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(each for each in (self.given, self.label) if each)
+        return tuple(item for item in (self.given, self.label) if item)
 
 
 def read_prompts(config: Config) -> list[Prompt]:
@@ -74,8 +74,8 @@ def _of_entry(config: Config, value: PlacedValue) -> list[Prompt]:
     settings = _settings(config, value.get("config"))
     around = (str(given.get("prefix") or ""), str(given.get("suffix") or ""))
     return [
-        each._replace(generation=settings, text=around[0] + each.text + around[1])
-        for each in _of_text(config, value, text, named)
+        item._replace(generation=settings, text=around[0] + item.text + around[1])
+        for item in _of_text(config, value, text, named)
     ]
 
 

@@ -141,7 +141,7 @@ def read_provider(config: Config, value: PlacedValue, *, embeds: bool = False) -
     provider = MappedProvider(
         key=str(label or name),
         spec=None,
-        ids=tuple(str(each) for each in (label, name) if each),
+        ids=tuple(str(item) for item in (label, name) if item),
         prompts=tuple(map(str, given["prompts"])) if isinstance(given.get("prompts"), list) else None,
         tools=_tools(config, value, settings),
         transform=str(given["transform"]) if given.get("transform") else None,
@@ -241,7 +241,7 @@ def generation_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], di
     for name, value in flat.items():
         ours = _GENERATION.get(name)
         if ours == "stop":
-            generation[ours] = [str(each) for each in (value if isinstance(value, list) else [value])]
+            generation[ours] = [str(item) for item in (value if isinstance(value, list) else [value])]
         elif ours is not None and isinstance(value, bool | int | float | str):
             generation[ours] = value
         elif name == "reasoning" and isinstance(value, dict) and value.keys() <= {"effort", "summary"}:

@@ -96,7 +96,7 @@ def _of_files(config: Config, value: PlacedValue, named: str) -> Iterator[Test]:
             yield from (test for line in config.lines(value, path) if (test := _read_test(config, line, "a test")))
         elif path.suffix in (".yaml", ".yml", ".json"):
             content = config.content(value, path)
-            yield from (test for each in (content.items() if content else ()) for test in _of_entry(config, each))
+            yield from (test for item in (content.items() if content else ()) for test in _of_entry(config, item))
         else:
             config.refuse(value, f"`{named}`: tests are read from .yaml, .json, .jsonl and .csv files")
 
@@ -227,7 +227,7 @@ def _of_row(config: Config, at: PlacedValue, row: Mapping[str, str]) -> Test:
     return Test(
         value=at,
         variables={key: text for key, text in row.items() if not key.startswith("__")},
-        asserted=tuple(PlacedValue(each, at.document) for each in _asserted(config, at, special)),
+        asserted=tuple(PlacedValue(item, at.document) for item in _asserted(config, at, special)),
         description=special.get("__description") or None,
         threshold=finite(special.get("__threshold", "")),
         options={key[2:]: special[key] for key in ("__prefix", "__suffix") if key in special},
@@ -261,7 +261,7 @@ def _asserted(config: Config, at: PlacedValue, cells: Mapping[str, str]) -> list
 def _metadata(key: str, text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
-    return {key[:-2]: [each.strip() for each in text.split(",")]} if key.endswith("[]") else {key: text}
+    return {key[:-2]: [part.strip() for part in text.split(",")]} if key.endswith("[]") else {key: text}
 
 
 # -- variables ------------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_kind(value: Any) -> bool:
-    return all(each in KINDS for each in (value if isinstance(value, list) else [value])) and value != []
+    return all(item in KINDS for item in (value if isinstance(value, list) else [value])) and value != []
 
 
 def _names(value: Any) -> bool:

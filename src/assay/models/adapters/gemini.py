@@ -342,7 +342,7 @@ def _entries(result: dict[str, Any]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for place, chosen in enumerate(result.get("chosenCandidates") or []):
         top = tops[place].get("candidates", []) if place < len(tops) else []
-        ranked = [{"token": each.get("token"), "logprob": each.get("logProbability")} for each in top]
+        ranked = [{"token": item.get("token"), "logprob": item.get("logProbability")} for item in top]
         entry = {"token": chosen.get("token"), "logprob": chosen.get("logProbability"), "top_logprobs": ranked}
         entries.append(entry)
     return entries

@@ -187,12 +187,12 @@ def _converts_calls(model: str) -> bool:
 
 def _logprobs(choice: Any) -> list[dict[str, Any]] | None:
     content = getattr(getattr(choice, "logprobs", None), "content", None)
-    return [each.model_dump() for each in content] if content else None
+    return [item.model_dump() for item in content] if content else None
 
 
 def _missing_package(error: BaseException) -> str | None:
     """The package that an import inside the library lacked, which it reports as a problem of the connection."""
-    causes = (each for each in chain_of(error) if isinstance(each, ModuleNotFoundError) and each.name)
+    causes = (item for item in chain_of(error) if isinstance(item, ModuleNotFoundError) and item.name)
     return next((str(cause.name).partition(".")[0] for cause in causes), None)
 
 

@@ -82,7 +82,7 @@ def _id(given: str | bytes, length: int) -> str:
 
 
 def _attributes(given: Sequence[Mapping[str, Any]] | None, depth: int = 0) -> dict[str, Any]:
-    return {str(each["key"]): _value(each.get("value") or {}, depth) for each in given or ()}
+    return {str(item["key"]): _value(item.get("value") or {}, depth) for item in given or ()}
 
 
 def _value(given: Mapping[str, Any], depth: int) -> Any:
@@ -116,7 +116,7 @@ def redacted(span: Span, patterns: Sequence[str]) -> Span:
 
 def _hide(value: Any, words: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_hide(each, words) for each in value]
+        return [_hide(item, words) for item in value]
     if not isinstance(value, dict):
         return value
     return {name: REDACTED if _is_hidden(name, words) else _hide(each, words) for name, each in value.items()}

@@ -30,8 +30,10 @@ def _preset(word: str) -> Callable[..., OpenAIModel]:
         preset: OpenAIModel = kind(name, base_url=chosen, key_required=required, **{**usual, **options})
         return preset
 
-    options = [each for each in signature(OpenAIModel).parameters.values() if each.name != "key_required"]
-    shown = [each.replace(default=usual.get(each.name, each.default)) for each in options]
+    options = [
+        parameter for parameter in signature(OpenAIModel).parameters.values() if parameter.name != "key_required"
+    ]
+    shown = [option.replace(default=usual.get(option.name, option.default)) for option in options]
     make.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # options are checked against it
     make.__doc__ = f"""{title}: `{word}:MODEL`, or `{word}:MODEL@URL` for another address than {address}.
 

@@ -139,7 +139,7 @@ class EmbeddedServer:
         alternatives = _alternatives("top_logprobs", body.top_logprobs or 0) if body.logprobs else None
         single = _request(body, most, alternatives, messages=tuple(body.messages))
         questions = [
-            Question(id=0, request=each, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for each in _repeated(single, body.n)
+            Question(id=0, request=item, chat=True, max_tokens=DEFAULT_MAX_TOKENS) for item in _repeated(single, body.n)
         ]
         if body.stream and alternatives is None:
             return await self._streamed(request, body, questions, 1, chat=True)
@@ -171,10 +171,10 @@ class EmbeddedServer:
         questions = [
             # an empty prompt is sent as the mark between documents, and not shown
             Question(
-                id=0, request=each, chat=False, max_tokens=most, prompt_tokens=tokens or [self._mark], echo=body.echo
+                id=0, request=item, chat=False, max_tokens=most, prompt_tokens=tokens or [self._mark], echo=body.echo
             )
             for tokens in prompts
-            for each in _repeated(single, body.n)
+            for item in _repeated(single, body.n)
         ]
         if body.stream and alternatives is None and not body.echo:
             return await self._streamed(request, body, questions, len(prompts), chat=False)
@@ -227,15 +227,15 @@ class EmbeddedServer:
         if raw["end"] is not None:  # programs count on one more token than the prompt has, even when it is the end
             kept.append((*raw["end"], len(before) + len(completion.text)))
         elif completion.finish_reason == "stop":  # a stop text was cut off, and so are the tokens that wrote it
-            kept = [each for each in kept if each[2] < len(before) + len(completion.text)]
-        logprobs = [*([None, *raw["prompt_logprobs"]] if body.echo and prompt else []), *(each[1] for each in kept)]
-        tokens = [*(prompt if body.echo else []), *(each[0] for each in kept)]
+            kept = [item for item in kept if item[2] < len(before) + len(completion.text)]
+        logprobs = [*([None, *raw["prompt_logprobs"]] if body.echo and prompt else []), *(item[1] for item in kept)]
+        tokens = [*(prompt if body.echo else []), *(item[0] for item in kept)]
         tops = [None if each is None else self._top(token, each) for token, each in zip(tokens, logprobs, strict=True)]
         return {
             "tokens": [self._texts.text(token) for token in tokens],
             "token_logprobs": [None if logprob is None else logprob[0] for logprob in logprobs],
             "top_logprobs": tops if body.logprobs else None,
-            "text_offset": [*(self._texts.offsets(prompt) if body.echo else []), *(each[2] for each in kept)],
+            "text_offset": [*(self._texts.offsets(prompt) if body.echo else []), *(item[2] for item in kept)],
         }
 
     def _top(self, token: int, logprobs: Sequence[Any]) -> dict[str, float]:
@@ -267,17 +267,19 @@ class EmbeddedServer:
             return [after_begin(self._begin, self._texts.encode(prompt))]
         if not prompt:
             raise ApiError(f"`{param}` must not be an empty list", param=param)
-        if all(isinstance(each, int) for each in prompt):
+        if all(isinstance(item, int) for item in prompt):
             return [self._numbers(prompt, param)]
         return [
-            after_begin(self._begin, self._texts.encode(each)) if isinstance(each, str) else self._numbers(each, param)
-            for each in prompt
+            after_begin(self._begin, self._texts.encode(item)) if isinstance(item, str) else self._numbers(item, param)
+            for item in prompt
         ]
 
     def _numbers(self, tokens: Any, param: str) -> list[int]:
-        if not isinstance(tokens, list) or any(isinstance(each, bool) or not isinstance(each, int) for each in tokens):
+        if not isinstance(tokens, list) or any(
+            isinstance(token, bool) or not isinstance(token, int) for token in tokens
+        ):
             raise ApiError(f"`{param}` must be a text, texts, token numbers, or lists of token numbers", param=param)
-        if any(not 0 <= each < self._texts.size for each in tokens):
+        if any(not 0 <= token < self._texts.size for token in tokens):
             raise ApiError(f"`{param}` has a token number outside 0 to {self._texts.size - 1}", param=param)
         return tokens
 

@@ -28,7 +28,7 @@ def without_thinking(completion: Completion) -> Completion:
     for opening, closing in TAGS:
         if (split := _split(text, opening, closing)) is not None:
             thought, answer = split
-            reasoning = "\n\n".join(each for each in (completion.reasoning, thought) if each)
+            reasoning = "\n\n".join(item for item in (completion.reasoning, thought) if item)
             return msgspec.structs.replace(completion, text=answer, reasoning=reasoning or None)
     return completion
 

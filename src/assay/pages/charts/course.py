@@ -59,11 +59,11 @@ def search_chart(
     kept: Sequence[ScoredText], rejected: Sequence[ScoredText], *, last: int, unit: bool, on: str
 ) -> Chart:
     """The best score so far as a line; what was kept as filled points, what was rejected as hollow ones."""
-    low, high = (0.0, 1.0) if unit else padded([each.score for each in (*kept, *rejected)])
+    low, high = (0.0, 1.0) if unit else padded([item.score for item in (*kept, *rejected)])
     best, path = kept[0].score, [(float(kept[0].calls), kept[0].score)]
-    for each in kept[1:]:
-        best = max(best, each.score)
-        path.append((float(each.calls), best))
+    for text in kept[1:]:
+        best = max(best, text.score)
+        path.append((float(text.calls), best))
     marks: list[AnyMark] = [Curve(points=[*path, (float(last), best)], steps=True)]
     marks += [
         Dot(

@@ -258,10 +258,10 @@ def _tone(difference: float | None, *, significant: bool) -> Tone:
 def _range(rows: Sequence[ForestRow], *, signed: bool) -> tuple[float, float]:
     seen = [end for row in rows for end in (row.value, *(row.ends or ())) if end is not None]
     if signed:
-        reach = max((abs(each) for each in seen), default=0.0) or 0.1
+        reach = max((abs(item) for item in seen), default=0.0) or 0.1
         low, high = round_ends(-reach, reach)
         return min(low, -high), max(high, -low)
-    if all(0.0 <= each <= 1.0 for each in seen):
+    if all(0.0 <= item <= 1.0 for item in seen):
         return 0.0, 1.0
     return round_ends(min([0.0, *seen]), max(seen))
 

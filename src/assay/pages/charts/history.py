@@ -78,7 +78,7 @@ def _dot(history: History, place: int, point: HistoryRun, score: float, link: Ca
     lines = [f"{point.run}, {point.created[:16].replace('T', ' ')}", f"{point.model}: {number(score)}"]
     if point.difference is not None:
         lines.append(f"{signed(point.difference)} against {history.baseline or 'the level before'}")
-    lines += [each for each in (point.reason, *point.changes) if each]
+    lines += [change for change in (point.reason, *point.changes) if change]
     return Dot(
         x=place,
         y=score,

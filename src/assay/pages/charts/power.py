@@ -18,10 +18,10 @@ def power_chart(plan: SamplePlan, task: str, name: str) -> Chart:
     ]
     table = []
     for row, label in zip(rows, series, strict=True):
-        marks.append(Curve(points=[(float(each.samples), each.power) for each in row.curve], series=label))
+        marks.append(Curve(points=[(float(item.samples), item.power) for item in row.curve], series=label))
         tip = f"{row.samples:,} samples at hand, {label}: found in {percent(row.power)} of comparisons"
         marks.append(Dot(x=float(row.samples), y=row.power, series=label, tip=tip))
-        table += [[label, f"{each.samples:,}", percent(each.power)] for each in row.curve]
+        table += [[label, f"{item.samples:,}", percent(item.power)] for item in row.curve]
     return Chart(
         name=name,
         title=f"{task}: the chance to find a difference of {number(plan.detect)}",

@@ -263,7 +263,7 @@ def _parts(places: _Places, mark: AnyMark, texts: list[tuple[float, float, float
         case Area():
             return [node("path", d=_outline(places, mark), class_="m-area")]
         case Bar():
-            (left, right), (low, high) = (places.x(each) for each in mark.x), sorted(places.y(each) for each in mark.y)
+            (left, right), (low, high) = (places.x(item) for item in mark.x), sorted(places.y(item) for item in mark.y)
             return [
                 node(
                     "rect", x=left, y=low, width=max(right - left - 0.5, 0.5), height=max(high - low, 0), class_="m-bar"
@@ -277,11 +277,11 @@ def _dot(places: _Places, mark: Dot, texts: list[tuple[float, float, float]]) ->
     x, y = places.x(mark.x), places.y(mark.y)
     parts = []
     if mark.x_interval is not None:
-        low, high = (places.x(each) for each in mark.x_interval)
+        low, high = (places.x(item) for item in mark.x_interval)
         whiskers = f"M{low:.1f} {y:.1f}H{high:.1f}M{low:.1f} {y - 4:.1f}v8M{high:.1f} {y - 4:.1f}v8"
         parts.append(node("path", d=whiskers, class_="m-span"))
     if mark.y_interval is not None:
-        low, high = (places.y(each) for each in mark.y_interval)
+        low, high = (places.y(item) for item in mark.y_interval)
         whiskers = f"M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"
         parts.append(node("path", d=whiskers, class_="m-span"))
     slot = places.chart.colours.get(mark.series, 0)

@@ -9,12 +9,12 @@ from assay.text.numbers import amount as amount_of
 
 
 def estimate_tables(estimate: RunEstimate) -> list[TextTable]:
-    priced = any(each.cost or (each.cost is None and estimate.is_billed(estimate.model)) for each in estimate.tasks)
+    priced = any(task.cost or (task.cost is None and estimate.is_billed(estimate.model)) for task in estimate.tasks)
     header = ["task", "attempts", "remaining", "requests", "tokens in", "tokens out", "at most"]
     header += ["cost", "at most"] if priced else []
-    rows = [_row(each.task, [each], priced) for each in estimate.tasks]
+    rows = [_row(task.task, [task], priced) for task in estimate.tasks]
     rows.append(_row(Span("run", "strong"), estimate.tasks, priced))
-    judges = [(each.task, judge) for each in estimate.tasks for judge in each.judges]
+    judges = [(task.task, judge) for task in estimate.tasks for judge in task.judges]
     paid = any(each.least_cost or (each.least_cost is None and estimate.is_billed(each.model)) for _, each in judges)
     judged: list[list[Cell]] = [
         [
@@ -42,16 +42,16 @@ def _least(judge: JudgeEstimate, estimate: RunEstimate) -> str:
 
 
 def _row(name: Cell, tasks: list[TaskEstimate], priced: bool) -> list[Cell]:
-    most = [each.most_tokens_out for each in tasks]
+    most = [estimate.most_tokens_out for estimate in tasks]
     return [
         name,
-        f"{sum(each.attempts for each in tasks):,}",
-        f"{sum(each.remaining for each in tasks):,}",
-        f"{sum(each.requests for each in tasks):,}",
-        f"{sum(each.tokens_in for each in tasks):,}",
-        f"{sum(each.tokens_out for each in tasks):,}",
-        "–" if None in most else f"{sum(each or 0 for each in most):,}",
-        *([_money([each.cost for each in tasks])] if priced else []),
+        f"{sum(task.attempts for task in tasks):,}",
+        f"{sum(task.remaining for task in tasks):,}",
+        f"{sum(task.requests for task in tasks):,}",
+        f"{sum(task.tokens_in for task in tasks):,}",
+        f"{sum(task.tokens_out for task in tasks):,}",
+        "–" if None in most else f"{sum(item or 0 for item in most):,}",
+        *([_money([task.cost for task in tasks])] if priced else []),
         *(["–" if None in most else _money([task.most_cost for task in tasks])] if priced else []),
     ]
 

@@ -96,7 +96,7 @@ def repetition_table(board: Leaderboard) -> TextTable | None:
     names = [name.format(k=k) for name in REPETITIONS]
     rows: list[list[Cell]] = []
     for row in repeated:
-        summaries = {each.name: each for each in row.repetitions}
+        summaries = {repetition.name: repetition for repetition in row.repetitions}
         rows.append([row.task, *(summary_cell(summaries.get(name)) for name in names)])
     return TextTable(header=["task", *names], rows=rows, numeric_from=1, drops=[*names[:2:-1], names[0]])
 
@@ -159,7 +159,7 @@ def token_table(board: Leaderboard) -> TextTable | None:
     if not any(row.tokens_in or row.tokens_out or row.judges for row in board.tasks):
         return None
     rows: list[list[Cell]] = [
-        [row.task, *(f"{getattr(row, each):,}" for each in TOKENS), money(row.cost), money(row.judge_cost)]
+        [row.task, *(f"{getattr(row, token):,}" for token in TOKENS), money(row.cost), money(row.judge_cost)]
         for row in board.tasks
     ]
     sums = [sum(getattr(row, name) for row in board.tasks) for name in TOKENS]
@@ -248,7 +248,11 @@ def _slice(row: TaskRow, each: SliceRow) -> list[Cell]:
 
 def attempts_of(row: TaskRow) -> int:
     """The largest k that the row has numbers for."""
-    return max(int(each.name.removeprefix("pass@")) for each in row.repetitions if each.name.startswith("pass@"))
+    return max(
+        int(repetition.name.removeprefix("pass@"))
+        for repetition in row.repetitions
+        if repetition.name.startswith("pass@")
+    )
 
 
 def summary_cell(summary: Summary | None) -> Span:

@@ -25,7 +25,7 @@ def standings_document(standings: Standings) -> list[Block]:
     """Ranks and totals, then scores per task, per category and per slice."""
     blocks: list[Block] = [*_places(standings), scores_table(standings)]
     blocks += [part for part in (categories_table(standings), slices_table(standings)) if part is not None]
-    blocks += [Sentence(each) for each in how_made(standings)]
+    blocks += [Sentence(item) for item in how_made(standings)]
     return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
 
 

@@ -67,10 +67,15 @@ def _attempt(attempt: Attempt, pictures: Pictures) -> Child:
     values += [[f"{score.name}, why", score.reason] for score in attempt.scores if score.reason is not None]
     broken = [
         [
-            tag("p", tag("span", attempt.outcome, class_="tag bad"), f" {each.stage}, {each.kind}: ", each.message),
-            folded("Traceback", text_block(each.traceback)) if each.traceback else None,
+            tag(
+                "p",
+                tag("span", attempt.outcome, class_="tag bad"),
+                f" {failure.stage}, {failure.kind}: ",
+                failure.message,
+            ),
+            folded("Traceback", text_block(failure.traceback)) if failure.traceback else None,
         ]
-        for each in attempt.failures
+        for failure in attempt.failures
     ]
     excluded = ", ".join(attempt.record.excluded)
     return [

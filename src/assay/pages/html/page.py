@@ -83,7 +83,7 @@ def _report_texts() -> str:
 
 def _policy(scripts: Sequence[str], media: Sequence[str]) -> str:
     of_scripts = [WITH_SCRIPTS.format(" ".join(map(_source, scripts)))] if scripts else []
-    return "; ".join([POLICY, *of_scripts, *(each for each in media if each not in WITH_SCRIPTS or not scripts)])
+    return "; ".join([POLICY, *of_scripts, *(medium for medium in media if medium not in WITH_SCRIPTS or not scripts)])
 
 
 @cache
@@ -166,7 +166,7 @@ def listed(sentences: Sequence[Child]) -> Html:
 def _with_code(sentence: Child) -> Child:
     """A sentence, in which backticks set off names and commands as on a terminal."""
     if isinstance(sentence, list):
-        return [_with_code(each) for each in sentence]
+        return [_with_code(item) for item in sentence]
     if isinstance(sentence, Html) or not isinstance(sentence, str):
         return sentence
     parts = sentence.split("`")

@@ -83,7 +83,7 @@ def report_page(
         ("tokens", "Tokens and cost", tokens_section(named)),
         ("pace", "Time, length and throughput", figures(pace_charts(paces, colours))),
     ]
-    sections += [each for each in optional if each[2] is not None]
+    sections += [item for item in optional if item[2] is not None]
     if len(sides) == 2:
         sections += _comparison(sides, view, samples, allow_unequal=allow_unequal)
     else:

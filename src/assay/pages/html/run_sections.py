@@ -99,13 +99,13 @@ def slices_section(named: Named, colours: Mapping[str, int]) -> Child:
 def calibration_section(named: Named, colours: Mapping[str, int]) -> Child:
     """Reliability diagrams, and tables of errors and likelihoods."""
     boards = _boards(named)
-    calibration, likelihood = (side_by_side(boards, each) for each in (calibration_table, likelihood_table))
+    calibration, likelihood = (side_by_side(boards, item) for item in (calibration_table, likelihood_table))
     if calibration is None and likelihood is None:
         return None
     charts = calibration_charts(boards, colours)
     return [
         figures(charts),
-        *(table(each) for each in (calibration, likelihood) if each is not None),
+        *(table(item) for item in (calibration, likelihood) if item is not None),
         tag(
             "p",
             "“If calibrated” is the error that a model which is right as often as it says would "

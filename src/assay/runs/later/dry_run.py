@@ -127,7 +127,7 @@ async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEs
     remaining, answered = _remaining(task, config.repeat, earlier)
     listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
-    judges = [each for each in recording if each is not parts.model]
+    judges = [item for item in recording if item is not parts.model]
     names = {id(innermost(judge)): judge.name for judge in parts.models.judges}
     before = [(judge.requests, judge.tokens_in) for judge in judges]
     tried, target_tokens, faults = await _listen(task, listening, config)
@@ -211,8 +211,8 @@ def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
 
 def asks_a_model(part: PartSpec) -> bool:
     """Whether a scorer is known to call its model and do nothing else: only such may run in an estimate."""
-    listed = (each for value in part.options.values() if isinstance(value, list) for each in value)
-    places = [part.options, *(each for each in listed if isinstance(each, dict))]
+    listed = (item for value in part.options.values() if isinstance(value, list) for item in value)
+    places = [part.options, *(item for item in listed if isinstance(item, dict))]
     return any(options.get(name) for options in places for name in OTHER_MODELS)
 
 
@@ -247,13 +247,13 @@ def _answer_tokens(sample: Sample, longest: int | None) -> int:
 
 def _notes(tasks: list[TaskEstimate], parts: Parts) -> list[str]:
     notes = ["tokens are about a quarter of the characters; answers are taken to be as long as their targets"]
-    if unbounded := [each.task for each in tasks if each.most_tokens_out is None]:
+    if unbounded := [task.task for task in tasks if task.most_tokens_out is None]:
         notes.append(f"no longest answer is set for {few(unbounded)}: with --max-tokens N there is an upper bound")
     unpriced = [name for name, quote in parts.quotes.items() if quote is None and name not in parts.run_file.unbilled]
     notes.extend([no_price(unpriced)] if unpriced else [])
     known = dict.fromkeys((quote.source, quote.date) for quote in parts.quotes.values() if quote)
     notes.extend(f"prices: {dated(source, date)}" for source, date in known)
-    if any(not each.exact for each in tasks):
+    if any(not task.exact for task in tasks):
         notes.append(f"large tasks are estimated from their first {TRIED} samples")
     judges = {judge.model: judge for task in tasks for judge in task.judges}
     if judges:

@@ -96,7 +96,7 @@ def check_run(folder: Path, known_keys: Container[int] | None = None) -> RunInte
     return RunIntegrity(
         lines=walk.lines,
         damaged=walk.damaged,
-        planned=sum(run.config.attempts_of(each) for each in run.definitions),
+        planned=sum(run.config.attempts_of(definition) for definition in run.definitions),
         finished=len(walk.finished),
         failed=len(walk.rule.failed),
         yours=is_sealed(folder, sealed_as(run)),
@@ -134,11 +134,13 @@ class _Walk:
     """One pass over a journal that continues after errors."""
 
     def __init__(self, run: RunFile, known_keys: Container[int] | None) -> None:
-        self._sizes = {each.name: run.config.samples_of(each) for each in run.definitions}
-        self._scorers = {each.name: {part.key: part for part in each.scorers} for each in run.definitions}
+        self._sizes = {definition.name: run.config.samples_of(definition) for definition in run.definitions}
+        self._scorers = {
+            definition.name: {part.key: part for part in definition.scorers} for definition in run.definitions
+        }
         self._repeat = run.config.repeat
         self._known_keys = known_keys
-        self._set_aside = [gap for each in run.repairs if each.file == "journal.jsonl" for gap in each.missing]
+        self._set_aside = [gap for repair in run.repairs if repair.file == "journal.jsonl" for gap in repair.missing]
         self._next_number: int | None = 1
         """The number of the next line; None where it is unknown."""
         self._places = KeySet()

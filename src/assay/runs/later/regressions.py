@@ -62,7 +62,7 @@ def origins_of(source: RunSource) -> Iterator[Origin]:
 
 def regression_lines(source: RunSource) -> list[dict[str, Any]]:
     """The lines of the run's task files for its picked attempts, each sample once, with its origin."""
-    definitions = {each.name: each for each in source.run.definitions}
+    definitions = {definition.name: definition for definition in source.run.definitions}
     return [line for task, wanted in wanted_of(source).items() for line in _lines_of(definitions[task], wanted)]
 
 
@@ -117,7 +117,7 @@ def _unchanged(definition: TaskDefinition) -> Path:
     path = Path(source)
     if not path.is_file():
         raise UsageError(f"{source}: the file of task `{definition.name}` is not here; run this where the run was made")
-    now = {each.name: each.dataset.sha256 for each in load_tasks([source], allow_bad=True, only_reads=True)}
+    now = {task.name: task.dataset.sha256 for task in load_tasks([source], allow_bad=True, only_reads=True)}
     if now.get(definition.name) != definition.dataset.sha256:
         raise UsageError(f"{source}: has changed since the run was made; its samples may not be those that went wrong")
     return path

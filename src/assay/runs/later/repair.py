@@ -68,7 +68,7 @@ def repair(folder: Path, entries: type[MayFail]) -> Repaired:
     if lines and not run.answers_of:  # an interrupted rescore has no leaderboard
         seal = code_seal(run.definitions)
         run_blocking(finish(folder, trust=seal is not None and is_sealed(folder, seal)))
-    planned = sum(run.config.attempts_of(each) for each in run.definitions)
+    planned = sum(run.config.attempts_of(definition) for definition in run.definitions)
     return Repaired(lines, folder / ASIDE, planned, planned - len(_finished(folder)), run)
 
 

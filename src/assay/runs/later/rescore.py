@@ -153,11 +153,11 @@ async def _score_all(
     progress: Progress,
 ) -> None:
     while batch := list(islice(work, BATCH)):
-        pairs = [(each, answers.of(each.task.name, each.sample.id, each.attempt)) for each in batch]
+        pairs = [(item, answers.of(item.task.name, item.sample.id, item.attempt)) for item in batch]
         scored = [(each, record) for each, record in pairs if record and _asks_the_same(each, record)]
         counts["changed"] += sum(record is not None for _, record in pairs) - len(scored)
         counts["remaining"] += len(pairs) - len(scored)
-        records = await asyncio.gather(*(_score_again(*each, verdicts) for each in scored))
+        records = await asyncio.gather(*(_score_again(*item, verdicts) for item in scored))
         journal.append(records)
         counts["scored"] += len(records)
         progress.records(records)

@@ -74,7 +74,7 @@ def costs_of_run(tasks: Sequence[PlanTask], run: Side) -> list[RoundCost]:
         row = rows[task.task]
         made = row.total - row.remaining
         share = task.samples / made if made else 0.0
-        cost = total_cost([each for each in (row.cost, row.judge_cost) if each is not None])
+        cost = total_cost([item for item in (row.cost, row.judge_cost) if item is not None])
         counted = row.tokens_in + row.tokens_out + row.judge_tokens_in + row.judge_tokens_out
         reason = "answers of the baseline came from the cache" if row.cached else None
         if cost is None or cost.amount is None:

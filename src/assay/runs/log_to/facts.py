@@ -46,7 +46,10 @@ def params_of_run(start: RunStart) -> dict[str, Any]:
 def tasks_of(start: RunStart) -> dict[str, dict[str, str | None]]:
     """What each task is."""
     run = start.run
-    return {each.name: {"sha256": each.dataset.sha256, "fingerprint": run.tasks[each.name]} for each in run.definitions}
+    return {
+        definition.name: {"sha256": definition.dataset.sha256, "fingerprint": run.tasks[definition.name]}
+        for definition in run.definitions
+    }
 
 
 def _about(start: RunStart) -> dict[str, Any]:

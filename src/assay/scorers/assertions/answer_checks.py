@@ -46,7 +46,7 @@ def is_negated(node: Mapping[str, Any]) -> bool:
 
 def _references(node: Mapping[str, Any]) -> list[str]:
     value = node["value"]
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
 
 def _share(score: float, node: Mapping[str, Any], usual: float) -> Graded:
@@ -81,7 +81,7 @@ def _perplexity(answer: LookedAt, node: Mapping[str, Any]) -> Graded:
     tokens = answer.trace.completions[-1].logprobs if answer.trace.completions else None
     if not tokens:
         raise ValueError("the answer came without log-probabilities")
-    perplexity = math.exp(-math.fsum(each["logprob"] for each in tokens) / len(tokens))
+    perplexity = math.exp(-math.fsum(token["logprob"] for token in tokens) / len(tokens))
     threshold, negated = node.get("threshold"), is_negated(node)
     if node["type"].endswith("score"):
         score = 1 / (1 + perplexity)

@@ -34,7 +34,7 @@ def gold_text(wanted: Sequence[Wanted], holds: Callable[[str], bool]) -> str | N
 
 def _candidates(wanted: Sequence[Wanted]) -> Iterator[str]:
     openings_first = sorted(wanted, key=lambda each: each.kind != "starts_with")
-    parts = [text for each in openings_first if not each.negated and (text := _proposed(each)) is not None]
+    parts = [text for item in openings_first if not item.negated and (text := _proposed(item)) is not None]
     yield from parts
     if len(parts) > 1:
         yield from (joint.join(parts) for joint in _JOINTS)

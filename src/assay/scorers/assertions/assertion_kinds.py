@@ -167,7 +167,7 @@ _FIELD = re.compile(r'[\s,]*+(?:"((?:[^"\\]++|\\["\\]|\\|"")*+)"\s*+(?=,|\Z)|([^
 
 def _texts(value: Any) -> list[str]:
     """The texts of a list, or those between the commas of one text."""
-    return [as_javascript(each) for each in value] if isinstance(value, list) else comma_separated(as_javascript(value))
+    return [as_javascript(item) for item in value] if isinstance(value, list) else comma_separated(as_javascript(value))
 
 
 def comma_separated(value: str) -> list[str]:

@@ -30,7 +30,7 @@ class AssertionList:
         if not isinstance(asserted, list) or not asserted:
             raise self._bad("extras.assertions must be a list of objects with `type` and `value`")
         try:
-            held = [holds(trace.prediction, each) for each in asserted]
+            held = [holds(trace.prediction, item) for item in asserted]
         except PatternTimeoutError as error:
             raise FailureError(Failure(stage="scorer", part=self.name, kind="timeout", message=str(error))) from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -54,11 +54,11 @@ class AssertionList:
             return None
         try:
             wanted = [
-                Wanted(kind.removeprefix("not-").replace("-", "_"), kind.startswith("not-"), each)
-                for each in asserted
-                for kind in [str(each["type"])]
+                Wanted(kind.removeprefix("not-").replace("-", "_"), kind.startswith("not-"), item)
+                for item in asserted
+                for kind in [str(item["type"])]
             ]
-            text = gold_text(wanted, lambda text: all(holds(text, each) for each in asserted))
+            text = gold_text(wanted, lambda text: all(holds(text, item) for item in asserted))
         except (PatternTimeoutError, KeyError, TypeError, ValueError, AttributeError):
             return None  # scoring reports it
         return None if text is None else Completion(text=text)

@@ -168,19 +168,19 @@ class Graders:
     async def _g_eval(self, model: Model, node: Mapping[str, Any], output: str, prompt: str) -> Graded:
         criteria = node.get("value")
         results = []
-        for each in criteria if isinstance(criteria, list) else [criteria]:
-            steps = await self._verdict(model, STEPS, {"criteria": each}, _steps)
+        for criterion in criteria if isinstance(criteria, list) else [criteria]:
+            steps = await self._verdict(model, STEPS, {"criteria": criterion}, _steps)
             given = {
-                "criteria": each,
+                "criteria": criterion,
                 "steps": "\n- ".join(steps),
                 "maxScore": HIGHEST,
                 "input": prompt,
                 "output": output,
             }
             results.append(await self._verdict(model, G_EVAL, given, _out_of_ten))
-        score = math.fsum(each.score for each in results) / len(results)
+        score = math.fsum(result.score for result in results) / len(results)
         wanted = 0.7 if node.get("threshold") is None else float(node["threshold"])
-        return Graded(score >= wanted, score, "\n\n".join(each.reason for each in results))
+        return Graded(score >= wanted, score, "\n\n".join(result.reason for result in results))
 
     async def _verdict(
         self, model: Model, template: Any, given: Mapping[str, Any], read: Callable[[str], Read]
@@ -204,9 +204,9 @@ class Graders:
         value = node["value"]
         wanted = 0.75 if node.get("threshold") is None else float(node["threshold"])
         results = []
-        for each in value if isinstance(value, list) else [value]:
+        for item in value if isinstance(value, list) else [value]:
             try:
-                one, other = await embedding_of(model, str(each)), await embedding_of(model, output)
+                one, other = await embedding_of(model, str(item)), await embedding_of(model, output)
             except FailureError as error:
                 message = f"embedding model `{model.name}`: {error.failure.message}"
                 failure = msgspec.structs.replace(error.failure, stage="scorer", part=self._part, message=message)
@@ -252,7 +252,7 @@ def _category(text: str, scores: Mapping[str, float]) -> Graded:
 
 def _steps(text: str) -> list[str]:
     steps = (json_object(text, ("steps",)) or {}).get("steps")
-    if not isinstance(steps, list) or not steps or not all(isinstance(each, str) and each.strip() for each in steps):
+    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step.strip() for step in steps):
         raise UnusableError("no JSON object with `steps`")
     return steps
 

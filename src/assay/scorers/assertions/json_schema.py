@@ -78,7 +78,7 @@ def _additional(value: Any, allowed: Any, schema: Any) -> bool:
     patterns = schema.get("patternProperties", {})
     named = schema.get("properties", {})
     additional = [
-        name for name in value if name not in named and not any(pattern_found(each, name) for each in patterns)
+        name for name in value if name not in named and not any(pattern_found(pattern, name) for pattern in patterns)
     ]
     return all(conforms(value[name], allowed) for name in additional)
 
@@ -113,19 +113,19 @@ def _at_most(kind: Any, size: Callable[[Any], float], above: Callable[[float, fl
 _NUMBER: Any = (int, float)
 _CHECKS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "type": _type,
-    "enum": lambda value, allowed, _: any(same(value, each) for each in allowed),
+    "enum": lambda value, allowed, _: any(same(value, item) for item in allowed),
     "const": lambda value, wanted, _: same(value, wanted),
     "required": lambda value, names, _: not isinstance(value, dict) or all(name in value for name in names),
     "properties": _properties,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional,
     "propertyNames": lambda value, schema, _: (
-        not isinstance(value, dict) or all(conforms(each, schema) for each in value)
+        not isinstance(value, dict) or all(conforms(item, schema) for item in value)
     ),
     "minProperties": _at_most(dict, len, lambda size, bound: size < bound),
     "maxProperties": _at_most(dict, len, lambda size, bound: size > bound),
-    "items": lambda value, schema, _: not isinstance(value, list) or all(conforms(each, schema) for each in value),
-    "contains": lambda value, schema, _: not isinstance(value, list) or any(conforms(each, schema) for each in value),
+    "items": lambda value, schema, _: not isinstance(value, list) or all(conforms(item, schema) for item in value),
+    "contains": lambda value, schema, _: not isinstance(value, list) or any(conforms(item, schema) for item in value),
     "minItems": _at_most(list, len, lambda size, bound: size < bound),
     "maxItems": _at_most(list, len, lambda size, bound: size > bound),
     "uniqueItems": _unique,
@@ -137,9 +137,9 @@ _CHECKS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "exclusiveMinimum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number <= bound),
     "exclusiveMaximum": _at_most(_NUMBER, lambda number: number, lambda number, bound: number >= bound),
     "multipleOf": _multiple,
-    "allOf": lambda value, schemas, _: all(conforms(value, each) for each in schemas),
-    "anyOf": lambda value, schemas, _: any(conforms(value, each) for each in schemas),
-    "oneOf": lambda value, schemas, _: sum(conforms(value, each) for each in schemas) == 1,
+    "allOf": lambda value, schemas, _: all(conforms(value, schema) for schema in schemas),
+    "anyOf": lambda value, schemas, _: any(conforms(value, schema) for schema in schemas),
+    "oneOf": lambda value, schemas, _: sum(conforms(value, schema) for schema in schemas) == 1,
     "not": lambda value, schema, _: not conforms(value, schema),
 }
 _ANNOTATIONS = {"$schema", "$id", "$comment", "title", "description", "default", "examples", "deprecated"}
@@ -158,7 +158,7 @@ def _of_values(schemas: Any) -> str | None:
 
 
 def _names(value: Any) -> str | None:
-    good = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    good = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return None if good else "`required` that is not a list of names"
 
 
@@ -169,7 +169,7 @@ def _bound(value: Any) -> str | None:
 _KEYWORD_PROBLEMS: dict[str, Callable[[Any], str | None]] = {
     "type": lambda value: (
         None
-        if all(isinstance(each, str) and each in _TYPES for each in (value if isinstance(value, list) else [value]))
+        if all(isinstance(item, str) and item in _TYPES for item in (value if isinstance(value, list) else [value]))
         else f"type {value!r}"
     ),
     "enum": lambda value: None if isinstance(value, list) else "`enum` that is not a list",

@@ -35,12 +35,12 @@ def _elements(required: Any) -> list[str]:
     if isinstance(required, dict):
         required = required.get("requiredElements")
     if isinstance(required, str):
-        return [each.strip() for each in required.split(",")]
-    return [str(each) for each in required or ()]
+        return [part.strip() for part in required.split(",")]
+    return [str(item) for item in required or ()]
 
 
 def _has_all(paths: Paths, required: Sequence[str]) -> bool:
-    return all(tuple(each.split(".")) in paths for each in required)
+    return all(tuple(item.split(".")) in paths for item in required)
 
 
 def _element_paths(text: str) -> Paths | None:

@@ -23,7 +23,7 @@ def bleu(candidate: str, references: Sequence[str]) -> float:
     """BLEU of words in lower case with equal weights for the orders that the candidate is long enough for."""
     if not candidate.strip():
         return 0.0
-    words, reference_words = _words(candidate), [_words(each) for each in references]
+    words, reference_words = _words(candidate), [_words(reference) for reference in references]
     logs = []
     for order in ORDERS:
         own = _grams(words, order)
@@ -40,7 +40,7 @@ def gleu(candidate: str, references: Sequence[str]) -> float:
     words = _without_full_stops(candidate)
     if not words:
         return 0.0
-    return max(_gleu(words, _without_full_stops(each)) for each in references)
+    return max(_gleu(words, _without_full_stops(reference)) for reference in references)
 
 
 def _gleu(words: list[str], reference: list[str]) -> float:

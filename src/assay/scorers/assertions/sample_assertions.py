@@ -91,14 +91,14 @@ class SampleAssertions:
         metrics = _metrics(results)
         if scoring := sample.extras.get("scoring"):
             passed, mean, _ = await self._scored(scoring, metrics, results, sample)
-        broken = [str(each.evidence["type"]) for each in results if not each.passed]
+        broken = [str(result.evidence["type"]) for result in results if not result.passed]
         values: dict[str, ScoreValue] = {"score": float(passed), "passed": mean}
         return Score(
             name=self.name,
             values=values | {f"{METRIC}{name}": value for name, value in metrics.items()},
             answer=answer.text if answer.text != trace.prediction else None,
             reason=f"does not hold: {', '.join(broken)}" if broken else None,
-            metadata={"assertions": [each.evidence for each in results]},
+            metadata={"assertions": [result.evidence for result in results]},
         )
 
     async def aclose(self) -> None:
@@ -156,13 +156,13 @@ class SampleAssertions:
         return self._looked_up(node, answer)
 
     async def _set(self, node: Mapping[str, Any], answer: LookedAt) -> _Result:
-        inner = [await self._checked(each, answer) for each in node["assert"]]
+        inner = [await self._checked(item, answer) for item in node["assert"]]
         passed, score = _summed(inner, node.get("threshold"))
         result = self._result(node, Graded(passed, score))
-        for name, value, weight in (each for part in inner for each in part.metrics):
+        for name, value, weight in (metric for part in inner for metric in part.metrics):
             if name != node.get("metric"):
                 result.metrics.append((name, value, weight * result.weight))
-        return result._replace(evidence={**result.evidence, "assertions": [each.evidence for each in inner]})
+        return result._replace(evidence={**result.evidence, "assertions": [item.evidence for item in inner]})
 
     def _result(self, node: Mapping[str, Any], graded: Graded) -> _Result:
         weight = 1.0 if node.get("weight") is None else float(node["weight"])
@@ -180,7 +180,7 @@ class SampleAssertions:
         self, program: Mapping[str, Any], metrics: Mapping[str, float], results: Sequence[_Result], sample: Sample
     ) -> Graded:
         """The result of the author's program over all assertions."""
-        parts = [{"pass": each.passed, "score": each.score, "reason": ""} for each in results]
+        parts = [{"pass": result.passed, "score": result.score, "reason": ""} for result in results]
         context = {"threshold": sample.extras.get("threshold"), "componentResults": parts}
         return _by_program(
             {"type": "", "program": program}, await self._allowed_programs.run(program, metrics, context)
@@ -255,7 +255,7 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
     return ScorerInfo(
         values=(share("score"), share("passed")),
         more_values=True,
-        reaches=tuple(("address", str(each), "webhooks") for each in addresses if each),
+        reaches=tuple(("address", str(address), "webhooks") for address in addresses if address),
     )
 
 
@@ -293,14 +293,14 @@ def sample_assertions(
 
 def _summed(results: Sequence[_Result], threshold: Any) -> tuple[bool, float]:
     """Whether they pass together, and their weighted mean."""
-    total = math.fsum(each.weight for each in results)
-    mean = math.fsum(each.score * each.weight for each in results) / total if total > 0 else 0.0
-    return (all(each.passed for each in results) if threshold is None else mean >= float(threshold)), mean
+    total = math.fsum(result.weight for result in results)
+    mean = math.fsum(result.score * result.weight for result in results) / total if total > 0 else 0.0
+    return (all(result.passed for result in results) if threshold is None else mean >= float(threshold)), mean
 
 
 def _metrics(results: Sequence[_Result]) -> dict[str, float]:
     sums: dict[str, tuple[float, float]] = {}
-    for name, score, weight in (each for result in results for each in result.metrics):
+    for name, score, weight in (metric for result in results for metric in result.metrics):
         so_far, weights = sums.get(name, (0.0, 0.0))
         sums[name] = so_far + score * weight, weights + weight
     return {name: total / weights if weights > 0 else 0.0 for name, (total, weights) in sums.items()}
@@ -393,7 +393,7 @@ def _asked_text(trace: Trace) -> str:
     before = (trace.messages or ())[:-1]
     if len(before) == 1 and isinstance(before[0].content, str):
         return before[0].content
-    return json.dumps([{"role": each.role, "content": each.content} for each in before], ensure_ascii=False, indent=2)
+    return json.dumps([{"role": item.role, "content": item.content} for item in before], ensure_ascii=False, indent=2)
 
 
 def _as_text(output: Any) -> str:

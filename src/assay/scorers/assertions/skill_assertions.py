@@ -13,8 +13,8 @@ def skill_used(metadata: Mapping[str, Any], value: Any, *, negated: bool) -> Gra
     """`skill-used`: every skill of a list was used (negated: none was), or one so many times."""
     used = _used(metadata)
     if isinstance(value, str | list):
-        wanted = [each.strip(JAVASCRIPT_SPACE) for each in ([value] if isinstance(value, str) else value)]
-        holds = any(each in used for each in wanted) if negated else all(each in used for each in wanted)
+        wanted = [item.strip(JAVASCRIPT_SPACE) for item in ([value] if isinstance(value, str) else value)]
+        holds = any(item in used for item in wanted) if negated else all(item in used for item in wanted)
     else:
         count = sum(_fits(name, value) for name in used)
         least = value.get("min", 0 if "max" in value else 1)

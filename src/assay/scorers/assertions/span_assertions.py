@@ -44,7 +44,7 @@ def matches(text: str, pattern: str) -> bool:
             at, place = resumed, star + 1
         else:
             return False
-    return all(each == _STAR for each in glob[place:])
+    return all(item == _STAR for item in glob[place:])
 
 
 def _is_any(wanted: int, unit: int) -> bool:
@@ -109,7 +109,7 @@ def is_error(span: Span) -> bool:
     if status == _ERROR_STATUS or status >= _HTTP_ERROR:
         return True
     flags = (attributes.get(name) for name in ("error", "exception", "failed", "failure"))
-    if any(each is True or each == "true" or isinstance(each, dict | list) for each in flags):
+    if any(flag is True or flag == "true" or isinstance(flag, dict | list) for flag in flags):
         return True
     if attributes.get("http.status_code") is not None and _number(attributes["http.status_code"]) >= _HTTP_ERROR:
         return True

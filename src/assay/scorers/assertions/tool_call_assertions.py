@@ -15,7 +15,7 @@ def calls_are_valid(output: Any, tools: Sequence[Mapping[str, Any]]) -> bool:
     calls = output.get("tool_calls") if isinstance(output, dict) else output
     if not isinstance(calls, list) or not calls:
         return False
-    schemas = {each["function"]["name"]: each["function"].get("parameters") for each in tools if "function" in each}
+    schemas = {tool["function"]["name"]: tool["function"].get("parameters") for tool in tools if "function" in tool}
     for call in calls:
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
@@ -32,7 +32,7 @@ def calls_are_valid(output: Any, tools: Sequence[Mapping[str, Any]]) -> bool:
 
 def tool_call_f1(output: Any, wanted: Any) -> float:
     """F1 of the set of tools called against the set of those wanted: a list of names, or a text with commas."""
-    expected = {each.strip() for each in wanted.split(",")} if isinstance(wanted, str) else set(map(str, wanted))
+    expected = {part.strip() for part in wanted.split(",")} if isinstance(wanted, str) else set(map(str, wanted))
     called = set(called_tools(output))
     hits = len(expected & called)
     if not hits:

@@ -151,7 +151,7 @@ def _shell_command(arguments: Mapping[str, Any]) -> str:
     key = next((name for name in ("cmd", "command", "commands") if name in arguments), "")
     command = arguments.get(key)
     if isinstance(command, list):
-        parts = [_trimmed("null" if each is None else as_javascript(each)) for each in command]
+        parts = [_trimmed("null" if item is None else as_javascript(item)) for item in command]
         return ("; " if key == "commands" else " ").join(filter(None, parts))
     return _trimmed(command) if isinstance(command, str) else ""
 
@@ -220,7 +220,7 @@ def tool_sequence(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool)
         same_length = len(tools) == len(wanted)
         return _verdict(same_length and all(map(_fits, tools, wanted)), tools)
     remaining = iter(tools)
-    return _verdict(all(any(_fits(step, each) for step in remaining) for each in wanted), tools)
+    return _verdict(all(any(_fits(step, item) for step in remaining) for item in wanted), tools)
 
 
 def step_count(steps: Sequence[TrajectoryStep], value: Any, *, negated: bool) -> Graded:
@@ -240,7 +240,7 @@ def tool_args_match(steps: Sequence[TrajectoryStep], value: Any, *, negated: boo
     same = is_same if value.get("mode") == "exact" else _includes
     calls = [step for step in steps if step.kind == "tool" and _fits(step, value)]
     found = (argument for step in calls for argument in step.arguments)
-    holds = any(same(_without_defaults(_without(each, names), ignored), expected) for each in found)
+    holds = any(same(_without_defaults(_without(item, names), ignored), expected) for item in found)
     shown = json.dumps([step.arguments[0] for step in calls if step.arguments], ensure_ascii=False, default=str)
     return Graded(holds, float(holds), f"{len(calls)} calls, arguments {shown}")
 
@@ -265,7 +265,7 @@ def _without(arguments: Any, ignored: Sequence[str]) -> Any:
         return arguments
 
     def is_ignored(key: str) -> bool:
-        return any(each == key or (set(each) & set("*?") and matches(key, each)) for each in ignored)
+        return any(item == key or (set(item) & set("*?") and matches(key, item)) for item in ignored)
 
     return {key: each for key, each in arguments.items() if not is_ignored(key)}
 

@@ -106,7 +106,7 @@ class WeightedAssertions:
             holds = outcome.holds is not assertion.negated
             held.append(holds)
             evidence.append(_evidence(assertion, given, holds, outcome.reason))
-        broken = [str(each["type"]) for each in evidence if not each["passed"]]
+        broken = [str(item["type"]) for item in evidence if not item["passed"]]
         return Score(
             name=self.name,
             values={"score": float(self._is_enough(held)), "passed": self._share(held)},
@@ -136,23 +136,24 @@ class WeightedAssertions:
         variables = scorer_variables(sample, Trace(prediction=""), has_solver=True)
         try:
             wanted = [
-                Wanted(each.kind, each.negated, self._given(each, variables, sample)) for each in self._assertions
+                Wanted(assertion.kind, assertion.negated, self._given(assertion, variables, sample))
+                for assertion in self._assertions
             ]
         except FailureError:
             return None  # what it wants depends on the answer, or the template is wrong: scoring reports that
 
         def holds(text: str) -> bool:
             return self._is_enough(
-                [self._holds_of_text(*each, text) for each in zip(self._assertions, wanted, strict=True)]
+                [self._holds_of_text(*item, text) for item in zip(self._assertions, wanted, strict=True)]
             )
 
         try:
             text = gold_text(wanted, holds)
         except (PatternTimeoutError, KeyError, TypeError, ValueError, AttributeError):
             return None  # scoring reports it
-        if text is None or not self._is_enough([not _beyond_a_rehearsal(each) for each in wanted]):
+        if text is None or not self._is_enough([not _beyond_a_rehearsal(item) for item in wanted]):
             return None
-        reasons = [str(each.data["value"]) for each in wanted if each.kind == "finish_reason" and not each.negated]
+        reasons = [str(item.data["value"]) for item in wanted if item.kind == "finish_reason" and not item.negated]
         return Completion(text=text, finish_reason=reasons[0] if reasons else None)
 
     def _holds_of_text(self, assertion: _Assertion, wanted: Wanted, text: str) -> bool:
@@ -171,7 +172,7 @@ class WeightedAssertions:
         return all(held) if self._threshold is None else self._share(held) >= self._threshold
 
     def _share(self, held: Sequence[bool]) -> float:
-        weights = [each.weight for each in self._assertions]
+        weights = [assertion.weight for assertion in self._assertions]
         return sum(weight for weight, holds in zip(weights, held, strict=True) if holds) / sum(weights)
 
     def _looked_up(self, kind: str, text: str, given: Mapping[str, Any], trace: Trace) -> Held:

@@ -117,7 +117,7 @@ class Judge:
     def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What a reader needs to review the judge: its prompt, its answer, its cost."""
         said = {name: verdict[name] for name in _SAID_FIELDS if name in verdict}
-        prompt = [{"role": each.role, "content": each.content} for each in hearing.messages]
+        prompt = [{"role": message.role, "content": message.content} for message in hearing.messages]
         judge = {**usage(self._model, *hearing.completions), "prompt": prompt, "said": hearing.completions[-1].text}
         expected = {"expected": hearing.expected} if hearing.expected else {}
         return {**more, **said, **expected, "judge": judge}
@@ -126,7 +126,7 @@ class Judge:
         """The columns that the judge was shown and the model was not: what the answer was compared with."""
         named = judge_columns({"system_prompt": self._system.source, "user_prompt": self._user.source})
         prompt = trace.prompt or "\n".join(
-            str(each.content) for each in trace.messages or () if each.role != "assistant"
+            str(message.content) for message in trace.messages or () if message.role != "assistant"
         )
         return unseen_columns(sample.row or {}, named, prompt)
 

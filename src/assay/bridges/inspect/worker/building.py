@@ -38,7 +38,7 @@ def scorers_of(task: Any) -> list[dict[str, Any]]:
     scorers = []
     for scorer in task.scorer:
         names.append(unique_scorer_name(scorer, names))
-        means = [each for each in map(name_of, metrics_of(scorer)) if each in MEANS]
+        means = [item for item in map(name_of, metrics_of(scorer)) if item in MEANS]
         scorers.append({"name": names[-1], "means": means, "graded": name_of(scorer) in GRADED})
     return scorers
 

@@ -72,7 +72,7 @@ def tasks_of_file(file: Path) -> Iterator[TaskFunction]:
         tree = ast.parse(text)
     except SyntaxError:
         return
-    for node in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)):
+    for node in (item for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)):
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             if ast.unparse(called).rpartition(".")[2] == "task":
@@ -88,7 +88,7 @@ def _name(node: ast.FunctionDef, decorator: ast.expr) -> str:
 
 
 def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
-    named = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    named = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     return (*named, *(["*"] if arguments.kwarg else []))
 
 
@@ -132,7 +132,7 @@ def _chosen(name: str, tasks: list[TaskFunction], where: str, prefix: str) -> Ta
         if task.name == name:
             return task
     near = get_close_matches(name, [task.name for task in tasks], n=3)
-    meant = f"Did you mean {' or '.join(f'`{prefix}{each}`' for each in near)}?" if near else ""
+    meant = f"Did you mean {' or '.join(f'`{prefix}{item}`' for item in near)}?" if near else ""
     raise BridgeError(f"{where} has no Inspect task called `{name}`. {meant}".strip())
 
 

@@ -50,8 +50,8 @@ def solvers_of(task: Any) -> list[Any]:
     from inspect_ai.solver._chain import unroll
 
     steps = [] if task.setup is None else unroll(task.setup)
-    for each in task.solver.steps if isinstance(task.solver, Plan) else [task.solver]:
-        steps += unroll(each)
+    for step in task.solver.steps if isinstance(task.solver, Plan) else [task.solver]:
+        steps += unroll(step)
     return steps
 
 

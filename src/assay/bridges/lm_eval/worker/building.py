@@ -34,8 +34,8 @@ def build(order: dict[str, Any]) -> dict[str, Any]:
             "name": group.name,
             "tasks": [task.task_name for task in group.get_all_tasks()],
             "metrics": [
-                {"metric": each.metric, "filters": each.filter_list, "weight_by_size": bool(each.weight_by_size)}
-                for each in group.aggregate_metric_list or ()
+                {"metric": item.metric, "filters": item.filter_list, "weight_by_size": bool(item.weight_by_size)}
+                for item in group.aggregate_metric_list or ()
             ],
         }
         for group in loaded["groups"].values()
@@ -136,7 +136,7 @@ def generation(given: dict[str, Any], *, is_chat: bool = False) -> dict[str, Any
     until = given.pop("until", None) or []
     is_greedy = given.pop("do_sample", None) is False
     temperature = float(given.pop("temperature", 0.0) or 0.0)
-    stops = [until] if isinstance(until, str) else [str(each) for each in until]
+    stops = [until] if isinstance(until, str) else [str(item) for item in until]
     settings: dict[str, Any] = {
         "max_tokens": int(next((limit for limit in limits if limit is not None), USUAL_MAX_TOKENS)),
         "temperature": 0.0 if is_greedy else temperature,
@@ -154,8 +154,8 @@ def _targets(document: Any, task: Any) -> list[str]:
         target = task.doc_to_target(document)
         choices = task.doc_to_choice(document) if getattr(task.config, "doc_to_choice", None) is not None else None
         return [
-            str(choices[each]) if choices and isinstance(each, int) and 0 <= each < len(choices) else str(each)
-            for each in (target if isinstance(target, list) else [target])
+            str(choices[item]) if choices and isinstance(item, int) and 0 <= item < len(choices) else str(item)
+            for item in (target if isinstance(target, list) else [target])
         ]
     return []
 
@@ -165,7 +165,7 @@ def _metrics(task: Any) -> list[dict[str, Any]]:
     from lm_eval.api.metrics import mean
 
     better = task.higher_is_better() or {}
-    filters = [each.name for each in getattr(task, "_filters", ())] or ["none"]
+    filters = [item.name for item in getattr(task, "_filters", ())] or ["none"]
     functions = getattr(task, "_metric_fn_list", {})
     return [
         {

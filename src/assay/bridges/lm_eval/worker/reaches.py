@@ -30,7 +30,7 @@ def _described(order: dict[str, Any]) -> dict[str, Any]:
         from difflib import get_close_matches
 
         near = get_close_matches(name, index, n=3)
-        meant = f"Did you mean {' or '.join(f'`lm-eval:{each}`' for each in near)}?" if near else ""
+        meant = f"Did you mean {' or '.join(f'`lm-eval:{item}`' for item in near)}?" if near else ""
         raise BridgeError(f"lm_eval {version()} has no task, group or tag `{name}`. {meant}".strip())
     reached: dict[str, Any] = {"files": set(), "code": set(), "unsafe": False}
     _look_at(name, index, reached, set())
@@ -51,8 +51,8 @@ def _look_at(name: str, index: Any, reached: dict[str, Any], seen: set[str]) -> 
         return
     seen.add(name)
     entry = index[name]
-    for each in sorted(entry.tags) if str(entry.kind.name) == "TAG" else ():
-        _look_at(each, index, reached, seen)
+    for tag in sorted(entry.tags) if str(entry.kind.name) == "TAG" else ():
+        _look_at(tag, index, reached, seen)
     if entry.yaml_path is None:
         return
     config = _read_yaml(Path(entry.yaml_path), reached)
