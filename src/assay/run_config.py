@@ -34,6 +34,10 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
     def attempts_of(self, definition: TaskDefinition) -> int:
         return self.samples_of(definition) * self.repeat
 
+    def left_out_of(self, definition: TaskDefinition) -> int:
+        """The attempts at samples of a task that the run leaves out."""
+        return max(0, definition.dataset.size - self.samples_of(definition)) * self.repeat
+
     def identity(self) -> dict[str, Any]:
         """The settings that identify a result: those with the purpose RESULT, and no others."""
         identifying = [field for field in settings_of(RunConfig).values() if field.setting.purpose is Purpose.RESULT]

@@ -67,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     view = view_of_runs(options, (options.a, options.b))
     gates = parse_gates(options.gate)
     a, b = read_side(options.a, view), read_side(options.b, view)
-    results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal)
+    ignored = options.gate_left_out == "ignore"
+    results = gates_of(gates, a, b, view, allow_unequal=options.allow_unequal, left_out_ignored=ignored)
     try:
         differences = diff_of(
             a,
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def gates_of(
-    gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool
+    gates: Sequence[Gate | DropGate], a: Side, b: Side, view: View, *, allow_unequal: bool, left_out_ignored: bool
 ) -> list[GateResult]:
     """B against A; where samples may be left out, over those that both runs have."""
     from assay.results.diff.ends import diff_ends_of
@@ -112,4 +113,11 @@ def gates_of(
     check_names(gates, numbers_of_board(b.board), baseline=a.board)
     boards = [side.board for side in (over_shared((a, b), view, rows_attempted) if allow_unequal else (a, b))]
     pairs = partial(diff_ends_of, a, b, view)
-    return check_gates(gates, boards[1], baseline=boards[0], pairs=pairs, allow_unequal=allow_unequal)
+    return check_gates(
+        gates,
+        boards[1],
+        baseline=boards[0],
+        pairs=pairs,
+        allow_unequal=allow_unequal,
+        left_out_ignored=left_out_ignored,
+    )

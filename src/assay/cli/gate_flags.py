@@ -34,6 +34,13 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
         '"sums >= baseline - 0.02", no-significant-drop, "no-drop-beyond 0.02" (repeatable)',
     )
     choice(ci, "--gate-cannot-tell", ("fail", "pass"), "exit code for a gate that cannot tell (default: fail)")
+    choice(
+        ci,
+        "--gate-left-out",
+        ("count", "ignore"),
+        "samples that --limit or --only left out count as attempts that could score anything, so that a gate cannot "
+        "tell (default), or are ignored: the gate is about the others alone",
+    )
     if baseline:
         option(ci, "--baseline FILE|RUN", "what gates compare with: a leaderboard or a run folder")
     option(ci, "--junit FILE", "gates and tasks as JUnit XML")
@@ -69,5 +76,6 @@ def tell_gates(results: Sequence[GateResult], options: argparse.Namespace, label
     if not broken:
         met = sum(result.met for result in results)
         unsure = f", {len(results) - met} cannot tell" if met < len(results) else ""
-        print(f"{whose}{met} of {len(results)} gates met{unsure}", file=sys.stderr)
+        ignored = f"; {results[0].ignored} that were left out ignored" if results[0].ignored else ""
+        print(f"{whose}{met} of {len(results)} gates met{unsure}{ignored}", file=sys.stderr)
     return not broken

@@ -56,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if len(planned) > 1 and (options.run_dir or options.output or options.junit):
         raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
     if options.dry_run:
-        passes = options.gate_cannot_tell == "pass"
-        checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes)
+        passes, ignored = options.gate_cannot_tell == "pass", options.gate_left_out == "ignore"
+        checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes, left_out_ignored=ignored)
         return tell_estimate(planned, options)
     if options.shard is not None:
         if len(planned) > 1:
@@ -81,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
             gates=options.gate,
             baseline=options.baseline,
             cannot_tell_passes=options.gate_cannot_tell == "pass",
+            left_out_ignored=options.gate_left_out == "ignore",
             on_result=tell_result,
         )
     )

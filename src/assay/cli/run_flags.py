@@ -176,7 +176,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
 
 _OF_A_RESUME = ("resume_foreign", "accept_model_change", "accept_versions")
 _OF_A_RESULT = ("output", "junit", "log_to")
-_OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "baseline", "junit", "output")
+_OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "gate_left_out", "baseline", "junit", "output")
 _OF_A_WHOLE_RUN = ("fresh", "executor", "dry_run")
 
 

@@ -146,6 +146,7 @@ async def aevaluate(
     gates: str | Sequence[str] = (),
     baseline: Path | str | None = None,
     cannot_tell_passes: bool = False,
+    left_out_ignored: bool = False,
     progress: Progress | Callable[[ProgressUpdate], object] | None = None,
     listeners: Sequence[object] = (),
     env: Path | str | None = None,
@@ -160,7 +161,8 @@ async def aevaluate(
     `generate(prompts)`, a function, or several of those, one run each: a list, or a mapping with a label each, which
     tables show; None asks the models that run files name, else the toy model. `metric`, a function or a name, takes the
     place of those that the tasks name. `folder` is `--run-dir`; without it the run has a folder in `runs_folder`, the
-    same for the same call. `gates` are those of `--gate`. `progress` is called with a `ProgressUpdate` now and then.
+    same for the same call. `gates` are those of `--gate`, and `left_out_ignored` has them judge
+    the samples alone that `limit` or `only` kept. `progress` is called with a `ProgressUpdate` now and then.
 
     `settings` are the fields of `RunSettings`: `temperature`, `repeat`, `limit`, `budget_cost`, …; and those of
     `TaskSettings`: `models`, `dataset`, `num_fewshot`, …. One that would have no effect is refused. A run that is
@@ -192,6 +194,7 @@ async def aevaluate(
             gates=[gates] if isinstance(gates, str) else gates,
             baseline=baseline,
             cannot_tell_passes=cannot_tell_passes,
+            left_out_ignored=left_out_ignored,
         )
     return EvaluationResult(runs=tuple(runs), warnings=tuple(warnings))
 
@@ -231,6 +234,7 @@ async def run_all(
     gates: Sequence[str] = (),
     baseline: Path | str | None = None,
     cannot_tell_passes: bool = False,
+    left_out_ignored: bool = False,
     on_result: Callable[[RunResult, str], None] = lambda result, label: None,
 ) -> list[RunResult]:
     """Every planned run, one after the other; an interrupted one is the last.
@@ -239,7 +243,9 @@ async def run_all(
     """
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
-    keepers = checked_gates(planned, gates, baseline, cannot_tell_passes=cannot_tell_passes)
+    keepers = checked_gates(
+        planned, gates, baseline, cannot_tell_passes=cannot_tell_passes, left_out_ignored=left_out_ignored
+    )
     labels = await check_all(planned, options) if len(planned) > 1 else [""]
     for sentence in dict.fromkeys(item for keeper in keepers if keeper is not None for item in keeper.out_of_reach()):
         options.progress.warn(sentence)
@@ -247,7 +253,12 @@ async def run_all(
     for run, keeper, label in zip(planned, keepers, labels, strict=True):
         result = await run_planned(run, options)
         if keeper is not None:
-            gate_results, met = keeper.check(result.folder, result.leaderboard, cannot_tell_passes=cannot_tell_passes)
+            gate_results, met = keeper.check(
+                result.folder,
+                result.leaderboard,
+                cannot_tell_passes=cannot_tell_passes,
+                left_out_ignored=left_out_ignored,
+            )
             result = msgspec.structs.replace(result, gates=gate_results, gates_met=met)
         results.append(result)
         on_result(result, label)
@@ -257,13 +268,24 @@ async def run_all(
 
 
 def checked_gates(
-    planned: Sequence[PlannedRun], gates: Sequence[str], baseline: Path | str | None, *, cannot_tell_passes: bool
+    planned: Sequence[PlannedRun],
+    gates: Sequence[str],
+    baseline: Path | str | None,
+    *,
+    cannot_tell_passes: bool,
+    left_out_ignored: bool,
 ) -> list[Gates | None]:
     """The gates of each run; what is only for gates is refused where there is none."""
     keepers = [_gates_of(run, gates, baseline) for run in planned]
     if any(keeper is not None and keeper.gates for keeper in keepers):
+        if left_out_ignored and all(run.config.limit is None and run.config.only is None for run in planned):
+            raise UsageError("--gate-left-out ignore: this run leaves nothing out; it goes with --limit or --only")
         return keepers
-    for flag, is_given in (("--baseline", baseline is not None), ("--gate-cannot-tell", cannot_tell_passes)):
+    for flag, is_given in (
+        ("--baseline", baseline is not None),
+        ("--gate-cannot-tell", cannot_tell_passes),
+        ("--gate-left-out", left_out_ignored),
+    ):
         if is_given:
             raise UsageError(f"{flag} is for gates, and there is none: give one with --gate, or leave it out")
     return keepers

@@ -62,11 +62,13 @@ class Gates:
         return margins_out_of_reach(asked, read_side(self._source, self._view), self._view)
 
     def check(
-        self, folder: Path, board: Leaderboard, *, cannot_tell_passes: bool = False
+        self, folder: Path, board: Leaderboard, *, cannot_tell_passes: bool = False, left_out_ignored: bool = False
     ) -> tuple[tuple[GateResult, ...], bool]:
         """The result of every gate, and whether all are met."""
         pairs = None if self._source is None else partial(diff_ends, self._source, folder, self._view)
-        results = check_gates(self.gates, board, baseline=self._baseline, pairs=pairs)
+        results = check_gates(
+            self.gates, board, baseline=self._baseline, pairs=pairs, left_out_ignored=left_out_ignored
+        )
         return tuple(results), not broken_gates(results, cannot_tell_passes=cannot_tell_passes)
 
 

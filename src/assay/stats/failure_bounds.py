@@ -36,6 +36,19 @@ def with_bounds(
     ]
 
 
+def whole_bounds(summary: Summary, table: ScoreTable, about: About | None, left_out: int) -> Range | None:
+    """The ends of a mean over all samples of a task, of which so many attempts were left out; None when unknown."""
+    value, bounds, unknown = summary.value, summary.bounds, summary.failed + summary.timeouts + table.remaining
+    marks = _marks(table, about) if isinstance(about, Mean) else None
+    if value is None or marks is None or (bounds is None and unknown):
+        return None
+    planned = summary.scored + unknown
+    low, high = (value, value) if bounds is None else (bounds.low, bounds.high)
+    (wrong, _), (right, _) = marks
+    whole = planned + left_out
+    return (low * planned + wrong * left_out) / whole, (high * planned + right * left_out) / whole
+
+
 def holds_all(within: Range, values: Floats) -> bool:
     """Whether every value lies in the range."""
     return not len(values) or bool(within[0] <= values.min() and values.max() <= within[1])

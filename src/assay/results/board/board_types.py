@@ -152,6 +152,10 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     excluded: int
     remaining: int
     """Attempts not yet run: the run was interrupted."""
+    left_out: int = 0
+    """Attempts at samples of the task that the run did not plan, by `--limit` or `--only`."""
+    whole_bounds: tuple[float, float] | None = None
+    """The ends of the score over all samples of the task, where some were left out; null where it could be anything."""
     complete: bool
     coverage: float
     """Scored attempts out of those that the run planned to score."""

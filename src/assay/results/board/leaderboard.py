@@ -54,7 +54,7 @@ from assay.results.per_example import PerExample, read_examples
 from assay.results.report_settings import View, missing_group, missing_key, view_of
 from assay.results.server_template import template_notices
 from assay.run_file import RunFile, read_run_file
-from assay.stats.failure_bounds import with_bounds
+from assay.stats.failure_bounds import whole_bounds, with_bounds
 from assay.stats.score_table import ScoreTable
 
 _L = TypeVar("_L", bound=AttemptLine)
@@ -193,6 +193,7 @@ def _row(
     spent = _spent(definition, table, prices, str(run.model["name"]))
     cost = cost_of_all(spent["cost"], spent["judge_cost"])
     misdescribed = None if scores is None else measure.misdescribed(scores, headline.value)
+    left_out = run.config.left_out_of(definition)
     return TaskRow(
         task=definition.name,
         metric=definition.metric,
@@ -204,6 +205,8 @@ def _row(
         reason=headline.reason,
         interval=interval_of(headline, view.level),
         bounds=_turned(headline.bounds) if measure.lower_is_better else headline.bounds,
+        left_out=left_out,
+        whole_bounds=_whole_bounds(definition, table, headline, left_out),
         has_score=headline_of(definition) is not None,
         lower_is_better=measure.lower_is_better,
         range=None if misdescribed else measure.score_bounds,
@@ -244,6 +247,15 @@ def _headline(definition: TaskDefinition, table: TaskTable, summaries: list[Summ
     return Summary(
         name="none", value=None, scored=scored, failed=failed, timeouts=timeouts, reason=reason, signature="none"
     )
+
+
+def _whole_bounds(
+    definition: TaskDefinition, table: TaskTable, headline: Summary, left_out: int
+) -> tuple[float, float] | None:
+    scores = table.tables.get(table.measure.scorer)
+    if not left_out or scores is None or headline_of(definition) is None or runs_code(definition.aggregates[0]):
+        return None
+    return whole_bounds(headline, scores, definition.aggregates[0].about, left_out)
 
 
 def _turned(bounds: Bounds | None) -> Bounds | None:

@@ -9,27 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from assay.results.board.board_types import Leaderboard
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, DiffEnds, TaskDiff
 from assay.results.diff.paired_columns import Side
 from assay.results.diff.sentences import ONE_SIDED, blind_sentences, drop_sentences, hidden_sentence
 from assay.results.gates.expression import DropGate, Gate
 from assay.results.gates.result import GateResult
+from assay.results.gates.unknown import RETRY, RUN_ALL
 from assay.results.report_settings import View
 from assay.stats.intervals import Interval
 from assay.stats.margins import GateOutcome, non_inferiority, out_of_reach
 from assay.stats.paired import PairedComparison
 from assay.text.numbers import level_text, signed
 
-RETRY = "rerun the same `assay run` command to retry them"
 
-
-def check_drop(gate: DropGate, ends: DiffEnds, *, allow_unequal: bool = False) -> GateResult:
-    """`allow_unequal`: the user chose to leave out what could not be compared."""
-    hidden = _hidden(gate, ends, allow_unequal=allow_unequal)
+def check_drop(
+    gate: DropGate, ends: DiffEnds, not_made: Sequence[str] = (), *, allow_unequal: bool = False
+) -> GateResult:
+    """`not_made`: what else could hide a drop; `allow_unequal`: the user chose to leave out what could not be
+    compared.
+    """
+    hidden = [*_hidden(gate, ends, allow_unequal=allow_unequal), *not_made]
     if gate.margin is None:
         return _significant(gate, ends, hidden)
     return _beyond(gate, gate.margin, ends, hidden)
+
+
+def not_made_sentences(gate: DropGate, board: Leaderboard) -> list[str]:
+    """What is not yet made, or was left out, of the tasks that a gate looks at: it could hide a drop."""
+    sentences = []
+    for row in board.tasks:
+        if gate.looks_at(row.task):
+            sentences += [f"{attempts_words(row.remaining)} of {row.task} are not yet made"] * (row.remaining > 0)
+            left_out = f"{attempts_words(row.left_out)} of {row.task} were left out ({RUN_ALL})"
+            sentences += [left_out] * (row.left_out > 0)
+    return sentences
 
 
 def gates_on_margins(gates: Sequence[Gate | DropGate]) -> list[DropGate]:

@@ -1,7 +1,7 @@
 """Gates: conditions that a result must meet, checked after a run or a comparison, with a sentence for each.
 
-A gate on a score is met only if it holds with every failed attempt wrong and with every one right. Where it holds in
-one case only, the gate reports that it cannot tell.
+A gate on a score is met only if it holds with every attempt wrong that failed, remains or was left out by `--limit`,
+and with every one right. Where it holds in one case only, the gate reports that it cannot tell.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from functools import cache
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.differences import DiffEnds, TaskDiff
 from assay.results.diff.sentences import ONE_SIDED, other_samples_sentence
-from assay.results.gates.drops import RETRY, attempts_words, check_drop, failed_words
+from assay.results.gates.drops import attempts_words, check_drop, failed_words, not_made_sentences
 from assay.results.gates.expression import COMPARISONS, DropGate, Gate, Term
 from assay.results.gates.names import name_of
 from assay.results.gates.result import GateResult
 from assay.results.gates.terms import Ends, Meaning, TermValue, meanings, read
+from assay.results.gates.unknown import Unknown
 from assay.stats.margins import GateOutcome
 
 Pairs = Callable[[], DiffEnds]
@@ -34,25 +36,35 @@ def check_gates(
     baseline: Leaderboard | None = None,
     pairs: Pairs | None = None,
     allow_unequal: bool = False,
+    left_out_ignored: bool = False,
 ) -> list[GateResult]:
     """Check every gate; one that cannot be checked does not affect the others.
 
     `allow_unequal`: both boards are over the samples that compare, and the user chose to leave the others out.
+    `left_out_ignored`: the gates are about the samples that were run, not about those that --limit or --only left out.
     """
+    ignored = sum(row.left_out for row in board.tasks) if left_out_ignored else 0
+    if left_out_ignored:
+        board, baseline = _without_left_out(board), None if baseline is None else _without_left_out(baseline)
     cached_pairs = None if pairs is None else cache(pairs)
-    return [
-        _check_drop(gate, cached_pairs, allow_unequal=allow_unequal)
+    results = [
+        _check_drop(gate, board, cached_pairs, allow_unequal=allow_unequal)
         if isinstance(gate, DropGate)
         else _check(gate, board, baseline, None if allow_unequal else cached_pairs)
         for gate in gates
     ]
+    return [replace(result, ignored=attempts_words(ignored)) for result in results] if ignored else results
 
 
-def _check_drop(gate: DropGate, pairs: Pairs | None, *, allow_unequal: bool) -> GateResult:
+def _without_left_out(board: Leaderboard) -> Leaderboard:
+    return replace(board, tasks=[replace(row, left_out=0) for row in board.tasks])
+
+
+def _check_drop(gate: DropGate, board: Leaderboard, pairs: Pairs | None, *, allow_unequal: bool) -> GateResult:
     if pairs is None:
         return _cannot_tell(gate, "there is nothing to compare with")
     try:
-        return check_drop(gate, pairs(), allow_unequal=allow_unequal)
+        return check_drop(gate, pairs(), not_made_sentences(gate, board), allow_unequal=allow_unequal)
     except UsageError as error:
         return _cannot_tell(gate, str(error))
 
@@ -64,9 +76,11 @@ class _Sum(Struct, frozen=True, kw_only=True):
     ends: Mapping[str, Ends]
     """Per result and task, what its failed attempts contribute to the sum; under "" what is certain."""
     failed: Mapping[tuple[bool, str], int]
-    """Per result (whether it is the baseline) and task, the attempts that failed or are not yet made."""
-    remains: bool = False
-    """Whether some are not yet made."""
+    """Per result (whether it is the baseline) and task, the attempts that have no score."""
+    unknown: Unknown = Unknown()
+    """Which of these there are."""
+    so_far: bool = False
+    """Whether it grows with what is not yet made."""
 
 
 class _Corner(NamedTuple):
@@ -120,7 +134,7 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
     measured = 0.0
     ends: dict[str, Ends] = {}
     failed: dict[tuple[bool, str], int] = {}
-    remains = False
+    unknown, so_far = Unknown(), False
     for term, named in terms:
         where = "the baseline" if term.baseline else "the result"
         name = named.name or ""
@@ -132,15 +146,16 @@ def _sum_of(terms: Sequence[tuple[Term, Term]], board: Leaderboard, baseline: Le
             return f"{where} has no value for `{name}`" + (f": {value.reason}" if value.reason else "")
         if value.ends is None:
             open_count = attempts_words(sum(value.failed.values()))
-            return f"{open_count} {_happened(value.remains)} in {where}, and `{name}` has no bounds; {RETRY}"
+            of = value.unknown
+            return f"{open_count} {of.happened} in {where}, and `{name}` has no bounds; {of.remedy}"
         measured += term.sign * value.value
-        remains = remains or value.remains
+        unknown, so_far = unknown.or_of(value.unknown), so_far or value.so_far
         failed |= {(term.baseline, task): count for task, count in value.failed.items()}
         for task, (low, high) in value.ends.items():
             owner = f"{where}/{task}" if task else ""
             before = ends.get(owner, (0.0, 0.0))
             ends[owner] = (before[0] + term.sign * low, before[1] + term.sign * high)
-    return _Sum(measured=_rounded(measured), ends=ends, failed=failed, remains=remains)
+    return _Sum(measured=_rounded(measured), ends=ends, failed=failed, unknown=unknown, so_far=so_far)
 
 
 def _corner(left: Mapping[str, Ends], right: Mapping[str, Ends], pick: Callable[[float, float], float]) -> _Corner:
@@ -165,33 +180,31 @@ def _decide(gate: Gate, left: _Sum, right: _Sum, corners: tuple[_Corner, _Corner
     least, most = (COMPARISONS[gate.comparison](corner.left, corner.right) for corner in corners)
     comparison = _compared(gate, left.measured, right.measured)
     counts = {**left.failed, **right.failed}
-    remains = left.remains or right.remains
+    unknown = left.unknown.or_of(right.unknown)
     failed = failed_words(
         *(sum(n for (baseline, _), n in counts.items() if baseline is which) for which in (False, True)),
-        happened=_happened(remains),
+        happened=unknown.happened,
     )
-    kind = "failed or remaining" if remains else "failed"
+    kind = unknown.kind
     between = corners[0].left < corners[0].right and corners[1].left > corners[1].right
     if least == most and not (between and gate.comparison == "=="):
         uncertain = failed and corners[0][:2] != corners[1][:2]
         whatever = f", whatever the {kind} attempts would have been ({failed})" if uncertain else ""
         outcome: GateOutcome = "met" if least else "not met"
         return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {comparison}{whatever}"])
+    if left.so_far or right.so_far:
+        return _cannot_tell(gate, f"{comparison} so far, but {failed}; {unknown.remedy}")
     against, favoured = (corners[1], corners[0]) if least else corners
     ends = [
         f"{_compared(gate, against.left, against.right)} {_if(against, kind, f'with the {kind} attempts against it')}",
         f"{_compared(gate, favoured.left, favoured.right)} {_if(favoured, kind, 'with them in its favour')}",
     ]
-    return _cannot_tell(gate, f"{', '.join(ends)} ({failed}); {RETRY}")
+    return _cannot_tell(gate, f"{', '.join(ends)} ({failed}); {unknown.remedy}")
 
 
 def _compared(gate: Gate, left: float, right: float) -> str:
     verb = "is" if COMPARISONS[gate.comparison](left, right) else "is not"
     return f"{left:.4g} {verb} {gate.comparison} {right:.4g}"
-
-
-def _happened(remains: bool) -> str:
-    return "failed or are not yet made" if remains else "failed"
 
 
 def _if(corner: _Corner, kind: str, otherwise: str) -> str:

@@ -17,6 +17,8 @@ class GateResult(Struct, frozen=True, kw_only=True):
     """`cannot tell`: the evidence is missing, or too weak, to say either."""
     sentences: list[str]
     """The detail: why it is not met, why it cannot tell, or what it compared."""
+    ignored: str = ""
+    """How many attempts were left out of the run, and ignored because the user said so."""
 
     @property
     def met(self) -> bool:

@@ -1,13 +1,14 @@
 """What a name in a gate refers to: its value, and its bounds given the failed attempts.
 
-A score has two ends: if every failed or remaining attempt had been wrong, and if every one had been right. Coverage,
-latency, tokens and cost are as measured: such attempts do not make them uncertain. A remaining attempt may still fail.
+A score has two ends: if every attempt that failed, remains or was left out by `--limit` had been wrong, and if every
+one had been right. What remains or was left out may still fail, take time, tokens and money, and cover more or less.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import reduce
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -18,11 +19,13 @@ from assay.results.board.board_types import Leaderboard, TaskRow
 from assay.results.board.overall import (
     bounds_of,
     coverage_of,
+    failed_attempts,
     least_coverage,
     open_attempts,
     overall_bounds,
     overall_rows,
 )
+from assay.results.gates.unknown import Unknown
 
 OVERALL = ("overall", "overall.low", "overall.high")
 
@@ -51,6 +54,8 @@ MEASURED_OF_TASK: dict[str, Callable[[TaskRow], float | None]] = {
 }
 
 FAILURES = ("failed", "timeouts")
+LATENCIES = ("p50", "p95")
+COVERAGE, REMAINING = "coverage", "remaining"
 
 OF_RUN = (*OVERALL, *MEASURED)
 """The names of all numbers of the whole run."""
@@ -75,9 +80,11 @@ class TermValue(Struct, frozen=True, kw_only=True):
     """By task, what its failed attempts contribute, with what is certain under "": they add up to the value's ends.
     None when the failed attempts could have made it anything."""
     failed: Mapping[str, int] = {}
-    """By task, the attempts that make it uncertain: failed, or not yet made."""
-    remains: bool = False
-    """Whether some of them are not yet made."""
+    """By task, the attempts that make it uncertain: failed, not yet made, or left out."""
+    unknown: Unknown = Unknown()
+    """Which of these there are."""
+    so_far: bool = False
+    """Whether it only grows: what is not yet made adds to it."""
 
 
 class Meaning(NamedTuple):
@@ -126,15 +133,19 @@ def read(board: Leaderboard | None, name: str, *, quoted: bool = False) -> TermV
         return _overall(board, aspect)
     if aspect in FAILURES:
         return _counted(board.tasks, MEASURED[aspect](board) or 0.0)
-    return _certain(MEASURED[aspect](board), _why_unmeasured(board, aspect))
+    return _measured(board.tasks, aspect, MEASURED[aspect](board), _why_unmeasured(board, aspect))
 
 
 def _score(row: TaskRow) -> TermValue:
-    return _bounded(row, row.score, row.bounds, open_attempts(row), partial(_wrong_and_right, row))
+    if row.left_out:
+        ends = None if row.whole_bounds is None else _turned(row, row.whole_bounds)
+        return _bounded(row, row.score, ends)
+    return _bounded(row, row.score, None if row.bounds is None else _turned(row, (row.bounds.low, row.bounds.high)))
 
 
-def _wrong_and_right(row: TaskRow, bounds: Bounds) -> Ends:
-    return (bounds.high, bounds.low) if row.lower_is_better else (bounds.low, bounds.high)
+def _turned(row: TaskRow, ends: Ends) -> Ends:
+    """Wrong first, and then right."""
+    return ends[::-1] if row.lower_is_better else ends
 
 
 def _of_task(row: TaskRow, aspect: str) -> TermValue:
@@ -142,63 +153,112 @@ def _of_task(row: TaskRow, aspect: str) -> TermValue:
         return _counted([row], MEASURED_OF_TASK[aspect](row) or 0.0)
     if aspect in MEASURED_OF_TASK:
         reason = "no outcome of it was graded" if aspect == "weak" else None
-        return _certain(MEASURED_OF_TASK[aspect](row), reason)
+        return _measured([row], aspect, MEASURED_OF_TASK[aspect](row), reason)
+    bounds = None if row.left_out else row.bounds
     if aspect in INTERVALS:
         value = None if row.interval is None else getattr(row.interval, aspect)
-        return _bounded(row, value, row.bounds, open_attempts(row), lambda bounds: _interval_ends(bounds, aspect))
+        return _bounded(row, value, None if bounds is None else _interval_ends(bounds, aspect))
     if aspect == CALIBRATION:
         value = row.calibration.expected_error.value if row.calibration else None
-        return _bounded(row, value, None, open_attempts(row), lambda bounds: None)
+        return _bounded(row, value, None)
     summaries = {each.name: each for each in [*row.repetitions, *row.aggregates]}
     if aspect in summaries:
         return _summary(row, summaries[aspect])
     covered = summaries.get(aspect.removesuffix(OF_AGGREGATE))
-    return _certain(None if covered is None else coverage_of(row, covered.failed + covered.timeouts))
+    share = None if covered is None else coverage_of(row, covered.failed + covered.timeouts)
+    return _measured([row], COVERAGE, share)
 
 
 def _summary(row: TaskRow, summary: Summary) -> TermValue:
-    failed = summary.failed + summary.timeouts + row.remaining
-    value = _bounded(row, summary.value, summary.bounds, failed, lambda bounds: (bounds.low, bounds.high))
+    bounds = None if row.left_out else summary.bounds
+    ends = None if bounds is None else (bounds.low, bounds.high)
+    value = _bounded(row, summary.value, ends, failed=summary.failed + summary.timeouts)
     return value if value.value is not None else TermValue(value=None, reason=summary.reason)
 
 
-def _bounded(
-    row: TaskRow, value: float | None, bounds: Bounds | None, failed: int, ends: Callable[[Bounds], Ends | None]
-) -> TermValue:
-    if value is None or not failed:
+def _bounded(row: TaskRow, value: float | None, ends: Ends | None, *, failed: int | None = None) -> TermValue:
+    count = (failed_attempts(row) if failed is None else failed) + _not_made(row)
+    if value is None or not count:
         return _certain(value, row.refused or row.reason)
-    pair = None if bounds is None else ends(bounds)
-    own = None if pair is None else {row.task: pair}
-    return TermValue(value=value, ends=own, failed={row.task: failed}, remains=row.remaining > 0)
+    own = None if ends is None else {row.task: ends}
+    return TermValue(value=value, ends=own, failed={row.task: count}, unknown=Unknown.of(row))
 
 
 def _counted(rows: Sequence[TaskRow], value: float) -> TermValue:
-    """A number of failures, to which each remaining attempt may add one."""
-    remaining = {row.task: row.remaining for row in rows if row.remaining}
-    more = {task: (float(count), 0.0) for task, count in remaining.items()}
-    return TermValue(value=value, ends={"": (value, value), **more}, failed=remaining, remains=bool(remaining))
+    """A number of failures, to which each attempt that is not yet made may add one."""
+    more = {row.task: (float(_not_made(row)), 0.0) for row in rows if _not_made(row)}
+    return _not_yet(rows, value, {"": (value, value), **more})
+
+
+def _measured(rows: Sequence[TaskRow], aspect: str, value: float | None, reason: str | None = None) -> TermValue:
+    """Coverage, a time, or what only grows, with what is not yet made."""
+    if value is None or aspect == REMAINING or not any(map(_not_made, rows)):
+        return _certain(value, reason)
+    if aspect in LATENCIES:
+        return _not_yet(rows, value, None)
+    if aspect == COVERAGE:
+        ends = [_coverage_ends(row, value) for row in rows]
+        return _not_yet(rows, value, {"": (min(low for low, _ in ends), max(high for _, high in ends))})
+    return _not_yet(rows, value, {"": (value, math.inf)}, so_far=True)
+
+
+def _coverage_ends(row: TaskRow, coverage: float) -> Ends:
+    """The coverage of all samples of the task if none of what is not yet made were scored, or all of it."""
+    planned = row.total - row.excluded
+    whole = planned + row.left_out
+    covered = coverage * planned
+    return (covered / whole, min(1.0, (covered + _not_made(row)) / whole)) if whole else (0.0, 1.0)
+
+
+def _not_yet(
+    rows: Sequence[TaskRow], value: float, ends: Mapping[str, Ends] | None, *, so_far: bool = False
+) -> TermValue:
+    return TermValue(
+        value=value,
+        ends=ends,
+        failed={row.task: _not_made(row) for row in rows if _not_made(row)},
+        unknown=_unknown(rows),
+        so_far=so_far,
+    )
+
+
+def _unknown(rows: Sequence[TaskRow]) -> Unknown:
+    return reduce(Unknown.or_of, map(Unknown.of, rows), Unknown())
+
+
+def _not_made(row: TaskRow) -> int:
+    return row.remaining + row.left_out
 
 
 def _overall(board: Leaderboard, name: str) -> TermValue:
     """With ends task by task, so that a task named in the same gate is wrong or right in both places."""
     rows = overall_rows(board.tasks)
-    failed = {row.task: count for row in rows if (count := open_attempts(row))}
-    remains = any(row.remaining for row in rows)
+    failed = {row.task: count for row in rows if (count := open_attempts(row) + row.left_out)}
     value = board.overall_score
     if name != "overall":
         interval = board.overall_interval
         value = None if interval is None else interval.low if name == "overall.low" else interval.high
     if value is None or not failed:
         return _certain(value, board.overall_reason)
-    if name != "overall":
-        bounds = overall_bounds(board.tasks, board.level)
-        pair = None if bounds is None else _interval_ends(bounds, name.removeprefix("overall."))
-        return TermValue(
-            value=value, ends=None if pair is None else {"(overall)": pair}, failed=failed, remains=remains
-        )
-    ends = {row.task: bounds_of(row) for row in rows}
-    known = {task: (each.low / len(ends), each.high / len(ends)) for task, each in ends.items() if each is not None}
-    return TermValue(value=value, ends=known if len(known) == len(ends) else None, failed=failed, remains=remains)
+    ends = _ends_by_task(rows) if name == "overall" else _ends_of_interval(board, rows, name.removeprefix("overall."))
+    return TermValue(value=value, ends=ends, failed=failed, unknown=_unknown(rows))
+
+
+def _ends_by_task(rows: Sequence[TaskRow]) -> Mapping[str, Ends] | None:
+    ends: dict[str, Ends] = {}
+    for row in rows:
+        bounds = bounds_of(row)
+        pair = row.whole_bounds if row.left_out else None if bounds is None else (bounds.low, bounds.high)
+        if pair is None:
+            return None
+        ends[row.task] = pair[0] / len(rows), pair[1] / len(rows)
+    return ends
+
+
+def _ends_of_interval(board: Leaderboard, rows: Sequence[TaskRow], which: str) -> Mapping[str, Ends] | None:
+    bounds = None if any(row.left_out for row in rows) else overall_bounds(board.tasks, board.level)
+    pair = None if bounds is None else _interval_ends(bounds, which)
+    return None if pair is None else {"(overall)": pair}
 
 
 def _interval_ends(bounds: Bounds, which: str) -> Ends | None:
