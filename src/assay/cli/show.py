@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and its first request\n"
         "  assay show tasks/quiz.yaml --sample 2  exactly what is sent for its second sample\n"
+        "  assay show tasks/quiz.yaml --merged    every field with the file and line that it is from\n"
         "  assay show datasets/quiz.csv           the columns of a dataset; its YAML file or its key works too\n"
         "  assay show lm-eval:piqa --sample 1     the same for a task of an installed lm-evaluation-harness\n"
         "  assay show rouge_l                     what a metric measures and when it misleads\n"
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for a run, every attempt at this sample in full; for a task, the exact request for this sample, "
         "by id or by number from 1, without sending it",
     )
+    parser.add_argument(
+        "--merged",
+        action="store_true",
+        help="every field of a YAML task, with what it extends, and the file and line that each is from",
+    )
     add_where(parser)
     add_task_parameters(parser)
     add_settings(parser, TaskSettings, "allow_outside")
@@ -69,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
     from assay.cli.show_run import show_run
 
     what, path = options.what, Path(run_named(options.what))
-    if (path / "run.json").exists():
+    if options.merged:
+        show_merged(options)
+    elif (path / "run.json").exists():
         show_run(path, options)
     elif options.where is not None:
         raise UsageError(f"--where picks attempts of a run, and {what} is not a run folder")
@@ -168,6 +176,28 @@ def show_own(options: argparse.Namespace) -> None:
         header = ["field in YAML", "type", "default", "meaning"]
         rows = [[field.name, field.type, default_text(field), field.doc] for field in fields]
         show(TextTable(header=header, rows=rows, numeric_from=9, prose=header[1:]), options)
+
+
+def show_merged(options: argparse.Namespace) -> None:
+    """The fields of YAML tasks as one file would have them, each with its place."""
+    from assay.pages.document import TextTable
+    from assay.tasks.load import read_sources
+
+    loaded, refused = read_sources(
+        [options.what], only_reads=True, trust=bool(options.trust), **task_parameters(options)
+    )
+    if refused:
+        raise UsageError("\n".join(str(each.error) for each in refused))
+    for task in loaded:
+        if task.places is None:
+            raise UsageError(f"--merged shows the fields of a YAML task, and {options.what} is none")
+        fields = task.places.fields()
+        if options.json:
+            places = {name: {"value": value, "file": at.file, "line": at.line} for name, value, at in fields}
+            print_json({"task": task.definition.name, "fields": places})
+            continue
+        rows = [[name, _example_shown(value), f"{at.file}:{at.line}"] for name, value, at in fields]
+        show(TextTable(header=["field", "value", "from"], rows=rows, numeric_from=9), options)
 
 
 def show_tasks(options: argparse.Namespace) -> None:

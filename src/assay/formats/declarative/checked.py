@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.formats.declarative.config_spec import check_placeholders
 from assay.formats.declarative.editor_schema import Schema, json_schema
+from assay.formats.declarative.extending import ABSTRACT
 from assay.formats.declarative.model_records import AdapterEntry, ModelEntry, ProvidedModel
 from assay.formats.declarative.records import (
     DatasetEntry,
@@ -52,9 +53,11 @@ def other_kind(value: Plain) -> str | None:
 
 
 def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields
-    """What a YAML file holds: `task`, `run`, `dataset`, `model`, `model_adapter` or `evaluation`."""
+    """What a YAML file holds: `task`, `abstract task`, `run`, `dataset`, `model`, `model_adapter` or `evaluation`."""
     if not isinstance(value, dict):
         return "task"
+    if value.get(ABSTRACT) is True:
+        return "abstract task"
     if value.keys() & {"datasets", "dataset_generators", "models", "model_adapters", "prompts", "evaluation"}:
         return "run"
     if "tasks" in value and not value.keys() & {"key", "display_name", "definition"}:

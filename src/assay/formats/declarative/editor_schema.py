@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from assay.catalog import OWN_NAME
 from assay.formats.declarative.code_shapes import ExpressionText, PatternText, PythonText, TemplatedValue, TemplateText
+from assay.formats.declarative.extending import ABSTRACT, EXTENDS, PARTS
 from assay.formats.declarative.shape import (
     Anything,
     Boolean,
@@ -157,7 +158,13 @@ def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None
         rules: list[Plain] = [rule() if callable(rule) else rule for rule in shape.together]
         if required or rules:
             then: Schema = {"required": required} if required else {}
-            schema |= {"if": {"not": {"required": ["$ref"]}}, "then": then | ({"allOf": rules} if rules else {})}
+            elsewhere: list[Plain] = [{"required": ["$ref"]}]
+            if EXTENDS in shape.fields:  # the fields of one of the two files need not be complete
+                elsewhere += [{"required": [EXTENDS]}, {"required": [ABSTRACT]}]
+                parts = {key: properties[key] for key in PARTS}
+                properties |= {key: {} for key in PARTS}  # checked below
+                then["properties"] = parts
+            schema |= {"if": {"not": {"anyOf": elsewhere}}, "then": then | ({"allOf": rules} if rules else {})}
         definitions.schemas[name] = schema
     return {"$ref": f"#/definitions/{name}"}
 

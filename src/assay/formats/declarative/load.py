@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from assay.formats.declarative.yaml_reader import Document, PlacedError, Plain, 
 from assay.formats.task_source import LoadedTask, NoOptions, SourceContext
 from assay.reading.env_file import variables
 from assay.task_records import AskedModel
+from assay.text.wording import count_of
 from assay.trust.consent import untrusted
 from assay.trust.project import is_inside_this_project, is_of_this_project, root_of
 
@@ -197,6 +199,8 @@ def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
     kind, reading = kind_of(document.value), library.reading
     if kind == "run":
         return tasks_of_run(document, library, reading.config)
+    if kind == "abstract task":
+        raise document.error(("abstract",), _instead_of_abstract(document.path))
     if kind != "task":
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
     task = _task_of(document, library)
@@ -204,6 +208,19 @@ def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
     definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
     return [LoadedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
+
+
+def _instead_of_abstract(path: Path) -> str:
+    """What to run in place of a file that is only there to be extended: the tasks below its folder that do so."""
+    extending: list[Path] = []
+    for each in sorted(each for ending in YAML for each in path.parent.rglob(f"*{ending}")):
+        with suppress(UsageError):
+            document = read_yaml(each)
+            if kind_of(document.value) == "task" and path.resolve() in [file.resolve() for file in document.files]:
+                extending.append(each)
+    found = f"{count_of(len(extending), 'task')} here extend{'s' if len(extending) == 1 else ''} it"
+    instead = f": assay run {path.parent if len(extending) > 1 else extending[0]}" if extending else ""
+    return f"{path.name} is abstract, so it is not run; {found}{instead}"
 
 
 def _task_of(document: Document, library: Library) -> TaskEntry:
@@ -296,9 +313,11 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tu
         tasks = read_located_tasks(path, ReadingOptions(allow_outside=allow_outside, only_reads=True, mending=mending))
         texts = (text for each in tasks for text in each.definition.provenance.warnings)
         return "run file", len(tasks), list(dict.fromkeys(texts))
-    if other := other_kind(document.value):
+    if (other := other_kind(document.value)) or kind == "abstract task":
         if document.faults:
             raise PlacedError("\n".join(fault.sentence for fault in document.faults))
+        if not other:
+            return "task file to extend", 0, list(dict.fromkeys(document.warnings))
         return f"file with {other}, which is not read by itself", 0, []
     _CHECKS[kind](document, document.value)
     return f"{kind} file", int(kind == "task"), list(dict.fromkeys(document.warnings))

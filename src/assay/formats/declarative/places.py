@@ -66,6 +66,13 @@ class Places:
             return place, dotted(self.document.written(self.prompt.where))
         return self.document.mark(path), dotted(self.document.written(path))
 
+    def fields(self) -> list[tuple[str, Plain, Position]]:
+        """Every field of the task that holds no others, with its value and its place."""
+        return [
+            (dotted(at[len(self.where) :]), value, self.document.mark(at))
+            for at, value in _leaves(self._value(()), self.where)
+        ]
+
     def of_policy_rule(self, named: str) -> tuple[Position, str]:
         """The place of the number that a policy's rule names; `named` is `POLICY.RULE`."""
         value = self.document.value
@@ -128,6 +135,13 @@ def _parts_with(value: Plain, use: str, option: str, where: FieldPath) -> Iterat
         yield where
     for at, item in inside(value, where):
         yield from _parts_with(item, use, option, at)
+
+
+def _leaves(value: Plain, where: FieldPath) -> Iterator[tuple[FieldPath, Plain]]:
+    if not isinstance(value, dict | list) or not value:
+        yield where, value
+    for at, item in inside(value, where):
+        yield from _leaves(item, at)
 
 
 def _steps(field: str) -> FieldPath:

@@ -18,6 +18,7 @@ import yaml
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.formats.declarative.extending import EXTENDS, MOST_PARENTS, Written, merged
 from assay.overriding import override
 from assay.reading.bounded_yaml import (
     CORE_SCHEMA,
@@ -228,13 +229,24 @@ class _Reading:
     def warn(self, mark: Position, where: FieldPath, message: str) -> None:
         self.document.warnings.append(str(_error(mark, where, message)))
 
-    def file(self, path: Path, where: FieldPath, marks: dict[FieldPath, Position], above: tuple[Path, ...]) -> Plain:
-        """The value of one YAML file, its marks put under `where`; `above` are the files that lead to it."""
+    def file(
+        self,
+        path: Path,
+        where: FieldPath,
+        marks: dict[FieldPath, Position],
+        above: tuple[Path, ...],
+        *,
+        parents: int = 0,
+    ) -> Plain:
+        """The value of one YAML file, its marks put under `where`; `above` are the files that lead to it.
+
+        `parents` of those are one after the other what a task extends.
+        """
         node = composed(self.text(path), str(path), Yaml12Loader)
         if node is None:
             raise UsageError(f"{path}:1:1: the file is empty")
         check_expansion(node, str(path))
-        return _File(self, path, (*above, path.resolve())).value(node, where, marks)
+        return _File(self, path, (*above, path.resolve()), where, parents).value(node, where, marks)
 
     def text(self, path: Path) -> str:
         """The text of a file that is small, regular and UTF-8."""
@@ -258,6 +270,9 @@ class _File:
     path: Path
     above: tuple[Path, ...]
     """The files that lead here, and this one: none of them may be referred to."""
+    top: FieldPath
+    """Where the file stands in the document."""
+    parents: int
 
     def value(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
         self.reading.nodes += weight(node)
@@ -301,16 +316,55 @@ class _File:
             own[key] = value
             if not isinstance(value, list | dict):
                 marks[at] = self._mark(key_node)  # an error about a field points at its name, where the eye looks first
-        result = {**merged, **own}
-        if "$ref" not in own or reading.of_another_program:
+        result: Plain = {**merged, **own}
+        if reading.of_another_program:
             return result
         try:
-            return self._referred(result, where, marks)
+            if "$ref" in own:
+                result = self._referred({**merged, **own}, where, marks)
+            if isinstance(result, dict) and EXTENDS in result and self._may_be_task(where):
+                result = self._extended(result, where, marks)
         except UsageError as error:
             if not where or reading.nodes > MAX_NODES or len(reading.document.files) >= MAX_FILES:
                 raise
             reading.fault(where, error)
             return {}
+        return result
+
+    def _may_be_task(self, where: FieldPath) -> bool:
+        """Whether this is a whole file, or one of the tasks of a run file."""
+        return where == self.top or (where[: len(self.top)] == self.top and where[len(self.top) : -1] == ("tasks",))
+
+    def _extended(self, value: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
+        """A task with what it inherits from the file that it extends."""
+        document, named, at = self.reading.document, value[EXTENDS], (*where, EXTENDS)
+        mark = marks[at]
+        if not isinstance(named, str):
+            raise _error(mark, at, f"`{EXTENDS}` names one file, such as `_base.yaml`")
+        target = self._inside(named, at, mark, EXTENDS)
+        if target.resolve() in self.above:
+            circle = self.above[self.above.index(target.resolve()) :]
+            raise _error(mark, at, f"files extend each other: {' → '.join(each.name for each in (*circle, target))}")
+        if self.parents >= MOST_PARENTS:
+            raise _error(mark, at, f"more than {MOST_PARENTS} files, each of which extends the next; extend fewer")
+        own = Written(value, {path: each for path, each in marks.items() if path[: len(where)] == where})
+        inner: dict[FieldPath, Position] = {}
+        before = len(document.faults)
+        content = self.reading.file(target, where, inner, self.above, parents=self.parents + 1)
+        if not isinstance(content, dict):
+            raise _error(mark, at, f"{target} is a list or a value, not a task that can be extended")
+        parent = Written(content, inner)
+        whole = merged(parent, own, where)
+        for each in own.marks:
+            del marks[each]
+        marks.update(whole.marks)
+        document.faults[:] = [
+            fault._replace(where=(own if number < before else parent).moved.get(fault.where, fault.where))
+            for number, fault in enumerate(document.faults)
+        ]
+        for problem in whole.problems:
+            self.reading.fault(problem.where, _error(problem.mark, problem.where, problem.message))
+        return whole.value
 
     def _merged(self, node: yaml.Node, where: FieldPath, marks: dict[FieldPath, Position]) -> dict[str, Plain]:
         """What a merge key brings in: one mapping, or several of which the first wins."""

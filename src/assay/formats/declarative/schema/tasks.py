@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.formats.declarative.code_shapes import TemplateText, parameters_demanded
+from assay.formats.declarative.extending import ABSTRACT, EXTENDS
 from assay.formats.declarative.from_annotations import REFERENCED_KEY, object_of, word
 from assay.formats.declarative.part_keys import scorer_keys
 from assay.formats.declarative.records import BenchmarkTask, SystemTask, TaskDataset, TaskEntry
@@ -16,6 +17,7 @@ from assay.formats.declarative.schema.scorers import SCORER, check_label, descri
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS, SOLVER
 from assay.formats.declarative.schema.task_rules import ENTITY, ENTITY_OF_TASK, about_answers, of_likelihoods
 from assay.formats.declarative.shape import (
+    Boolean,
     Field,
     Fields,
     ListOf,
@@ -195,6 +197,10 @@ TASK = object_of(
     TaskEntry,
     "",
     *ENTITY_OF_TASK,
+    common={
+        EXTENDS: Field(Text(), None, "A task file whose fields this one has too, where it does not say otherwise."),
+        ABSTRACT: Field(Boolean(), False, "`true` for a file that is only there to be extended, and is not run."),
+    },
     rule=_task_rule,
     shapes={"config_spec": ListOf(CONFIG_PARAMETER), "definition": DEFINITION},
 )
