@@ -62,6 +62,10 @@ class EarlierAttempts:
     def __iter__(self) -> Iterator[int]:
         return iter(self.finished)
 
+    def has_line(self, key: int) -> bool:
+        """Whether the attempt was made, even if it failed."""
+        return key in self.finished or key in self._rule.failed
+
     def reached(self, key: int) -> Reached:
         """How far an unfinished attempt got; one that was not made got nowhere."""
         return self._rule.failed[key][0] if key in self._rule.failed else (0, 0.0)

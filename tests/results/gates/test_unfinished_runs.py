@@ -87,7 +87,7 @@ def test_what_remains_of_repeated_samples_bounds_their_statistics(tmp_path: Path
 
 
 def test_rescoring_turns_no_failure_into_a_met_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Failed attempts have no answer to score; they remain in the rescored run, and count as such."""
+    """Failed attempts have no answer to score; they are the failures of the rescored run too."""
     tasks = write_sums(tmp_path, "sums", 10)
 
     class Breaks(Adder):
@@ -100,6 +100,10 @@ def test_rescoring_turns_no_failure_into_a_met_gate(tmp_path: Path, capsys: pyte
     run_into(tmp_path / "broken", tasks, Breaks(), retries=0, batch_size=1)
     assert main(["rescore", str(tmp_path / "broken")]) in (0, 3)
     capsys.readouterr()
+    [then], [now] = (read_leaderboard(tmp_path / run).tasks for run in ("broken", "broken.rescored"))
+    assert then.failed > 0
+    for field in ("score", "failed", "remaining", "failures", "bounds", "coverage"):
+        assert getattr(now, field) == getattr(then, field)
     for run in ("broken", "broken.rescored"):
         for gate in ("overall >= 0.9", "failed == 0"):
             command = ["diff", str(tmp_path / "base"), str(tmp_path / run), "--allow-unequal", "--gate", gate]

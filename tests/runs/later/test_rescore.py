@@ -208,3 +208,30 @@ def test_a_rescored_run_records_what_confined_its_code_and_which_command_made_it
     assert "of another machine" not in json.dumps(written["sandbox"])
     assert written["sandbox"]["tier"] == run_file["sandbox"]["tier"]
     assert written["command"] == ["assay", "rescore", "old"]
+
+
+def test_failures_go_with_the_answers_once_however_often_it_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What failed is as unknown under new scores as under the old ones, unlike what was never made."""
+    monkeypatch.chdir(tmp_path)
+    Path("sums.jsonl").write_text(
+        "".join(
+            f'{{"id": "{n}", "prompt": "add: {n} 1", "targets": ["{n + 1}"], "metric": "exact_match"}}\n'
+            for n in range(6)
+        )
+    )
+    Path("m.py").write_text(
+        "def model(prompt):\n    n = int(prompt.split()[1])\n"
+        "    if n == 4: raise RuntimeError('down')\n    return str(n + 1)\n"
+    )
+    assert main(["run", "sums.jsonl", "--model", "m:model", "--retries", "0", "--run-dir", "old", "--quiet"]) == 3
+    lines = Path("old/journal.jsonl").read_text().splitlines(keepends=True)
+    Path("old/journal.jsonl").write_text("".join(line for line in lines if '"sample_id":"5"' not in line))
+    assert main(["rescore", "old", "--run-dir", "new", "--quiet"]) == 3
+    Path("new/leaderboard.json").unlink()  # as if it had been interrupted
+    assert main(["rescore", "old", "--run-dir", "new", "--quiet"]) == 3
+    [row] = board(Path("new"))["tasks"]
+    assert (row["scored"], row["failed"], row["remaining"]) == (4, 1, 1)
+    assert row["failures"] == {"model/exception": 1}
+    assert len(Path("new/journal.jsonl").read_text().splitlines()) == 5

@@ -15,7 +15,7 @@ import msgspec
 from assay.core.attempt import score_trace
 from assay.core.errors import FailureError, UsageError
 from assay.core.fingerprint import short_fingerprint
-from assay.core.journal import Journal, counting_lines
+from assay.core.journal import AnyLine, Journal, counting_lines
 from assay.core.regular_file import open_regular
 from assay.core.run import Stop, remaining_work
 from assay.core.seams import Previewable, Scorer, Work
@@ -50,7 +50,7 @@ class Rescored:
     leaderboard: Leaderboard
     rescored: int
     remaining: int
-    """Attempts without an answer to score: failed, or their prompt is another one now."""
+    """Attempts without an answer to score: failed, not made, or their prompt is another one now."""
     changed_prompts: int
     interrupted: bool = False
 
@@ -127,9 +127,8 @@ async def _rescore(
                     parts.supervisor.bind(stop, progress.say)
                     with signals(stop, progress):
                         work = remaining_work(parts.tasks, finished, config.repeat, stop)
-                        await _score_all(
-                            work, answers, journal, _Verdicts(earlier.definitions, definitions), counts, progress
-                        )
+                        verdicts = _Verdicts(earlier.definitions, definitions)
+                        await _score_all(work, finished, answers, journal, verdicts, counts, progress)
                 finally:
                     progress.end()
     # a leaderboard in the folder says that it is finished
@@ -146,6 +145,7 @@ async def _rescore(
 
 async def _score_all(
     work: Iterator[Work],
+    earlier: EarlierAttempts,
     answers: Answers,
     journal: Journal,
     verdicts: _Verdicts,
@@ -154,28 +154,27 @@ async def _score_all(
 ) -> None:
     while batch := list(islice(work, BATCH)):
         pairs = [(item, answers.of(item.task.name, item.sample.id, item.attempt)) for item in batch]
-        scored = [(each, record) for each, record in pairs if record and _asks_the_same(each, record)]
-        counts["changed"] += sum(record is not None for _, record in pairs) - len(scored)
+        answered = [(each, record) for each, record in pairs if record and _has_answer(record)]
+        scored = [(each, record) for each, record in answered if _asks_the_same(each, record)]
+        counts["changed"] += len(answered) - len(scored)
         counts["remaining"] += len(pairs) - len(scored)
         records = await asyncio.gather(*(_score_again(*item, verdicts) for item in scored))
-        journal.append(records)
+        # what failed is as unknown now as it was then
+        failed = [_failed_again(each, record) for each, record in pairs if record and not _has_answer(record)]
+        journal.append([*records, *(each for each in failed if not earlier.has_line(int(each.key, 16)))])
         counts["scored"] += len(records)
-        progress.records(records)
+        progress.records([*records, *failed])
 
 
 class Answers:
-    """The attempts that have an answer, by where their lines begin: the answers themselves stay in the journal.
-
-    An attempt whose scorer broke has an answer; one whose model or solver broke has not, whatever it said before.
-    """
+    """The attempts that were made, by where their lines begin: the answers themselves stay in the journal."""
 
     def __init__(self, journal: Path) -> None:
         if not journal.exists():
             raise UsageError(f"{journal}: no such file, so there are no answers to score")
         self._places: dict[int, int] = {}
         for place, line in counting_lines(journal, _Named):
-            if bytes(line.trace) != b"null" and all(map(_is_of_scoring, line.failures)):
-                self._places[_key(line.task, line.sample_id, line.attempt)] = place
+            self._places[_key(line.task, line.sample_id, line.attempt)] = place
         self._file = open_regular(journal)
 
     def of(self, task: str, sample_id: str, attempt: int) -> Record | None:
@@ -193,24 +192,18 @@ class Answers:
         self._file.close()
 
 
-class _Failed(msgspec.Struct):
-    stage: str = ""
-    scorer: str = ""
+def _has_answer(record: Record) -> bool:
+    """An attempt whose scorer broke has an answer; one whose model or solver broke has not, whatever it said before."""
+    return record.trace is not None and all(each.scorer or each.stage not in UNANSWERED for each in record.failures)
 
 
-def _is_of_scoring(failure: _Failed) -> bool:
-    return bool(failure.scorer) or failure.stage not in UNANSWERED
-
-
-class _Named(msgspec.Struct):
-    """A journal line as far as it says whose it is, and whether it has an answer."""
+class _Named(AnyLine, kw_only=True):
+    """A journal line as far as it says whose it is."""
 
     key: str
     task: str
     sample_id: str
     attempt: int = 1
-    failures: list[_Failed] = []
-    trace: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def _key(task: str, sample_id: str, attempt: int) -> int:
@@ -280,6 +273,12 @@ class _Recorded:
             if isinstance(self._earlier, Failure):
                 raise FailureError(self._earlier) from error
             return self._earlier
+
+
+def _failed_again(work: Work, record: Record) -> Record:
+    return msgspec.structs.replace(
+        record, key=work.key, index=work.position, targets=work.sample.targets, metadata=work.sample.slices()
+    )
 
 
 async def _score_again(work: Work, record: Record, verdicts: _Verdicts) -> Record:
