@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 
+from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
 LEADERBOARD = "leaderboard"
@@ -18,21 +20,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay schema task > task.schema.json\n"
         "  # then, as the first line of a task file:\n"
-        "  # yaml-language-server: $schema=./task.schema.json"
+        "  # yaml-language-server: $schema=./task.schema.json\n"
+        "  # with the options of your own scorer and solver:\n"
+        "  assay schema task my_parts:Brief my_parts:Ask > task.schema.json"
     )
     parser.add_argument("kind", nargs="?", default="task", choices=KINDS, help="which kind of file (default: task)")
+    parser.add_argument("parts", nargs="*", help="parts of your own whose options it lists, as `module:object`")
 
 
 def run(options: argparse.Namespace) -> int:
-    print(json.dumps(_schema_of(options.kind), indent=2, ensure_ascii=False))
+    print(json.dumps(_schema_of(options.kind, options.parts), indent=2, ensure_ascii=False))
     return DONE
 
 
-def _schema_of(kind: str) -> Mapping[str, object]:
+def _schema_of(kind: str, parts: Sequence[str]) -> Mapping[str, object]:
     if kind == LEADERBOARD:
         from assay.results.board.board_types import leaderboard_schema
 
+        if parts:
+            raise UsageError(f"{parts[0]}: a leaderboard has no options of parts: name only `leaderboard`")
         return leaderboard_schema()
     from assay.formats.declarative.checked import editor_schema
+    from assay.formats.own_source import signature_of
 
-    return editor_schema(kind)
+    for part in parts:
+        if signature_of(part) is None:
+            print(f"{part}: its source does not show its options: an editor will accept any", file=sys.stderr)
+    return editor_schema(kind, parts)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
+from assay import entry_points
 from assay.catalog import CATALOG
 from assay.cli.main import main
 from assay.core.errors import UsageError
@@ -142,3 +145,48 @@ def test_a_strangers_scorer_is_shown_with_its_options(folder: Path, capsys: pyte
     assert "score` is 1 for an answer of about the right length" in shown
     assert "whole number from 0" in shown
     assert "Letters that may be missing." in shown
+
+
+def editor_accepts(schema: dict[str, object], scorer: str) -> bool:
+    return jsonschema.Draft7Validator(schema).is_valid(yaml.safe_load(TASK.format(scorer=scorer)))
+
+
+def test_editors_are_given_the_options_of_parts_that_are_named_without_importing_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "long_answers.py").write_text(f"{SCORER_FILE}\nraise SystemExit('imported')\n")
+    assert main(["schema", "task", "long_answers:AboutAsLong"]) == 0
+    schema, without = json.loads(capsys.readouterr().out), editor_schema("task")
+    metrics = "[{type: mean, field: score}]"
+    right = f"{{type: 'long_answers:AboutAsLong', key: k, {options('slack: 2')}, metrics: {metrics}}}"
+    assert editor_accepts(schema, right)
+    for wrong in ["slack: -1", "count: leters", "slak: 1"]:
+        written = f"{{type: 'long_answers:AboutAsLong', {options(wrong)}}}"
+        assert not editor_accepts(schema, written)
+        assert editor_accepts(without, written), "nobody said which options a part has that is not named"
+    assert not editor_accepts(schema, "{type: 'long_answers:AboutAsLong'}"), "an option without a default is needed"
+
+
+def test_editors_know_the_parts_of_installed_packages(folder: Path) -> None:
+    about = folder / "long_answers-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: long-answers\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[assay.scorers]\nlong = long_answers:AboutAsLong\n")
+    entry_points._published_on.cache_clear()
+    schema = editor_schema("task")
+    assert editor_accepts(schema, "{type: long, wanted: x, count: words}")
+    assert not editor_accepts(schema, "{type: long, wanted: x, count: leters}")
+    assert not editor_accepts(schema, "{type: longer, wanted: x}")
+    entry_points._published_on.cache_clear()
+
+
+def test_a_part_whose_source_shows_no_options_is_said_and_one_that_is_not_there_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "made.py").write_text("Brief = type('Brief', (), {})\n")
+    assert main(["schema", "task", "made:Brief"]) == 0
+    assert "made:Brief: its source does not show its options: an editor will accept any" in capsys.readouterr().err
+    assert main(["schema", "task", "made:Brif"]) == 2
+    assert "Did you mean `Brief`?" in capsys.readouterr().err
+    assert main(["schema", "leaderboard", "made:Brief"]) == 2
+    assert "a leaderboard has no options of parts" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.formats.declarative.config_spec import check_placeholders
 from assay.formats.declarative.editor_schema import Schema, json_schema
 from assay.formats.declarative.extending import ABSTRACT
@@ -205,6 +207,9 @@ def _checked(
     return result
 
 
-def editor_schema(kind: str) -> Schema:
-    """The JSON Schema of a kind of file, for `# yaml-language-server: $schema=…`."""
-    return json_schema(EDITOR_SCHEMAS[kind], f"assay {kind} file")
+def editor_schema(kind: str, own: Sequence[str] = ()) -> Schema:
+    """The JSON Schema of a kind of file, for `# yaml-language-server: $schema=…`.
+
+    It lists the options of installed packages' parts and of `own`, names such as `package.module:object`.
+    """
+    return json_schema(EDITOR_SCHEMAS[kind], f"assay {kind} file", tuple(own))

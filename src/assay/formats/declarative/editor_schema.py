@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from inspect import Parameter
 
 from msgspec import UNSET
 
-from assay.catalog import OWN_NAME
+from assay.catalog import OFFERED, OTHER_MODELS, OWN_NAME, SAID_BY_TASKS, published
 from assay.formats.declarative.code_shapes import ExpressionText, PatternText, PythonText, TemplatedValue, TemplateText
 from assay.formats.declarative.extending import ABSTRACT, EXTENDS, PARTS
+from assay.formats.declarative.own_options import own_signature
 from assay.formats.declarative.shape import (
     Anything,
     Boolean,
@@ -27,15 +30,16 @@ from assay.formats.declarative.shape import (
     Tagged,
     Text,
     TextOr,
+    declared_options,
 )
 from assay.formats.declarative.yaml_reader import Plain
 
 Schema = dict[str, Plain]
 
 
-def json_schema(shape: Shape, title: str) -> Schema:
-    """The schema of a whole file."""
-    definitions = Definitions()
+def json_schema(shape: Shape, title: str, own: tuple[str, ...] = ()) -> Schema:
+    """The schema of a whole file; `own` are parts of the author's own whose options it lists."""
+    definitions = Definitions(own=own)
     body = _schema_of(shape, definitions)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -51,6 +55,7 @@ class Definitions:
 
     schemas: Schema = field(default_factory=dict)
     configured: bool = False
+    own: tuple[str, ...] = ()
 
     def inside(self, entry: Field) -> Definitions:
         return self if self.configured or not entry.configured else replace(self, configured=True)
@@ -126,15 +131,48 @@ def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:
         then = _schema_of_fields(chosen, definitions, shape.tag)
         conditions.append({"if": condition, "then": then})
     named: Schema = {"enum": words}
-    if shape.own is not None:
+    if shape.own is not None and shape.kind is not None:
         elsewhere: Schema = {"type": "string", "pattern": f"^{OWN_NAME.pattern}$"}
-        named = {"anyOf": [named, elsewhere]}
-        shared = {key: _schema_of_field(each, definitions, key == shape.tag) for key, each in shape.own.fields.items()}
+        installed = published(shape.kind)
+        named = {"anyOf": [{"enum": [*words, *installed]}, elsewhere]}
+        shared = {
+            key: _schema_of_field(entry, definitions, key == shape.tag) for key, entry in shape.own.fields.items()
+        }
         is_own: Schema = {"properties": {shape.tag: elsewhere}, "required": [shape.tag]}
         conditions.append({"if": is_own, "then": {"properties": shared}})
+        for word in dict.fromkeys([*installed, *definitions.own]):
+            is_this: Schema = {"properties": {shape.tag: {"const": word}}, "required": [shape.tag]}
+            conditions.append({"if": is_this, "then": _schema_of_own(shape.kind, word, shared, definitions)})
     schema: Schema = {"type": "object", "properties": {shape.tag: named}, "allOf": conditions}
     chosen_here: list[Plain] = [{"required": [shape.tag]}, {"required": ["$ref"]}]  # or in the file that is named
     return schema if shape.default is not None else {**schema, "anyOf": chosen_here}
+
+
+def _schema_of_own(kind: str, word: str, shared: Mapping[str, Plain], definitions: Definitions) -> Schema:
+    """The options of a part that is not ours, as its source shows them without being imported."""
+    signature = own_signature(kind, word)
+    if signature is None:
+        return {"properties": dict(shared)}
+    offered = {*OFFERED.get(kind, ()), *shared}
+    parameters = [parameter for name, parameter in signature.parameters.items() if name not in offered]
+    named = [parameter.name for parameter in parameters if parameter.kind in (_EITHER, Parameter.KEYWORD_ONLY)]
+    fields = declared_options(kind, word)
+    options = {name: _schema_of_field(fields[name], definitions, False) if name in fields else {} for name in named}
+    also: dict[str, Plain] = {"$ref": {}, **({name: {} for name in SAID_BY_TASKS} if kind == "aggregate" else {})}
+    schema: Schema = {"properties": {**also, **options, **shared}}
+    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
+        schema["additionalProperties"] = False
+    given_anyway = ("model",) if kind == "scorer" and any(name in named for name in OTHER_MODELS) else ()
+    empty = Parameter.empty
+    required: list[Plain] = [
+        parameter.name
+        for parameter in parameters
+        if parameter.name in named and parameter.default is empty and parameter.name not in given_anyway
+    ]
+    return {**schema, "if": {"not": {"required": ["$ref"]}}, "then": {"required": required}} if required else schema
+
+
+_EITHER = Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _definition_name(name: str, definitions: Definitions) -> str:

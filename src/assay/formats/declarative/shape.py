@@ -425,7 +425,7 @@ class Tagged(Shape):
         shared: Fields = {name: each for name, each in value.items() if name not in options}
         if self.kind is not None and is_of_this_project(report.document.path):
             awaited = [name for name, each in options.items() if report.awaits((*where, name), str(each))]
-            declared = _declared(self.kind, word)
+            declared = declared_options(self.kind, word)
             for fault in own_option_faults(self.kind, word, options, (*awaited, *declared)):
                 if fault.is_missing:
                     report.wrong(where, fault.message, lacks=fault.option)
@@ -441,7 +441,7 @@ class Tagged(Shape):
         return self.kind is not None and (bool(OWN_NAME.fullmatch(word)) or word in published(self.kind))
 
 
-def _declared(kind: str, word: str) -> Mapping[str, Field]:
+def declared_options(kind: str, word: str) -> Mapping[str, Field]:
     """The options of a third-party part that say what they are for: they are checked as those of our own are."""
     from assay.formats.declarative.from_annotations import object_of  # which is made of shapes
 
