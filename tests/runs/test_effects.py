@@ -157,6 +157,20 @@ def test_a_setting_that_every_request_of_own_code_overrides_is_recorded_in_the_r
     assert diff(run.folder, other.folder, view).notices == [f"answering (1): {IGNORED}"]
 
 
+def test_a_setting_that_one_of_two_tasks_overrides_is_named_with_that_task(own_task: str) -> None:
+    plain = OWN_TEMPERATURE.replace("key: own", "key: plain").replace(', "temperature": 0.9', "")
+    Path("plain.yaml").write_text(plain)
+    fixed = {"type": "chat_completion", "input_messages": [{"role": "user", "content": "{{ sample.q }}"}]}
+    solver = {"type": "single_turn_solver", "generation": {"temperature": 0.9}, "input_builder": fixed}
+    own_solver = plain[plain.index("    type: python") : plain.index("  scorers:")]
+    set_there = plain.replace("key: plain", "key: fixed").replace(
+        f"solver:\n{own_solver}", f"solver: {json.dumps(solver)}\n"
+    )
+    Path("fixed.yaml").write_text(set_there)
+    run = evaluate_tasks(["plain.yaml", own_task, "fixed.yaml"], "answering:Model", temperature=0.1)
+    assert run.leaderboard.notices == [IGNORED.replace("effect:", "effect in `fixed`, `own`:")]
+
+
 def test_the_merge_of_shards_says_which_setting_had_no_effect(own_task: str, tmp_path: Path) -> None:
     definitions, config = load_tasks([own_task]), RunConfig(model="answering:Model", temperature=0.1)
     for number in (1, 2):

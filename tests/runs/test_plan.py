@@ -71,6 +71,19 @@ def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path
         assay.evaluate_tasks("task.yaml", "ours")
 
 
+def test_the_concurrency_of_a_command_comes_before_that_of_a_model_file(task: str) -> None:
+    Path("models").mkdir()
+    Path("models/ours.yaml").write_text(
+        "key: ours\ndisplay_name: O\nmax_concurrent_requests: 2\nconfig: {connection_type: assay, model: toy}\n"
+    )
+    definitions, _ = read_tasks([task], RunConfig(), evaluated="ours")
+    for given, expected in (({}, 2), ({"concurrency": 1}, 1), ({"concurrency": 64}, 64), ({"concurrency": None}, 2)):
+        [run] = plan_runs(definitions, make_config(**given), "ours", given=given)
+        assert (run.config.concurrency, run.config.adaptive) == (expected, False)
+    [run] = plan_runs(definitions, RunConfig(), "ours")
+    assert run.config.concurrency == 2
+
+
 def test_several_models_are_several_runs(task: str) -> None:
     found = assay.evaluate_tasks(task, [right, wrong, "toy"], limit=4)
     assert [run.leaderboard.overall_score for run in found] == [1.0, 0.0, 1.0]

@@ -25,10 +25,11 @@ from assay.results.board.stretches import Stretch, read_stretches
 from assay.results.diff.comparison import diff
 from assay.run_config import RunConfig
 from assay.run_file import read_run_file
-from assay.runs.evaluate import aevaluate, evaluate_tasks
+from assay.runs.evaluate import RunOptions, aevaluate, evaluate_tasks, run_all
 from assay.runs.folder import record_change
 from assay.runs.later.integrity import check_run
 from assay.runs.later.rescore import rescore
+from assay.runs.plan import plan_runs
 from assay.runs.shards import merge_run
 from assay.runs.stretches import record_stretch
 from assay.tasks.load import load_tasks
@@ -313,6 +314,21 @@ def test_a_finished_run_keeps_its_label_when_weak_signs_differ(
 
     with_server(work)
     assert "root was /ckpt/1, now /ckpt/2; the run is still called `mine`" in caplog.text
+
+
+def test_the_tables_of_a_run_that_keeps_its_label_are_headed_by_it(answered_task: Path, tmp_path: Path) -> None:
+    async def work(server: FakeServer) -> None:
+        headings: list[str] = []
+        for root, label in (("/ckpt/1", "old"), ("/ckpt/2", "new")):
+            server.pages = listed(root)
+            planned = plan_runs(
+                load_tasks([str(answered_task)]), RunConfig(), [f"{label}=vllm:m@{server.base_url}", "toy"]
+            )
+            options = RunOptions(runs_folder=tmp_path / "runs")
+            await run_all(planned, options, on_result=lambda result, shown: headings.append(shown))
+        assert headings == ["old", "toy", "old", "toy"]
+
+    with_server(work)
 
 
 def test_a_finished_run_whose_server_is_silent_now_is_given_out_with_a_warning(

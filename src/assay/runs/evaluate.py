@@ -24,7 +24,7 @@ from assay.reading import env_file
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
 from assay.results.report_settings import view_of
-from assay.results.side_labels import run_labels
+from assay.results.side_labels import model_and_prompt, run_labels
 from assay.run_config import RunConfig
 from assay.run_file import RunFile, read_run_file
 from assay.runs.assemble import Parts, assemble
@@ -261,7 +261,9 @@ async def run_all(
             )
             result = msgspec.structs.replace(result, gates=gate_results, gates_met=met)
         results.append(result)
-        on_result(result, label)
+        board = result.leaderboard
+        keeps_its_own = label and board.label != run.config.label
+        on_result(result, model_and_prompt(board.model_label, board.settings) if keeps_its_own else label)
         if result.interrupted:
             break
     return results

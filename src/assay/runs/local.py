@@ -52,7 +52,7 @@ async def run_here(
         stop=stop,
         on_records=on_records,
     )
-    if model.called:  # what a solver of the user's own sends is not known before
+    if model.overridden:  # what a solver of the user's own sends is not known before
         stretch.note_overridden(model.overridden)
 
 

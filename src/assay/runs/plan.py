@@ -393,13 +393,14 @@ def _by_model(
         _refuse_without_models(definition, chosen=chosen)
         own = config
         if named is not None:
+            chosen_width = None if config.adaptive or "concurrency" not in given else config.concurrency
             own = msgspec.structs.replace(
                 config,
                 model=named.model,
                 label=config.label or named.label,
                 model_options={**named.options, **config.model_options},
                 requests_per_minute=config.requests_per_minute or named.requests_per_minute,
-                concurrency=min(config.concurrency, named.concurrency or config.concurrency),
+                concurrency=chosen_width or min(config.concurrency, named.concurrency or config.concurrency),
                 adaptive=config.adaptive and named.concurrency is None,
             )
             own = _settled(own, named.generation)

@@ -163,13 +163,15 @@ class OpenStretch:
         if self.now is not before or (not self._is_recorded and any(record.scores for record in records)):
             self.record()
 
-    def note_overridden(self, settings: Sequence[str]) -> None:
-        """Settings of the run that no request had; of several shares of a stretch, in all of them."""
-        before = self.now.overridden
-        both = [name for name in settings if before is None or name in before]
+    def note_overridden(self, settings: Mapping[str, Sequence[str]]) -> None:
+        """Settings of the run that no request of a task had; of several shares of a stretch, in all of them."""
+        before = self.now.overridden or {}
+        both = before | {
+            task: [name for name in names if name in before.get(task, names)] for task, names in settings.items()
+        }
         if both != before:
             self.now = msgspec.structs.replace(self.now, overridden=both)
-            if both or before:
+            if any(both.values()) or any(before.values()):
                 self.record()
 
     async def ask_again(self, models: Iterable[str]) -> None:

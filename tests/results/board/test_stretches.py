@@ -83,9 +83,13 @@ def test_prompts_without_an_answer_on_both_sides_are_not_compared() -> None:
 
 
 def test_a_setting_without_effect_is_named_with_the_part_of_the_run_that_it_had_none_in() -> None:
-    all_of_it, none_of_it, not_ended = (Stretch(started="", overridden=each) for each in (["seed"], [], None))
-    assert overridden_settings([all_of_it, not_ended]) == ["--seed had no effect: every request had a value of its own"]
-    assert overridden_settings([all_of_it, none_of_it]) == [
-        "--seed had no effect in a part of the run: every request had a value of its own"
-    ]
+    tasks: list[dict[str, list[str]]] = [{"a": ["seed"]}, {"a": []}, {}, {"a": ["seed"], "b": []}]
+    all_of_it, none_of_it, not_ended, in_one = (Stretch(started="", overridden=each) for each in tasks)
+    of_its_own = "every request had a value of its own"
+    assert overridden_settings([all_of_it, not_ended]) == [f"--seed had no effect: {of_its_own}"]
+    assert overridden_settings([all_of_it, none_of_it]) == [f"--seed had no effect in a part of the run: {of_its_own}"]
     assert overridden_settings([none_of_it, not_ended]) == []
+    assert overridden_settings([in_one]) == [f"--seed had no effect in `a`: {of_its_own}"]
+    assert overridden_settings([in_one, none_of_it]) == [
+        f"--seed had no effect in `a` in a part of the run: {of_its_own}"
+    ]

@@ -29,24 +29,26 @@ class WithSettings(Wrapper):
 
 
 class NotesOverridden(Wrapper):
-    """Passes every request on, and knows which of a run's settings none of them had."""
+    """Passes every request on, and knows which of a run's settings none of a task's requests had."""
 
     def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
         super().__init__(model)
         self._settings = settings
-        self._without_effect = set(settings)
-        self.called = False
+        self._without_effect: dict[str, set[str]] = {}
 
     @property
-    def overridden(self) -> list[str]:
-        """The settings that every request had its own value for; none where there was no request."""
-        return [name for name in self._settings if self.called and name in self._without_effect]
+    def overridden(self) -> dict[str, list[str]]:
+        """By task, the settings that all of its requests had their own values for; without requests it is absent."""
+        return {
+            task: [name for name in self._settings if name in names] for task, names in self._without_effect.items()
+        }
 
     @override
     async def generate(self, request: Request) -> Completion:
-        self.called = True
-        if self._without_effect:
-            self._without_effect -= {
-                name for name in self._without_effect if getattr(request, name) == self._settings[name]
-            }
+        task = "" if request.draw is None else request.draw.task
+        names = self._without_effect.get(task)
+        if names is None:
+            names = self._without_effect[task] = set(self._settings)
+        if names:
+            names -= {name for name in names if getattr(request, name) == self._settings[name]}
         return await self.model.generate(request)

@@ -24,6 +24,7 @@ from assay.run_file import RunFile
 from assay.setting import flag_of
 from assay.storage.checksum import is_intact
 from assay.text.printable import one_line
+from assay.text.wording import few
 
 FOLDER = "stretches"
 HASH_SHOWN = 12
@@ -65,8 +66,9 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """No request was sent: answers that were there were scored."""
     notes: list[str] = []
     """What was not done as a project or a file has it."""
-    overridden: list[str] | None = None
-    """Settings of the run that every request had another value for; None: no request was made to its end."""
+    overridden: dict[str, list[str]] = {}
+    """Settings of the run that every request of a task had another value for, by task; those without requests, or
+    whose end was not reached, are absent."""
     canary: list[CanaryAnswer] = []
     usage: list[Usage] = []
     """What the canary used."""
@@ -204,12 +206,16 @@ def stretch_notices(
 
 
 def overridden_settings(stretches: Sequence[Stretch]) -> list[str]:
-    """The settings that had no effect, because code of the user's own sets them in every request."""
-    each_has = [stretch.overridden for stretch in stretches if stretch.overridden is not None]
+    """The settings that had no effect in a task, because it or code of the user's own sets them in every request."""
+    each_has = [(task, names) for stretch in stretches for task, names in stretch.overridden.items()]
+    tasks = {task for task, _ in each_has}
     sentences = []
-    for name in dict.fromkeys(name for has in each_has for name in has):
-        where = "" if all(name in has for has in each_has) else " in a part of the run"
-        sentences.append(f"{flag_of(RunConfig, name)} had no effect{where}: every request had a value of its own")
+    for setting in dict.fromkeys(name for _, names in each_has for name in names):
+        without = [*dict.fromkeys(task for task, names in each_has if setting in names)]
+        where = "" if len(without) == len(tasks) else f" in {few([f'`{task}`' for task in without])}"
+        if any(setting not in names for task, names in each_has if task in without):
+            where += " in a part of the run"
+        sentences.append(f"{flag_of(RunConfig, setting)} had no effect{where}: every request had a value of its own")
     return sentences
 
 
