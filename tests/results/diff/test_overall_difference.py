@@ -17,7 +17,10 @@ from assay.results.diff.overall_difference import overall_diff
 from assay.stats.paired import PairedComparison, compare
 from assay.stats.paired_evidence import paired_share_difference
 
-DATA_SETS = 2000
+SWEEP = pytest.param(2000, 0.02, marks=pytest.mark.prove, id="2000")
+EXCERPT = pytest.param(400, 0.035, id="400")
+simulations = pytest.mark.parametrize(("data_sets", "error"), [EXCERPT, SWEEP])
+"""How many data sets, and how far the share of those that are covered may lie from 95 % by their number alone."""
 Draw = Callable[[np.random.Generator, float], PairedComparison]
 
 
@@ -69,32 +72,35 @@ CASES = {
 }
 
 
-def simulated(draws: list[Draw], truth: float) -> tuple[float, float]:
+def simulated(draws: list[Draw], truth: float, data_sets: int) -> tuple[float, float]:
     """Share of data sets whose interval covers the truth, and share with a p-value below 0.05."""
     random = np.random.default_rng(11)
     covered = alarms = 0
-    for _ in range(DATA_SETS):
+    for _ in range(data_sets):
         found = overall([draw(random, truth) for draw in draws])
         low, high = found.interval.low, found.interval.high
         covered += found.difference == truth if low is None or high is None else low <= truth <= high
         alarms += found.p_value < 0.05
-    return covered / DATA_SETS, alarms / DATA_SETS
+    return covered / data_sets, alarms / data_sets
 
 
+@simulations
 @pytest.mark.parametrize("name", CASES)
-def test_the_overall_interval_covers_and_the_test_seldom_cries_wolf(name: str) -> None:
-    covered, alarms = simulated(CASES[name], 0.0)
-    assert 0.93 <= covered <= 0.97
-    assert 0.03 <= alarms <= 0.07
+def test_the_overall_interval_covers_and_the_test_seldom_cries_wolf(name: str, data_sets: int, error: float) -> None:
+    covered, alarms = simulated(CASES[name], 0.0, data_sets)
+    assert covered == pytest.approx(0.95, abs=error)
+    assert alarms == pytest.approx(0.05, abs=error)
 
 
-def test_it_covers_a_difference_that_is_there() -> None:
-    assert 0.93 <= simulated([right_and_wrong, clustered], 0.03)[0] <= 0.97
+@simulations
+def test_it_covers_a_difference_that_is_there(data_sets: int, error: float) -> None:
+    assert simulated([right_and_wrong, clustered], 0.03, data_sets)[0] == pytest.approx(0.95, abs=error)
 
 
-def test_few_differing_pairs_make_it_careful_and_untold_clusters_make_it_wrong() -> None:
-    assert simulated([seldom_different] * 4, 0.0)[1] <= 0.05
-    assert simulated([naive] * 3, 0.0)[0] < 0.8
+@simulations
+def test_few_differing_pairs_make_it_careful_and_untold_clusters_make_it_wrong(data_sets: int, error: float) -> None:
+    assert simulated([seldom_different] * 4, 0.0, data_sets)[1] <= 0.05
+    assert simulated([naive] * 3, 0.0, data_sets)[0] < 0.8
 
 
 def test_two_graded_tasks_are_a_welch_interval() -> None:
@@ -154,9 +160,10 @@ def five_answers(wins: int, losses: int) -> PairedComparison:
     return task(before, [1.0] * wins + [0.0] * losses + [1.0] * (5 - wins - losses))
 
 
-def test_fifty_seven_tasks_of_five_answers_seldom_cry_wolf() -> None:
+@simulations
+def test_fifty_seven_tasks_of_five_answers_seldom_cry_wolf(data_sets: int, error: float) -> None:
     random = np.random.default_rng(12)
-    moves = random.multinomial(5, [0.15, 0.15, 0.7], (DATA_SETS, 57))
+    moves = random.multinomial(5, [0.15, 0.15, 0.7], (data_sets, 57))
     alarms = covered = 0
     for data_set in moves.tolist():
         found = overall([five_answers(wins, losses) for wins, losses, _ in data_set])
@@ -164,5 +171,5 @@ def test_fifty_seven_tasks_of_five_answers_seldom_cry_wolf() -> None:
         assert found.interval.high is not None
         covered += found.interval.low <= 0.0 <= found.interval.high
         alarms += found.p_value < 0.05
-    assert 0.93 <= covered / DATA_SETS <= 0.97
-    assert alarms / DATA_SETS <= 0.06
+    assert covered / data_sets == pytest.approx(0.95, abs=error)
+    assert alarms / data_sets <= 0.06
