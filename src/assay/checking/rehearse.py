@@ -323,7 +323,7 @@ class _Rehearsing:
                     message = f"no sample has a value `{name}`. {hint(name, sorted(given), 'Given')}"
                     self._add("metric_reads_nothing", f"{field}.{option}", None, message)
             if source := part.options.get("compute_metrics_snippet"):
-                snippet = metric_snippet(str(source), part.key)
+                snippet = metric_snippet(str(source), part.key, self._task.definition.modules)
                 plain = [{"values": dict(score.values), "metadata": score.metadata or {}} for score in scores]
                 try:
                     values = await metric_values(snippet, plain)

@@ -91,6 +91,8 @@ class BuildContext:
     """The label and the rate limits of each other model, by its key in the task."""
     dataset: Dataset | None = None
     """The task's samples, for scorers that need all of them."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The author's own modules that the task's Python imports: file -> source."""
     loading: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     """Loads the task's own code, and raises a `FailureError` for code that cannot run; called before any request."""
     cost_of: Callable[[Sequence[Completion]], float | None] | None = None

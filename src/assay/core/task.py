@@ -64,6 +64,7 @@ def task_fingerprint(definition: TaskDefinition) -> str:
             "scorers": [_identity(part) for part in definition.scorers],
             "aggregates": [_identity(part) for part in definition.aggregates],
             "actions": [_identity(part) for part in definition.actions],
+            **({"modules": definition.modules} if definition.modules else {}),
         }
     )
 

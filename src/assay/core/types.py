@@ -295,6 +295,8 @@ class TaskDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     plan: TaskPlan = TaskPlan()
     provenance: Provenance = Provenance()
     shown: TaskLabels = TaskLabels()
+    modules: dict[str, str] = {}
+    """The author's own modules that its Python imports: file -> source."""
     generation: tuple[Usage, ...] = ()
     """What models used to write its samples; later runs find the samples there, as answers in the cache."""
 

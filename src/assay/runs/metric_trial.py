@@ -46,14 +46,14 @@ async def try_metrics(definitions: Sequence[TaskDefinition], config: RunConfig) 
                 problem = _try_own(part, config.level)
             elif isinstance(part.about, Whole) and part.about.runs == "snippet":
                 scorer = scorers[part.options["scorer"]]
-                problem = await _try_snippet(part, scorer, config.attempts_of(definition), config.timeout_seconds)
+                problem = await _try_snippet(part, scorer, definition, config)
             else:
                 continue  # made-up scores say nothing about another program's own aggregations
             if problem is not None:
                 raise MetricError(definition.name, part, problem)
 
 
-async def _try_snippet(part: PartSpec, scorer: PartSpec, count: int, timeout_seconds: float | None) -> str | None:
+async def _try_snippet(part: PartSpec, scorer: PartSpec, definition: TaskDefinition, config: RunConfig) -> str | None:
     """Why the snippet cannot work; None when it may."""
     from assay.formats.declarative.schema.scorers import values_given  # only YAML has snippets
 
@@ -62,9 +62,9 @@ async def _try_snippet(part: PartSpec, scorer: PartSpec, count: int, timeout_sec
         function="compute_metrics",
         stage="metric",
         part=part.key,
-        context=BuildContext(own_code=True, timeout_seconds=timeout_seconds),
+        context=BuildContext(own_code=True, timeout_seconds=config.timeout_seconds, modules=definition.modules),
     )
-    known = values_given(scorer.use, scorer.options)
+    known, count = values_given(scorer.use, scorer.options), config.attempts_of(definition)
     try:
         answer = await snippet.try_out({"values": _made_up(known, scorer), "count": count, "known": known is not None})
     except FailureError as error:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -46,6 +47,7 @@ class PythonMetrics:
             if (parts := [part for part in definition.aggregates if runs_code(part)])
             and (trust or not untrusted(definition, out_of_a_run=True))
         }
+        self._modules = {definition.name: definition.modules for definition in definitions}
         self._lines: dict[str, list[AttemptLine]] = {name: [] for name in self._wanted}
 
     def __bool__(self) -> bool:
@@ -76,7 +78,9 @@ class PythonMetrics:
                     metrics[part.key] = await with_draws(await aggregated_values(part, scores), clusters)
                 else:
                     source = part.options["compute_metrics_snippet"]
-                    metrics[part.key] = await compute_metrics(source, scores, part=part.key, clusters=clusters)
+                    metrics[part.key] = await compute_metrics(
+                        source, scores, part=part.key, clusters=clusters, modules=self._modules[task]
+                    )
             kept[task] = {"digest": f"{tables[task].digest:x}", "metrics": metrics}
         write_whole(folder / FILE, msgspec.json.format(msgspec.json.encode(kept), indent=2))
 
@@ -100,10 +104,15 @@ def own_summaries(part: PartSpec, table: ScoreTable, level: float) -> dict[str, 
 
 
 async def compute_metrics(
-    source: str, scores: Sequence[Mapping[str, Any]], *, part: str, clusters: Sequence[Any] | None = None
+    source: str,
+    scores: Sequence[Mapping[str, Any]],
+    *,
+    part: str,
+    clusters: Sequence[Any] | None = None,
+    modules: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Call the snippet over the scores of all samples that count, then over resamples of their clusters."""
-    snippet = metric_snippet(source, part)  # the caller has checked that it may run
+    snippet = metric_snippet(source, part, modules)  # the caller has checked that it may run
 
     async def values_over(rows: Sequence[int] | None) -> dict[str, Any]:
         return await metric_values(snippet, scores if rows is None else [scores[row] for row in rows])

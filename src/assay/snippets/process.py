@@ -59,6 +59,7 @@ class Snippet:
         """
         self._allowed = context.own_code
         self._source = source
+        self._modules = dict(context.modules)
         self._function = function
         self._takes = {"takes": takes, "fit": fits}
         self._stage: Stage = stage
@@ -141,7 +142,9 @@ class Snippet:
 
     async def _load(self, child: Child) -> None:
         limit = self._time_limit + _GRACE_SECONDS
-        order = {"load": self._source, "name": _NAME, "function": self._function, **self._takes}
+        order: dict[str, Any] = {"load": self._source, "name": _NAME, "function": self._function, **self._takes}
+        if self._modules:
+            order["modules"] = self._modules
         try:
             loaded = await self._service.ask_of(child, lambda number: _line({**order, "number": number}), limit)
         except TimeoutError:

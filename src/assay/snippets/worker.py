@@ -8,6 +8,7 @@ data, over the same pipe, and are never code.
 from __future__ import annotations
 
 import asyncio
+import importlib.machinery
 import inspect
 import json
 import linecache
@@ -93,8 +94,9 @@ class SnippetWorker:
         sys.modules["snippet"] = module  # dataclasses and pickles look their module up
         self._namespace = module.__dict__
         try:
-            lines = order["load"].splitlines(keepends=True)
-            linecache.cache[order["name"]] = (len(order["load"]), None, lines, order["name"])  # for tracebacks
+            if "modules" in order:
+                sys.meta_path.insert(0, _OwnModules(order["modules"]))
+            _show_lines(order["name"], order["load"])
             code = compile(order["load"], order["name"], "exec", dont_inherit=True)
             exec(code, self._namespace)  # noqa: S102 - the author's code, in the process made for it
             function = self._namespace.get(order["function"])
@@ -340,6 +342,44 @@ def _json_form(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+class _OwnModules:
+    """Imports the author's own modules from the sources that were read with the task, and no others of theirs."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._files = {_module_name(file): file for file in sources}
+        self._sources = sources
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        file = self._files.get(name)
+        is_package = any(other.startswith(f"{name}.") for other in self._files)
+        if file is None and not is_package:
+            return None
+        is_package = is_package or (file is not None and file.endswith("/__init__.py"))
+        spec = importlib.machinery.ModuleSpec(name, self, origin=file, is_package=is_package)  # type: ignore[arg-type]
+        spec.has_location = file is not None
+        return spec
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        file = self._files.get(module.__name__)
+        if file is None:  # a folder without a module of its own
+            return
+        _show_lines(file, self._sources[file])
+        code = compile(self._sources[file], file, "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - the author's code, in the process made for it
+
+
+def _module_name(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _show_lines(name: str, source: str) -> None:
+    """Let tracebacks show the lines of source that is in no file."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
 class _SampleScore:

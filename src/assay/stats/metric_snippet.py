@@ -12,15 +12,18 @@ from assay.snippets.process import TIME_LIMIT_SECONDS, Snippet
 from assay.text.wording import show_no_score
 
 
-def metric_snippet(source: str, part: str) -> Snippet:
-    """The snippet in its own process. The caller has checked that it may run."""
+def metric_snippet(source: str, part: str, modules: Mapping[str, str]) -> Snippet:
+    """The snippet in its own process. The caller has checked that it may run.
+
+    `modules` are those of the author's that it may import.
+    """
     return Snippet(
         source,
         function="compute_metrics",
         stage="metric",
         part=part,
         time_limit_seconds=10 * TIME_LIMIT_SECONDS,
-        context=BuildContext(own_code=True),
+        context=BuildContext(own_code=True, modules=modules),
     )
 
 

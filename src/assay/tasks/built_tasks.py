@@ -46,7 +46,9 @@ def build_task(
     refused: `trust` is what the user said now, `out_of_a_run` that the definition comes out of a `run.json`.
     """
     require_trust([definition], trust=trust, out_of_a_run=out_of_a_run)
-    context = replace(context, own_code=True, task=definition.name, paces=definition.plan.paces)
+    context = replace(
+        context, own_code=True, task=definition.name, paces=definition.plan.paces, modules=definition.modules
+    )
     dataset = build_dataset(definition, own_code=True)
     for part in definition.aggregates:
         _check_aggregate(part, definition)

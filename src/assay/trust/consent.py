@@ -188,6 +188,7 @@ def reaches(definition: TaskDefinition, *, typed: Sequence[str] = (), out_of_a_r
             own = not out_of_a_run and model.key in plan.own_models
             spec = {"model": model.model, "options": model.options}
             reached.extend(item for item in _model(spec, "model") if item.kind in _NEVER_OWN or not own)
+    reached.extend(Reach("code", file, "imported by its Python") for file in definition.modules)
     reached.extend(Reach("variable", name, "$NAME in the file") for name in definition.provenance.variables)
     return reached
 

@@ -6,7 +6,6 @@ computes) is not among them.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.reading.python_imports import imported_names
 from assay.text.os_errors import is_file
 
 MAX_FILES = 2000
@@ -79,18 +79,7 @@ def _is_code(path: Path) -> bool:
 
 def _imported(text: str, folder: Path) -> Iterator[Path]:
     """The modules and packages in the folder that a Python text imports; of a package, all its modules."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-            names.update(f"{node.module}.{alias.name}" if node.module else alias.name for alias in node.names)
-    for top in sorted({name.partition(".")[0] for name in names if name}):
+    for top in sorted({name.partition(".")[0] for name in imported_names(text)}):
         if is_file(folder / f"{top}.py"):
             yield folder / f"{top}.py"
         elif (folder / top).is_dir():

@@ -48,7 +48,9 @@ from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedErr
 from assay.models.model_names import known_offers
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.embedding import lack_of_embeddings
+from assay.snippets.imported_modules import OwnModules, own_modules, snippets_of
 from assay.task_records import Provenance, ScorerTitle, TaskLabels, TaskPlan
+from assay.trust.project import is_inside_this_project
 
 _EVIDENCE = "evidence"
 
@@ -106,6 +108,12 @@ def task_definition(
             )
         if trials is None and definition.trials is not None:
             trials = definition.trials.num_trials
+    modules = _modules(
+        document,
+        (*where, "definition"),
+        (parts["solver"], *parts.get("scorers", ()), *parts.get("aggregates", ())),
+        library,
+    )
     generation = tuple(library.generation)
     library.generation.clear()  # reported once: the next task finds the dataset already made
     return TaskDefinition(
@@ -122,15 +130,32 @@ def task_definition(
             missing_models=tuple(sorted(set(library.missing_models))),
         ),
         provenance=Provenance(
-            files=tuple(sorted({str(path) for path in (*document.files, *library.nearby.used)})),
+            files=tuple(sorted({str(path) for path in (*document.files, *library.nearby.used, *modules.files)})),
             variables=tuple(sorted({*document.variables, *library.nearby.variables})),
             warnings=tuple(dict.fromkeys([*document.warnings, *library.warnings, *warnings])),
             config=dict(parameters),
             over_rows=True,
         ),
         shown=_shown(task, definition),
+        modules=modules.sources,
         generation=generation,
     )
+
+
+def _modules(document: Document, where: FieldPath, parts: Sequence[PartSpec], library: Library) -> OwnModules:
+    """The modules that the task's Python imports from next to its files, and from the project's folders of Python."""
+    snippets = snippets_of(parts)
+    if not snippets:
+        return OwnModules({}, [])
+    from assay.formats.project.discovery import current_project  # only Python needs its folders
+
+    project = current_project()
+    shared = [project.root / each for each in project.entry.python] if project is not None else []
+    if not is_inside_this_project(document.path):
+        shared = []
+    folders = dict.fromkeys([*(path.parent for path in document.files), *shared])
+    with placed_at(document, where):
+        return own_modules(snippets, [*folders], lambda path: library.nearby.out_of_bounds(path, str(path)))
 
 
 def _shown(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> TaskLabels:
