@@ -1,4 +1,4 @@
-"""`assay rescore`: new scores for old answers, without a model."""
+"""`assay rescore`: new scores for old answers, and with `--judges` new verdicts where a judge changed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,18 @@ from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
 from assay.runs.exit_status import exit_status_of, why_without_score
 from assay.tasks.task_settings import TaskSettings
+from assay.text.wording import count_of
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
     from assay.run_file import RunFile
+
+
+OF_JUDGES = (
+    *("budget_cost", "budget_tokens", "concurrency", "timeout_seconds", "retries", "judge_retries"),
+    *("patience_seconds", "requests_per_minute", "tokens_per_minute"),
+)
+"""Settings of a run that also apply to judges that are called again."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  assay rescore runs/my-run tasks/                 after a target or a metric changed in the files\n"
         "  assay rescore runs/my-run                        after you changed your own metric\n"
+        "  assay rescore runs/my-run tasks/ --judges        after a judge, its prompt or its rubric changed\n"
         "  assay rescore logs/a.eval tasks/quiz.jsonl       answers of an Inspect log\n\n"
         "If a target or metric changed in the task files, name them; if only the code of a metric changed, name\n"
-        "the run alone. An answer is used only if the prompt of its sample is unchanged. No judge is called:\n"
-        "a verdict is kept if its sample and the judge's instructions are unchanged. After Ctrl-C rerun the same\n"
-        "command to resume."
+        "the run alone. An answer is used only if the prompt of its sample is unchanged. A verdict is kept if its\n"
+        "sample, the judge and what it is sent are unchanged; with --judges the others are asked for, and those\n"
+        "that failed. After Ctrl-C, a failure or a used-up budget rerun the same command to resume."
     )
     parser.add_argument("run", metavar="RUN", help="a run folder, or an Inspect log")
     parser.add_argument("tasks", nargs="*", metavar="TASKS", help="the task files as they are now")
@@ -44,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, TaskSettings, "allow_outside")
     add_settings(parser, RunSettings, "score_workers", "trust")
     add_form_arguments(parser, json="the leaderboard as JSON on stdout")
+    switch(parser, "--judges", "call the judges whose verdicts no longer stand, or failed; without, no model is called")
+    add_settings(parser, RunSettings, *OF_JUDGES, needs="--judges")
     switch(parser, "--accept-versions", "resume though other versions of assay or its packages scored so far")
     switch(parser, "--quiet", "no progress")
     add_view_arguments(parser)
@@ -60,8 +71,10 @@ def run(options: argparse.Namespace) -> int:
     from assay.tasks.load import load_tasks
     from assay.user.seal import is_sealed
 
-    workers = given_settings(options, RunSettings).get("score_workers")
-    check_settings(RunConfig(score_workers=workers), flag_of_run)
+    given = given_settings(options, RunSettings)
+    workers = given.get("score_workers")
+    of_judges = {name: value for name, value in given.items() if name in (*OF_JUDGES, "prices")}
+    check_settings(RunConfig(score_workers=workers, **of_judges), flag_of_run)
     parameters = task_parameters(options)
     run = Path(run_named(options.run))
     earlier = read_run_file(run)
@@ -81,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
         Path(options.run_dir or f"{options.run.rstrip('/')}.rescored"),
         trust=bool(options.trust),
         score_workers=workers,
+        judges=options.judges,
+        settings=of_judges,
         view=view_of_run(options, run),
         progress=progress_of(options),
         command=["assay", *sys.argv[1:]],
@@ -91,12 +106,19 @@ def run(options: argparse.Namespace) -> int:
         return 130
     board = result.leaderboard
     show_result(board, board_tables(board), options)
-    # the same command would call no model
-    say_all([note for note in notes(board) if note != INCOMPLETE], options)
+    # without judges the same command would call no model
+    say_all([note for note in notes(board) if options.judges or note != INCOMPLETE], options)
     if nothing := why_without_score(board):
         say(nothing, options, "bad")
     if result.remaining:
         print(f"what has no score here needs a model: finish {options.run}, or run its tasks again", file=sys.stderr)
+    if options.judges:
+        print(
+            f"judges: {count_of(result.judge_calls, 'call')} made, {count_of(result.verdicts_kept, 'verdict')} reused",
+            file=sys.stderr,
+        )
+    if result.stopped:
+        print(f"stopped: {result.stopped}; rerun the same command with more to resume", file=sys.stderr)
     changed = f", of which {result.changed_prompts} have a different prompt now" if result.changed_prompts else ""
     print(
         f"scored {result.rescored} answers again; {result.remaining} attempts have no answer{changed}", file=sys.stderr

@@ -201,6 +201,8 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     judge: bool = True
     """Another model than the evaluated one: a judge, a simulated user."""
+    rejudged: bool = False
+    """For verdicts that were asked for when recorded answers were scored again."""
     answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0

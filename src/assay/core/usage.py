@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -85,7 +86,7 @@ def usage_of(account: Account, trace: Trace | None = None) -> tuple[Usage, ...]:
 
 
 def _sum_up(model: str, judge: bool, entries: Iterable[AccountEntry]) -> Usage:
-    sums = dict.fromkeys(Usage.__struct_fields__[2:], 0)
+    sums: dict[str, Any] = dict.fromkeys(Usage.__struct_fields__[3:], 0)
     for entry in entries:
         completion = entry.completion
         amounts = {"answers": 1, "cached": int(completion.cached)}

@@ -78,6 +78,18 @@ async def assemble_tasks(
         await parts.aclose()
 
 
+@asynccontextmanager
+async def assemble_judges(definitions: Sequence[TaskDefinition], config: RunConfig) -> AsyncIterator[JudgedTasks]:
+    """The tasks and the models that their scorers call, to score answers that are there already."""
+    parts = JudgedTasks(config)
+    try:
+        parts.build_tasks(definitions)
+        await parts.models.check_cached()
+        yield parts
+    finally:
+        await parts.aclose()
+
+
 class BuiltTasks:
     """Built tasks, and the way to close all that belongs to them."""
 
@@ -170,7 +182,21 @@ class BuiltTasks:
         await self.closing.aclose()
 
 
-class Parts(BuiltTasks):
+class JudgedTasks(BuiltTasks):
+    """Built tasks, and the models that their scorers call."""
+
+    def __init__(self, config: RunConfig, models: ModelPool | None = None) -> None:
+        self.models = models or ModelPool(config)
+        super().__init__(config, self.models.model_for)
+        self.closing.push_async_callback(self.models.aclose)
+
+    @property
+    def in_flight_judging(self) -> int:
+        """How many answers to keep in flight where only judges are called."""
+        return max((attempts_in_flight(self.config, judge) for judge in self.models.judges), default=1)
+
+
+class Parts(JudgedTasks):
     """Everything a run needs, built: what it is, its tasks, its models, and the one that is measured."""
 
     run_file: RunFile
@@ -188,12 +214,10 @@ class Parts(BuiltTasks):
     """Tasks that need likelihoods from a server that has not been checked yet."""
 
     def __init__(self, config: RunConfig, models: ModelPool | None = None) -> None:
-        self.models = models or ModelPool(config)
-        super().__init__(config, self.models.model_for)
+        super().__init__(config, models)
         self.notes: list[str] = []
         """What is not done as a project or a file has it, for the record of the run."""
         self._unwrapped: Model | None = None
-        self.closing.push_async_callback(self.models.aclose)
         self.closing.push_async_callback(lambda: close_part(self._unwrapped))
 
     def build(

@@ -138,13 +138,16 @@ def record_change(folder: Path, now: SealedFile) -> None:
     _write(folder, now)
 
 
-def refuse_rescored(folder: Path, run_file: RunFile) -> None:
-    """An interrupted rescore can be resumed; finished attempts keep the scores of the code at that time."""
+def refuse_rescored(folder: Path, run_file: RunFile, *, may_be_finished: bool = False) -> None:
+    """An interrupted rescore can be resumed; finished attempts keep the scores of the code at that time.
+
+    One that `may_be_finished` may lack verdicts of judges that failed, or that its budget did not reach.
+    """
     if not (folder / "run.json").exists():
         return
     there = read_run_file(folder)
     same = (there.fingerprint, there.answers_of) == (run_file.fingerprint, run_file.answers_of)
-    if not same or (folder / "leaderboard.json").exists():
+    if not same or (not may_be_finished and (folder / "leaderboard.json").exists()):
         raise UsageError(f"{folder}: there is a run already; choose another folder with --run-dir")
 
 

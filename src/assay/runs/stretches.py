@@ -343,9 +343,11 @@ def record_stretch(folder: Path, stretch: Stretch, name: str | None = None) -> N
     write_whole(folder / FOLDER / f"{name}.json", with_checksums([msgspec.json.encode(stretch)], 1))
 
 
-def open_rescoring(run: Path, folder: Path, accepted: AcceptedChanges) -> None:
-    """Record what scores the answers of `run` from now on in `folder`; what answered them stays what it was."""
-    now = msgspec.structs.replace(stretch_now(), scores_only=True)
+def open_rescoring(run: Path, folder: Path, accepted: AcceptedChanges, judges: dict[str, Served]) -> None:
+    """Record what scores the answers of `run` from now on in `folder`, and which `judges` do; what answered them stays
+    what it was.
+    """
+    now = msgspec.structs.replace(stretch_now(), scores_only=True, judges=judges)
     refuse_other_versions(folder, earlier_stretches(folder), now, accepted)
     _take_over(run, folder)
     record_stretch(folder, now)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from tests.end_to_end.commands import ROOT, assay
+from tests.end_to_end.commands import ROOT, Server, assay, fake_server, start_assay
 
 from assay.cli.main import main
 
@@ -235,3 +238,153 @@ def test_failures_go_with_the_answers_once_however_often_it_is_resumed(
     assert (row["scored"], row["failed"], row["remaining"]) == (4, 1, 1)
     assert row["failures"] == {"model/exception": 1}
     assert len(Path("new/journal.jsonl").read_text().splitlines()) == 5
+
+
+TWO_JUDGES = """
+key: judged
+display_name: Judged
+description: Two judges, each of whom says what the last line of its prompt is.
+definition:
+  dataset: {key: rows}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  scorers:
+    - type: model_as_a_judge_classifier
+      key: strict
+      model_key: judge
+      system_prompt: Judge.
+      user_prompt: "STRICT {{ sample.q }} {{ sample.gold }}\\ncorrect"
+      correct_labels: [correct]
+      incorrect_labels: [incorrect]
+    - type: model_as_a_judge_classifier
+      key: kind
+      model_key: judge
+      system_prompt: Judge.
+      user_prompt: "kind {{ sample.q }} {{ sample.gold }}\\ncorrect"
+      correct_labels: [correct]
+      incorrect_labels: [incorrect]
+"""
+
+
+class JudgedOnServer(NamedTuple):
+    """A project with a run `old` of three samples, whose judges answer from a server."""
+
+    folder: Path
+    server: Server
+
+    def rescore(self, *words: str, to: str = "new") -> subprocess.CompletedProcess[str]:
+        command = ("rescore", "old", "t.yaml", "--judges", "--run-dir", to, "--retries", "0", "--concurrency", "1")
+        return assay(*command, *words, cwd=self.folder)
+
+    def change(self, was: str, now: str, file: str = "t.yaml") -> None:
+        path = self.folder / file
+        assert was in path.read_text()
+        path.write_text(path.read_text().replace(was, now))
+
+    def asked(self, before: Mapping[str, int]) -> dict[str, int]:
+        """How often each judge's prompt was asked since, by its first line."""
+        now = Counter(self.server.seen())
+        now.subtract(Counter(before))
+        return {prompt.partition("\n")[0]: times for prompt, times in now.items() if times}
+
+
+@pytest.fixture
+def on_server(tmp_path: Path) -> Iterator[JudgedOnServer]:
+    with fake_server() as server:
+        (tmp_path / "t.yaml").write_text(TWO_JUDGES)
+        rows = ({"q": f"write: {word}", "gold": number} for number, word in enumerate("abc"))
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / "models").mkdir()
+        config = {"connection_type": "assay", "model": f"openai:judge@{server.base_url}"}
+        judge = {"key": "judge", "display_name": "J", "config": config}
+        (tmp_path / "models" / "judge.yaml").write_text(json.dumps(judge))
+        done = assay("run", "t.yaml", "--run-dir", "old", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        yield JudgedOnServer(tmp_path, server)
+
+
+def test_a_judge_is_asked_again_for_exactly_what_changed(on_server: JudgedOnServer) -> None:
+    on_server.change("STRICT", "STRICTER")
+    before = on_server.server.seen()
+    done = on_server.rescore()
+    assert done.returncode == 0, done.stderr
+    assert on_server.asked(before) == {f"STRICTER write: {word} {at}": 1 for at, word in enumerate("abc")}
+    assert "judges: 3 calls made, 3 verdicts reused" in done.stderr
+    assert board(on_server.folder / "new")["tasks"][0]["score"] == 1.0
+
+
+def test_where_nothing_about_judging_changed_no_judge_is_called(on_server: JudgedOnServer) -> None:
+    before = on_server.server.seen()
+    assert "judges: 0 calls made, 6 verdicts reused" in on_server.rescore().stderr
+    assert on_server.asked(before) == {}
+
+
+def test_a_row_that_changed_is_judged_again_and_the_others_are_not(on_server: JudgedOnServer) -> None:
+    on_server.change('"gold": 1', '"gold": 7', "rows.jsonl")
+    before = on_server.server.seen()
+    assert "judges: 2 calls made, 4 verdicts reused" in on_server.rescore().stderr
+    assert on_server.asked(before) == {"STRICT write: b 7": 1, "kind write: b 7": 1}
+
+
+def test_another_model_judges_again(on_server: JudgedOnServer) -> None:
+    on_server.change("openai:judge@", "openai:another@", "models/judge.yaml")
+    assert "judges: 6 calls made, 0 verdicts reused" in on_server.rescore().stderr
+
+
+def test_a_judge_that_fails_leaves_a_failure_that_the_same_command_asks_for_again(on_server: JudgedOnServer) -> None:
+    on_server.change(
+        "STRICT {{ sample.q }}", "{% if sample.gold == 1 %}behave: status 500 1\\n{% endif %}{{ sample.q }}"
+    )
+    first = on_server.rescore()
+    assert first.returncode == 3, first.stderr
+    row = board(on_server.folder / "new")["tasks"][0]
+    assert (row["scored"], row["failed"]) == (2, 1)
+    before = on_server.server.seen()
+    second = on_server.rescore()
+    assert second.returncode == 0, second.stderr
+    assert on_server.asked(before) == {"behave: status 500 1": 1}
+    assert board(on_server.folder / "new")["tasks"][0]["scored"] == 3
+    assert "judges: 1 call made, 0 verdicts reused" in second.stderr
+
+
+def test_a_budget_of_judges_stops_between_verdicts_and_more_of_it_goes_on(on_server: JudgedOnServer) -> None:
+    on_server.change("STRICT", "STRICTER")
+    before = on_server.server.seen()
+    first = on_server.rescore("--budget-tokens", "12")
+    assert "--budget-tokens" in first.stderr
+    asked = on_server.asked(before)
+    assert 0 < len(asked) < 3
+    assert first.returncode == 3
+    assert on_server.rescore("--budget-tokens", "12").returncode == 3  # all sessions together
+    assert on_server.asked(before) == asked
+    assert on_server.rescore("--budget-tokens", "3000").returncode == 0
+    assert on_server.asked(before) == {f"STRICTER write: {word} {at}": 1 for at, word in enumerate("abc")}
+
+
+def test_a_killed_rejudging_asks_for_no_verdict_twice(on_server: JudgedOnServer) -> None:
+    on_server.change("STRICT", "STRICTER")
+    before = on_server.server.seen()
+    command = ("rescore", "old", "t.yaml", "--judges", "--run-dir", "new", "--concurrency", "1")
+    killed = start_assay(*command, cwd=on_server.folder)
+    journal = on_server.folder / "new" / "journal.jsonl"
+    while not (journal.exists() and journal.read_bytes()) and killed.poll() is None:
+        time.sleep(0.001)
+    killed.kill()
+    killed.wait()
+    done = on_server.rescore()
+    assert done.returncode == 0, done.stderr
+    asked = on_server.asked(before)
+    assert sorted(asked) == [f"STRICTER write: {word} {at}" for at, word in enumerate("abc")]
+    assert sum(asked.values()) <= 4  # what was in flight was lost
+    assert board(on_server.folder / "new")["tasks"][0]["scored"] == 3
+
+
+def test_judges_need_a_scorer_that_calls_one_and_their_settings_need_judges(
+    judged: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judged("rescore", "old", "t.yaml", "--run-dir", "new", "--budget-tokens", "5") == 2
+    assert "--budget-tokens has no effect without --judges" in capsys.readouterr().err
+    assert main(["run", "fixtures", "--run-dir", "sums", "--quiet", "--limit", "1"]) == 0
+    assert judged("rescore", "sums", "--judges", "--run-dir", "new") == 2
+    assert "no scorer of these tasks calls a model" in capsys.readouterr().err

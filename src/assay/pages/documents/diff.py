@@ -112,6 +112,8 @@ def what_changed(task: TaskDiff) -> list[str]:
         sentences.append("its solver or prompt template changed")
     if task.scoring == "changed":
         sentences.append("how answers are scored changed")
+    if task.judging == "changed":
+        sentences.append("a judge, or what it is sent, changed")
     if task.other_parts == "changed" and not sentences:
         sentences.append("a scorer, aggregate or rule changed that the score does not depend on")
     sentences += [f"{each.name} {number(each.value_a)} → {number(each.value_b)}" for each in task.other_numbers]

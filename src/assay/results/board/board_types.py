@@ -183,6 +183,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """Why no difference of the score is tested, gated or ranked; null where they are."""
     asking: str = ""
     """Fingerprint of how the questions are put to the model: solver and templates."""
+    judging: str = ""
+    """Fingerprint of what the task's scorers ask which other models; empty where none asks one."""
     interval: ScoreInterval | None = None
     bounds: Bounds | None = None
     reason: str | None = None

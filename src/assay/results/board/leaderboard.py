@@ -56,6 +56,7 @@ from assay.results.server_template import template_notices
 from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import whole_bounds, with_bounds
 from assay.stats.score_table import ScoreTable
+from assay.tasks.task_parts import task_parts
 
 _L = TypeVar("_L", bound=AttemptLine)
 
@@ -189,6 +190,7 @@ def _row(
     measure = table.measure = _on_its_scale(table)
     headline = _headline(definition, table, summaries)
     latency = table.latencies.summary()
+    parts = task_parts(definition)
     scores = table.tables.get(measure.scorer)
     spent = _spent(definition, table, prices, str(run.model["name"]))
     cost = cost_of_all(spent["cost"], spent["judge_cost"])
@@ -216,7 +218,8 @@ def _row(
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
         scoring=f"{_scoring_signature(definition)}|{headline.signature.split('|')[0]}",
-        asking=short_fingerprint((definition.solver.use, definition.solver.options)),
+        asking=parts.asking,
+        judging=short_fingerprint(parts.judging) if parts.judging else "",
         latency_ms=latency.mean if latency else 0.0,
         latency=latency,
         aggregates=summaries,

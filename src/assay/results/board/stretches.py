@@ -63,7 +63,7 @@ class Stretch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     shard: str = ""
     """The samples that this process had, where it had a share of the run."""
     scores_only: bool = False
-    """No request was sent: answers that were there were scored."""
+    """The evaluated model was sent no request: answers that were there were scored."""
     notes: list[str] = []
     """What was not done as a project or a file has it."""
     overridden: dict[str, list[str]] = {}

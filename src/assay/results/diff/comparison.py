@@ -136,6 +136,7 @@ def _task(
         content=_content(first, second),
         asking=_same(first, second, lambda row: row.asking),
         scoring=_same(first, second, lambda row: row.scoring or row.signature),
+        judging=_same(first, second, lambda row: row.judging),
         other_parts=_same(first, second, lambda row: row.fingerprint),
         other_numbers=_other_numbers(first, second),
         lower_is_better=any(row is not None and bool(row.lower_is_better) for row in rows),

@@ -118,6 +118,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """`same` or `changed`: how the questions are put to the model."""
     scoring: str
     """`same` or `changed`: how predictions are scored."""
+    judging: str = "same"
+    """`same` or `changed`: what the task's scorers ask which other models."""
     other_parts: str = "same"
     """`same` or `changed`: scorers, aggregates and rules of the task that its score does not depend on."""
     other_numbers: list[AggregateDiff] = []

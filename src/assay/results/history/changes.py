@@ -39,7 +39,7 @@ def _tasks(before: Leaderboard, after: Leaderboard) -> list[str]:
         was = rows.get(row.task)
         if was is None:
             continue  # not part of this history
-        fields = {"prompt": "asking", "questions": "sha256", "scoring": "scoring"}
+        fields = {"prompt": "asking", "questions": "sha256", "scoring": "scoring", "judging": "judging"}
         changed = [name for name, field in fields.items() if getattr(was, field) != getattr(row, field)]
         if changed:
             changes.append(f"{row.task}: other {' and '.join(changed)}")

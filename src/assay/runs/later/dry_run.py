@@ -9,13 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from assay.catalog import OTHER_MODELS
 from assay.core.attempt import attempt_key
 from assay.core.errors import FailureError
 from assay.core.model_stack import WithRunSettings, given_settings, innermost
 from assay.core.seams import Model, identity_of, offers_of
 from assay.core.task import Task
-from assay.core.types import Completion, PartSpec, Request, Sample, TaskDefinition, Trace
+from assay.core.types import Completion, Request, Sample, TaskDefinition, Trace
 from assay.core.usage import about_tokens
 from assay.costs.estimate import JudgeEstimate, RunEstimate, TaskEstimate
 from assay.costs.prices import Quotes, cost_at, dated
@@ -31,6 +30,7 @@ from assay.runs.canary import PROMPTS
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.folder import default_folder
 from assay.runs.progress import run_blocking
+from assay.tasks.task_parts import asks_a_model
 from assay.text.wording import few
 
 TRIED = 500
@@ -207,13 +207,6 @@ def _noting(faults: dict[str, str], sample: Sample) -> Iterator[None]:
             faults.setdefault(sample.id, error.failure.message)
     except Exception:  # noqa: S110 - a third-party part, which was given an empty answer
         pass
-
-
-def asks_a_model(part: PartSpec) -> bool:
-    """Whether a scorer is known to call its model and do nothing else: only such may run in an estimate."""
-    listed = (item for value in part.options.values() if isinstance(value, list) for item in value)
-    places = [part.options, *(item for item in listed if isinstance(item, dict))]
-    return any(options.get(name) for options in places for name in OTHER_MODELS)
 
 
 def _judge(name: str, requests: float, tokens_in: float, quotes: Quotes) -> JudgeEstimate:

@@ -1,0 +1,59 @@
+"""What the numbers of a task depend on, part by part: what a change of each one makes necessary.
+
+Other rows or another prompt need new answers, another judge or what it is sent needs new verdicts, and everything else
+needs only new scores of the answers that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from assay.catalog import OTHER_MODELS
+from assay.core.fingerprint import fingerprint, short_fingerprint
+from assay.core.types import PartSpec, TaskDefinition
+
+
+class TaskParts(NamedTuple):
+    """A fingerprint of each part of a task; two tasks with the same ones give the same numbers."""
+
+    content: str
+    """The rows."""
+    asking: str
+    """How the questions are put to the model: solver and templates."""
+    judging: dict[str, str]
+    """Of each scorer that calls a model, by its key: which one, and what it is sent."""
+    scoring: str
+    """Everything else: scorers that compute, aggregates, rules."""
+
+
+def task_parts(definition: TaskDefinition) -> TaskParts:
+    others = [part for part in definition.scorers if not asks_a_model(part)]
+    dataset = definition.dataset
+    return TaskParts(
+        content=dataset.sha256 or fingerprint([dataset.use, dataset.options, dataset.size]),
+        asking=short_fingerprint((definition.solver.use, definition.solver.options)),
+        judging={part.key: judging_of(part) for part in definition.scorers if asks_a_model(part)},
+        scoring=short_fingerprint(
+            [[part.key, part.use, part.options] for part in (*others, *definition.aggregates, *definition.actions)]
+        ),
+    )
+
+
+def judging_of(part: PartSpec) -> str:
+    """The fingerprint of what a scorer asks which model: a verdict stands as long as it is the same."""
+    return short_fingerprint([part.key, part.use, part.options])
+
+
+def asks_a_model(part: PartSpec) -> bool:
+    """Whether a scorer calls another model: a judge, a grader, a model of embeddings."""
+    return any(options.get(name) for options in _mappings_in(part.options) for name in OTHER_MODELS)
+
+
+def _mappings_in(value: Any) -> list[Mapping[str, Any]]:
+    """A mapping, and those in its lists and mappings."""
+    if isinstance(value, list | tuple):
+        return [each for item in value for each in _mappings_in(item)]
+    if not isinstance(value, Mapping):
+        return []
+    return [value, *(each for item in value.values() for each in _mappings_in(item))]
