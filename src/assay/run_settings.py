@@ -117,7 +117,7 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
         Flag("--include-per-example", "add predictions and scores to the leaderboard")] = False
 
     allow_bad_tasks: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.LIMIT),
-        Flag("--allow-bad-tasks", "skip bad records and report how many")] = False
+        Flag("--allow-bad-tasks", "skip bad records, and broken files of a folder, and report them")] = False
     allow_broken_tests: Annotated[bool, Setting(Purpose.PERMISSION, AppliesTo.PROGRAMS),
         Flag("--allow-broken-tests", "samples whose tests cannot run or prove nothing are failures, not a refusal")
     ] = False

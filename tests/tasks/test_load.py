@@ -33,6 +33,29 @@ def test_what_is_wrong_in_several_files_is_reported_at_once(tmp_path: Path) -> N
     assert f"{tmp_path}/c.yaml:" in str(caught.value)
 
 
+def test_a_broken_file_of_a_folder_is_left_out_by_name_where_that_is_allowed(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.yaml").write_text(
+            f"key: t{number}\ndisplay_name: T\ndescription: d\ndefinition:\n  type: system_task\n"
+            "  compute_evidence_snippet: |\n    def compute_evidence():\n      return {}\n"
+        )
+    (tmp_path / "broken.yaml").write_text("key: b\ndefinition: {}\nnonsense: 1\n")
+    with pytest.raises(UsageError, match=r"broken\.yaml:3:1: nonsense"):
+        load_tasks(str(tmp_path), allow_bad=True)
+    tasks = load_tasks(str(tmp_path), leave_out_broken=True)
+    assert [task.name for task in tasks] == ["t0", "t1", "t2"]
+    [warning] = tasks[0].provenance.warnings
+    assert warning.startswith(f"{tmp_path}/broken.yaml is left out (--allow-bad-tasks): {tmp_path}/broken.yaml:")
+    with pytest.raises(UsageError, match=r"broken\.yaml"):  # what is named is never left out
+        load_tasks([str(tmp_path / "0.yaml"), str(tmp_path / "broken.yaml")], leave_out_broken=True)
+
+
+def test_a_folder_of_broken_files_alone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("key: b\ndefinition: {}\n")
+    with pytest.raises(UsageError, match=r"broken\.yaml"):
+        load_tasks(str(tmp_path), leave_out_broken=True)
+
+
 def test_a_single_file_need_not_be_a_list(tmp_path: Path) -> None:
     (tmp_path / "sums.jsonl").write_text(EXAMPLE)
     assert [task.name for task in load_tasks(str(tmp_path / "sums.jsonl"))] == ["sums"]

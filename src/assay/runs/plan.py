@@ -164,6 +164,7 @@ def read_tasks(
     definitions = load_tasks(
         sources,
         allow_bad=config.allow_bad_tasks,
+        leave_out_broken=config.allow_bad_tasks,
         config=config.task_config,
         trust=config.trust,
         evaluated=names,

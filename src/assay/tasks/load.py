@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+import msgspec
+
 from assay.catalog import is_name, unknown_name
 from assay.core.errors import UsageError
 from assay.core.regular_file import irregular
@@ -59,18 +61,38 @@ class ReadingKeywords(TaskSettings, total=False):
 
 
 def load_tasks(
-    sources: str | Sequence[str], *, allow_bad: bool = False, **how: Unpack[ReadingKeywords]
+    sources: str | Sequence[str],
+    *,
+    allow_bad: bool = False,
+    leave_out_broken: bool = False,
+    **how: Unpack[ReadingKeywords],
 ) -> list[TaskDefinition]:
     """Every task that the given files, folders and names hold. Names must be unique among them.
+
+    With `allow_bad`, bad records are left out and counted; with `leave_out_broken`, files of a folder that cannot be
+    read, which the first task's warnings name.
 
     `how` are the fields of `ReadingKeywords`: `config`, `models`, `dataset` and `allow_outside` for YAML files,
     `num_fewshot`, `trust`, `only_reads` to only display tasks, and `source_options` for settings that one source has.
     """
     sources = [sources] if isinstance(sources, str) else sources
     loaded, refused = read_sources(sources, allow_bad=allow_bad, **how)
-    if refused:
-        raise UsageError("\n".join([*(str(item.error) for item in refused), *_others(loaded, refused)]))
-    return [task.definition for task in loaded]
+    left_out = [file for file in refused if leave_out_broken and loaded and file.in_folder]
+    if len(refused) > len(left_out):
+        raise UsageError("\n".join([*(str(file.error) for file in refused), *_others(loaded, refused)]))
+    definitions = [task.definition for task in loaded]
+    return _with_warnings(
+        definitions, [f"{file.path} is left out (--allow-bad-tasks): {file.error}" for file in left_out]
+    )
+
+
+def _with_warnings(definitions: list[TaskDefinition], warnings: Sequence[str]) -> list[TaskDefinition]:
+    """What is said of a folder is reported, and recorded, with the first of its tasks."""
+    if not warnings:
+        return definitions
+    first, *others = definitions
+    known = msgspec.structs.replace(first.provenance, warnings=(*warnings, *first.provenance.warnings))
+    return [msgspec.structs.replace(first, provenance=known), *others]
 
 
 def _others(loaded: Sequence[LoadedTask], refused: Sequence[RefusedFile]) -> list[str]:
