@@ -87,7 +87,7 @@ def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
 
 
 def test_an_unknown_filter_fails_where_it_is_used(tmp_path: Path) -> None:
-    [fault] = faults(tmp_path, [EQUALS], solver=says("{{ sample.q | to_json }}"))
+    [fault] = faults(tmp_path, [EQUALS], solver=says("{% if sample.q %}{{ sample.q | to_json }}{% endif %}"))
     assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault.detail
 
 

@@ -39,3 +39,19 @@ def test_without_a_path_the_bundled_fixture_is_validated_and_summed_up(tmp_path:
     rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
     assert sum(int(row[-1].strip(" |")) for row in rows) == 10
     assert {row[0].strip("| ") for row in rows} == {"arithmetic", "mcq", "code_exec", "classification", "summary"}
+
+
+def test_two_files_with_one_task_and_a_file_with_nothing_to_check_are_not_valid(tmp_path: Path) -> None:
+    task = "key: a\ndisplay_name: A\ndescription: d\n"
+    task += "definition: {type: system_task, compute_evidence_snippet: !include s.py}\n"
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "s.py").write_text("def compute_evidence(): ...\n")
+    for name in ("x", "y"):
+        (tmp_path / "two" / f"{name}.yaml").write_text(task)
+    done = assay("validate", "two", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the task `a` is also in two/x.yaml" in done.stdout
+    (tmp_path / "rule.yaml").write_text("key: r\naction: exclude_from_metrics\nfilter: {op: exists, expression: x}\n")
+    done = assay("validate", "rule.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is nothing to check: declarative file with an action rule" in done.stdout

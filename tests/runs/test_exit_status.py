@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from tests.results.board.scripted_boards import BROKEN, EXCLUDED, REFUSED, Came, board_of
 
+from assay.core.types import PartSpec
 from assay.runs.exit_status import DONE, WITH_FAILURES, exit_status_of, why_without_score
 
 
@@ -24,6 +26,20 @@ from assay.runs.exit_status import DONE, WITH_FAILURES, exit_status_of, why_with
 )
 def test_wrong_answers_are_no_failure_and_failures_are(tmp_path: Path, rows: list[list[Came]], status: int) -> None:
     assert exit_status_of(board_of(tmp_path, {"t": rows})) == status
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "status"),
+    [
+        ({"use": "mean", "options": {"field": "nothing"}}, WITH_FAILURES),
+        ({"use": "weighted_average", "options": {"field": "score", "weights": {"0.5": 1.0}}}, WITH_FAILURES),
+        ({"use": "frequency", "options": {"field": "score"}}, DONE),  # it lists shares, and here they are
+        ({"use": "frequency", "options": {"field": "nothing"}}, WITH_FAILURES),
+    ],
+)
+def test_a_task_without_its_score_is_not_done(tmp_path: Path, aggregate: dict[str, Any], status: int) -> None:
+    part = PartSpec(key="score", **aggregate)
+    assert exit_status_of(board_of(tmp_path, {"t": [[1.0], [0.5]]}, {"t": part})) == status
 
 
 def test_one_task_that_came_to_nothing_spoils_the_status_and_is_named(tmp_path: Path) -> None:

@@ -77,13 +77,35 @@ def test_a_sample_score_object_is_its_values_and_metadata() -> None:
         ({"scores": {"a": 1}}, {"a": 1}, None),
         ({"scores": {"a": 1}, "metadata": {"m": [1]}}, {"a": 1}, {"m": [1]}),
         ({"scores": 0.5, "metadata": 1}, {"scores": 0.5, "metadata": 1}, None),  # then they are scores
-        ({"scores": {"a": 1}, "other": 2}, {"other": 2}, {"scores": {"a": 1}}),
-        ({"a": [1, 2]}, {}, {"a": [1, 2]}),  # what cannot be aggregated is evidence
+        ({"a": [1, 2], "b": 1}, {"b": 1}, {"a": [1, 2]}),  # what cannot be aggregated is evidence
+        ({"scores": {}, "metadata": {"a": [1, 2]}}, {}, {"a": [1, 2]}),
     ],
 )
 def test_flat_and_structured_results(result: Any, values: Any, metadata: Any) -> None:
     score = score_of("p", result, "sample `1`")
     assert (score.values, score.metadata) == (values, metadata)
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        ({"scores": {"a": 1}, "metadata": {"b": 2}, "v": 3}, "returned `v` beside `scores`"),
+        ({"scores": {"a": 1}, "metadata": 5}, "must return a mapping as `metadata`, it returned int"),
+        ({"v": [1, 2]}, "returned no score: `v` holds a list or a mapping"),
+        ({"v": {"a": 1}}, "returned no score: `v` holds a list or a mapping"),
+    ],
+)
+def test_what_would_be_dropped_is_a_failure(result: Any, why: str) -> None:
+    with pytest.raises(FailureError, match=why):
+        score_of("p", result, "sample `s`")
+
+
+def test_half_a_character_is_a_failure_of_its_sample_that_says_so() -> None:
+    source = r"def compute_scores(sample): return {'v': '\ud800' if sample['bad'] else 'ä'}"
+    make = lambda: PythonScorer("p", compute_scores_snippet=source, context=Context(), has_solver=False)  # noqa: E731
+    assert run(make, Sample(id="1", row={"bad": False}))[0].values == {"v": "ä"}
+    with pytest.raises(FailureError, match="returned a text with half a character"):
+        run(make, Sample(id="2", row={"bad": True}))
 
 
 def test_a_result_that_is_not_a_mapping_is_a_failure() -> None:
@@ -135,12 +157,12 @@ def test_another_number_of_entries_is_a_failure() -> None:
 
 
 def test_evidence_is_numbers_with_reasons() -> None:
-    found = "{'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}}}"
+    found = "{'metrics': {'m': {'value': 3, 'reason': 'because'}, 'n': {'value': 0.5}, 'holds': {'value': True}}}"
     source = f"def compute_evidence():\n    return {found}\n"
     (score,) = run(
         lambda: SystemEvidence("e", compute_evidence_snippet=source, context=Context()), Sample(id="0", row={})
     )
-    assert score.values == {"m": 3, "n": 0.5}
+    assert score.values == {"m": 3, "n": 0.5, "holds": 1.0}
     assert score.metadata == {"reasons": {"m": "because"}}
 
 

@@ -10,6 +10,7 @@ from tests.scripted import Context, Scripted
 
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Trace
+from assay.part_options import info_of
 from assay.snippets.payload import payload_of
 from assay.solvers.multi_turn import multi_turn_solver
 
@@ -165,3 +166,16 @@ def test_another_models_line_is_never_taken_for_the_models_answer() -> None:
 def test_judges_and_snippets_see_the_conversation_as_it_was() -> None:
     trace, _, _ = converse(say("q"), GENERATE, say("bye"), answers=["X"])
     assert [message["content"] for message in payload_of(trace)["messages"]] == ["q", "X", "bye"]
+
+
+def test_a_message_outside_of_loops_has_no_loop_index() -> None:
+    read = info_of(multi_turn_solver)
+    assert read is not None
+    assert read.check is not None
+    builders = [say("round {{ loop_index }}"), loop(say("{{ loop_index }}")), GENERATE, other("turn {{ loop_index }}")]
+    problems = read.check({"message_builders": builders})
+    assert [place for place, _ in problems] == [
+        ("message_builders", 0, "content"),
+        ("message_builders", 3, "extra_input_messages", 0, "content"),
+    ]
+    assert "only messages inside a `loop`" in problems[0][1]

@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     from assay.pages.markdown import escaped
 
     checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
+    if options.paths:
+        checked = [_with_something(file, options.paths) for file in _with_own_keys(checked)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
         print_json({"files": checked, "valid": not errors})
@@ -52,6 +54,28 @@ def run(options: argparse.Namespace) -> int:
         name = escaped(file["file"]) if options.paths else "bundled tasks"
         print(f"{name}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
     return BAD_INPUT if errors else DONE
+
+
+def _with_something(file: dict[str, Any], named: list[str]) -> dict[str, Any]:
+    """A file that was asked for by name and holds nothing that is read by itself is no valid file."""
+    if file["good"] or file["errors"] or file["file"] not in named:
+        return file
+    return {
+        **file,
+        "errors": [_error(Path(file["file"]), 0, "nothing", "", f"there is nothing to check: {file['format']}")],
+    }
+
+
+def _with_own_keys(checked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two task files of a folder with one key would be one task of a run, which refuses them."""
+    first: dict[tuple[Path, str], str] = {}
+    for file in checked:
+        path = Path(file["file"])
+        if (key := file.pop("key", None)) is None:
+            continue
+        if (other := first.setdefault((path.parent, key), file["file"])) != file["file"]:
+            file["errors"].append(_error(path, 1, "declarative", "key", f"the task `{key}` is also in {other}"))
+    return checked
 
 
 def _summary_of_the_fixtures() -> TextTable:
@@ -117,11 +141,12 @@ def _yaml_file(path: Path) -> dict[str, Any]:
     from assay.formats.declarative.load import check_yaml_file
 
     try:
-        form, good, warnings = check_yaml_file(path)
+        form, good, warnings, key = check_yaml_file(path)
     except UsageError as error:
         return _checked(path, "declarative", 0, [_error_at(path, line) for line in str(error).splitlines()])
     _warn(warnings)
-    return _checked(path, f"declarative {form}", good, [])
+    checked = _checked(path, f"declarative {form}", good, [])
+    return checked if key is None else {**checked, "key": key}
 
 
 def _file_of_source(source: str, path: Path) -> dict[str, Any]:

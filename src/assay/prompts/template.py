@@ -64,6 +64,8 @@ class Reads(NamedTuple):
     """Names whose absence it has an answer to: `x is defined`, `x | default("")`."""
     unknown_filters: tuple[str, ...]
     """Filters and tests that do not exist; the template fails where it uses them."""
+    always_fails: bool = False
+    """Whether it uses one of them whatever the sample."""
 
 
 def template_reads(source: str) -> Reads:
@@ -84,16 +86,17 @@ def _braced(source: str) -> str:
 
 
 def _reads(tree: nodes.Template) -> Reads:
+    always_fails = False
     try:
         free = meta.find_undeclared_variables(tree) - TEXT.globals.keys()
-    except TemplateSyntaxError:  # an unknown filter: the free names cannot be determined
-        free = set()
+    except TemplateSyntaxError:  # an unknown filter outside of conditions: the free names cannot be determined
+        free, always_fails = set(), True
     guarded = frozenset(name for guard in _guards(tree) for path in _paths(guard) for name in path[:1])
     paths = dict.fromkeys(path for path in _paths(tree) if path[0] in free)
     named = [(node.name, TEXT.filters) for node in tree.find_all(nodes.Filter)]
     tested = [(node.name, TEXT.tests) for node in tree.find_all(nodes.Test)]
     unknown = dict.fromkeys(name for name, known in (*named, *tested) if name not in known)
-    return Reads(tuple(paths), guarded, tuple(unknown))
+    return Reads(tuple(paths), guarded, tuple(unknown), always_fails)
 
 
 def no_filter(name: str) -> str:
@@ -289,7 +292,8 @@ def _explain(error: Exception) -> NoReturn:
     elif isinstance(error, RecursionError):
         message = "the template calls itself too deep"
     elif isinstance(error, TemplateError):
-        message = str(error.message)
+        unknown = _UNKNOWN_FILTER.match(str(error.message))
+        message = no_filter(unknown[1]) if unknown else str(error.message)
     elif isinstance(error, BadPatternError | PatternTimeoutError):
         message = str(error)
     raise RenderError(message) from error

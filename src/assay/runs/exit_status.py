@@ -13,13 +13,16 @@ DONE, GATE_NOT_MET, BAD_INPUT, WITH_FAILURES, INTERRUPTED, CLOSED_PIPE = 0, 1, 2
 
 
 def exit_status_of(board: Leaderboard) -> int:
-    """0 only when every attempt was made and none failed, and every task has at least one that was scored, and a score
-    if its numbers can be added up.
-    """
-    from assay.stats.cells import TOO_LARGE  # with numpy, which a board has needed
-
-    whole = bool(board.tasks) and all(row.complete and row.scored and row.reason != TOO_LARGE for row in board.tasks)
+    """0 only when every attempt was made and none failed, and every task has what it measures."""
+    whole = bool(board.tasks) and all(row.complete and row.scored and _has_result(row) for row in board.tasks)
     return DONE if whole else WITH_FAILURES
+
+
+def _has_result(row: TaskRow) -> bool:
+    """Whether a task has its score; one that only lists the shares of labels has those."""
+    if row.score is not None:
+        return True
+    return not row.has_score and any(each.value is not None for each in row.aggregates)
 
 
 def why_without_score(board: Leaderboard) -> str | None:

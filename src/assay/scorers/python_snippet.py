@@ -141,9 +141,9 @@ class SystemEvidence:
         reasons: dict[str, str] = {}
         for name, entry in metrics.items():
             value = entry.get("value") if isinstance(entry, dict) else entry
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+            if not isinstance(value, (int, float)) or not _is_finite(value):
                 raise _failure(self.name, f"the metric `{name}` needs a number as `value`, got {show_no_score(value)}")
-            values[name] = value
+            values[name] = float(value) if isinstance(value, bool) else value
             if isinstance(entry, dict) and entry.get("reason"):
                 reasons[name] = str(entry["reason"])
         return Score(name=self.name, values=values, metadata={"reasons": reasons} if reasons else None)
@@ -156,9 +156,9 @@ def score_of(name: str, result: Any, where: str) -> Score:
     """A flat mapping of values, or {"scores": …, "metadata": …}."""
     if not isinstance(result, dict):
         raise _failure(name, f"{where}: compute_scores must return a mapping, it returned {type(result).__name__}")
-    structured = "scores" in result and result.keys() <= {"scores", "metadata"} and isinstance(result["scores"], dict)
+    structured = isinstance(result.get("scores"), dict)
     values = result["scores"] if structured else result
-    metadata = dict(result.get("metadata") or {}) if structured else {}
+    metadata = _metadata_of(name, result, where) if structured else {}
     kept: dict[str, ScoreValue] = {}
     for key, value in values.items():
         if isinstance(value, int) and not _is_finite(value):
@@ -167,7 +167,26 @@ def score_of(name: str, result: Any, where: str) -> Score:
             kept[key] = value
         else:
             metadata[key] = value  # lists and mappings cannot be aggregated; they are evidence
+    if values and not kept:
+        lists = ", ".join(f"`{key}`" for key in values)
+        message = (
+            f"{where}: compute_scores returned no score: {lists} holds a list or a mapping; scores are single values"
+        )
+        raise _failure(name, message)
     return Score(name=name, values=kept, metadata=metadata or None)
+
+
+def _metadata_of(name: str, result: dict[str, Any], where: str) -> dict[str, Any]:
+    """What stands beside `scores`: a score outside of them would be counted in no metric, or in place of them."""
+    if others := [key for key in result if key not in ("scores", "metadata")]:
+        raise _failure(
+            name, f"{where}: compute_scores returned `{others[0]}` beside `scores`; put it into one of the two"
+        )
+    metadata = result.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        message = f"{where}: compute_scores must return a mapping as `metadata`, it returned {type(metadata).__name__}"
+        raise _failure(name, message)
+    return dict(metadata or {})
 
 
 def _is_finite(value: float) -> bool:

@@ -116,7 +116,7 @@ class SnippetWorker:
                 result = [_entry(entry) for entry in result]
             trial = self._trials.get(number)
             answer = {"done": number, "result": result} | ({} if trial is None else {"trial": trial.report()})
-            line = json.dumps(answer, default=_json_form, allow_nan=False)
+            line = json.dumps(answer, default=_json_form, allow_nan=False, ensure_ascii=False).encode()
         except (asyncio.CancelledError, _TimeUp):
             self._fail(number, "timeout", f"took longer than {self._time_limit:g} s")
         except _ModelFailed as error:
@@ -182,10 +182,10 @@ class SnippetWorker:
         self._send(answer)
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._write(json.dumps(message, default=_json_form))
+        self._write(json.dumps(message, default=_json_form, ensure_ascii=False).encode(errors="replace"))
 
-    def _write(self, line: str) -> None:
-        data = line.encode() + b"\n"
+    def _write(self, line: bytes) -> None:
+        data = line + b"\n"
         while data:
             data = data[os.write(self._out, data) :]
 
@@ -316,6 +316,8 @@ def _traceback_of(error: BaseException, name: str) -> str:
 
 def _is_not_json(error: BaseException) -> str:
     """What is wrong with a value that could not be written as JSON; empty for any other error."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"a text with half a character ({error.object[error.start]!r}), which cannot be stored"
     if isinstance(error, ValueError) and "JSON compliant" in str(error):
         return "NaN or infinity, which is no score; leave the value out"
     return f"what is not JSON: {error}" if isinstance(error, TypeError) and "JSON" in str(error) else ""
@@ -324,7 +326,9 @@ def _is_not_json(error: BaseException) -> str:
 def _entry(entry: Any) -> dict[str, Any]:
     """An item of a list that is an answer for each of its items: one that cannot be sent spoils no other."""
     try:
-        return {"is": json.loads(json.dumps(entry, default=_json_form, allow_nan=False))}
+        text = json.dumps(entry, default=_json_form, allow_nan=False, ensure_ascii=False)
+        text.encode()
+        return {"is": json.loads(text)}
     except (TypeError, ValueError) as error:
         if not (why := _is_not_json(error)):
             raise

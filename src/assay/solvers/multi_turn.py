@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Trace
 from assay.part_options import Doc, Problem, part
 from assay.prompts.field_template import FieldTemplate
+from assay.prompts.template import template_reads
 from assay.prompts.written_text import row_variables
 from assay.schema_rules import Schema, all_of, is_one, of_type
 from assay.snippets.payload import plain_message
@@ -102,9 +103,31 @@ def asks(specs: Sequence[Any]) -> bool:
     return any(spec["type"] == "generate" or asks(spec.get("message_builders") or ()) for spec in builders)
 
 
-def _asks_model(options: Mapping[str, Any]) -> list[Problem]:
+def _problems(options: Mapping[str, Any]) -> list[Problem]:
     builders = options["message_builders"]
-    return [] if not isinstance(builders, list) or asks(builders) else [(("message_builders",), NEVER_CALLED)]
+    if not isinstance(builders, list):
+        return []
+    problems: list[Problem] = [] if asks(builders) else [(("message_builders",), NEVER_CALLED)]
+    for place, content in _outside_of_loops(builders, ("message_builders",)):
+        try:
+            read = template_reads(content)
+        except UsageError:  # reported where it was compiled, or to be filled in first
+            continue
+        if any(path[0] == "loop_index" for path in read.paths) and "loop_index" not in read.guarded:
+            problems.append((place, "the template reads `loop_index`, which only messages inside a `loop` have"))
+    return problems
+
+
+def _outside_of_loops(builders: Sequence[Any], where: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
+    """The contents of messages that no loop repeats, each with its place."""
+    for at, spec in enumerate(builders):
+        if not isinstance(spec, dict):
+            continue
+        if isinstance(content := spec.get("content"), str):
+            yield (*where, at, "content"), content
+        extra = spec.get("extra_input_messages")
+        if isinstance(extra, list):
+            yield from _outside_of_loops(extra, (*where, at, "extra_input_messages"))
 
 
 def _contains_generate(loops: int) -> Schema:
@@ -127,7 +150,7 @@ message_builders:
   - {type: chat_message, role: user, content: Are you sure?}
   - {type: generate}
 """,
-    check=_asks_model,
+    check=_problems,
     editor=({"properties": {"message_builders": _contains_generate(3)}},),
 )
 def multi_turn_solver(

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 
 from assay.core.describe import describes
 from assay.core.types import Summary
-from assay.part_options import Doc, part
+from assay.part_options import Doc, Problem, part
 from assay.stats.cells import Mask, OutputName, ReadValue, empty_cell, share_among, share_of_counts
 from assay.stats.described import of_classes, of_counts
 from assay.stats.score_table import Labels, ScoreTable, as_text, is_answer
+
+
+def _two_answers(options: Mapping[str, Any]) -> list[Problem]:
+    positive, negative = (as_text(options[name]) for name in ("positive_answer", "negative_answer"))
+    if positive != negative:
+        return []
+    return [(("negative_answer",), f"`{negative}` is the positive answer too; they must differ")]
 
 
 @describes(of_classes)
 @part(
     "Accuracy, precision, recall and F1 of two answers.",
     example="field_gt: wanted, field_pred: label, positive_answer: spam, negative_answer: ham",
+    check=_two_answers,
 )
 def binary_classification(
     table: ScoreTable,

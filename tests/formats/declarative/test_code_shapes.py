@@ -25,6 +25,11 @@ CASES = [
     (("scores.main.is_correct", "score.main"), "19:29", "reads `score`, which it is not given. Did you mean"),
     (("{{ scores.main.is_correct }}", "{{ scores. }}"), "19:29", "line 1 of the template"),
     (("{{ sample.q }}", "<< conf.q >>"), "11:24", "`<< conf.q >>` is not a placeholder: write `<< config.NAME >>`"),
+    (("{{ sample.q }}", "<< secrets.KEY >>"), "11:24", "a task holds no secrets"),
+    (("{{ sample.q }}", "<< cfg.q >>"), "11:24", "`<< cfg.q >>` is not a placeholder"),
+    (("{{ sample.q }}", "<< Config.q >>"), "11:24", "`<< Config.q >>` is not a placeholder"),
+    (("{{ sample.q }}", "<< task.q >>"), "11:24", "would stay as it is"),
+    (("{{ sample.q }}", "<< config.q"), "11:24", "`<< config.q` is not closed"),
 ]
 
 
@@ -47,8 +52,10 @@ def test_a_template_may_ask_whether_a_name_is_there(tmp_path: Path, template: st
     assert faults(tmp_path, TASK.replace("{{ sample.q }}", template)) == []
 
 
-def test_a_filter_that_does_not_exist_is_a_warning_because_the_template_may_never_use_it(tmp_path: Path) -> None:
+def test_a_filter_that_does_not_exist_is_a_fault_unless_the_template_may_never_use_it(tmp_path: Path) -> None:
+    [fault] = faults(tmp_path, TASK.replace("{{ sample.q }}", "{{ sample.q | to_json }}"))
+    assert "there is no filter or test `to_json`. Did you mean `tojson`?" in fault
     path = tmp_path / "task.yaml"
-    path.write_text(TASK.replace("{{ sample.q }}", "{{ sample.q | to_json }}"))
+    path.write_text(TASK.replace("{{ sample.q }}", "{% if sample.odd %}{{ sample.q | to_json }}{% endif %}"))
     [warning] = check_yaml_file(path)[2]
-    assert "there is no filter or test `to_json`" in warning
+    assert "the template fails where it uses `to_json`" in warning

@@ -70,7 +70,7 @@ def test_values_of_the_right_kind_are_kept(spec: Parameter, value: Any) -> None:
         (parameter("string"), 3, "must be text"),
         (parameter("string"), None, "must not be null"),
         (parameter("list", dtype="integer"), [1, "2"], "integer values only"),
-        (parameter("list", dtype="string"), "a", "must be a list"),
+        (parameter("list", dtype="string"), "[a,b]", r"must be a list, got '\[a,b\]'; on the command line p=a,b"),
         (parameter("categorical", allowed_values=("red", "blue"), multiple=False), "rad", "Did you mean `red`?"),
         (parameter("categorical", allowed_values=("a",), multiple=True), "a", "write a list"),
         (parameter("dict", value_dtype="float"), {"a": "x"}, "float values only"),
@@ -143,11 +143,14 @@ def test_an_unknown_placeholder_names_its_field() -> None:
 def test_every_placeholder_that_is_none_is_reported() -> None:
     report = Report(Document(value=None, path=Path("t.yaml"), marks={}))
     check_placeholders({"a": "<< config.x >>", "b": ["<< conf.y >> and << config.y | upper >>"]}, ["y"], report)
-    check_placeholders("[INST] <<SYS>> 1 << 2 <</SYS>> << config.y >>", ["y"], report)
+    check_placeholders("[INST] <<SYS>> 1 << 2 <</SYS>> << config.y >> << EOF >>", ["y"], report)
+    check_placeholders({"s_snippet": "a << b.c >> d\nx << config.y >> 1"}, ["y"], report)
+    check_placeholders(["<< y >>", "<< z >>"], ["y"], report)
     assert [(fault.where, fault.sentence.split(": ")[2]) for fault in report.faults] == [
         (("a",), "`<< config.x >>` names no parameter. Known here"),
         (("b", 0), "`<< conf.y >>` is not a placeholder"),
         (("b", 0), "`<< config.y | upper >>` is not a placeholder"),
+        ((0,), "`<< y >>` is not a placeholder"),
     ]
 
 

@@ -256,7 +256,7 @@ def test_abstract_files_are_left_out_of_folders_and_refused_by_name(project: Pat
     assert [task.name for task in load_tasks(str(project))] == ["t"]
     with pytest.raises(UsageError, match=r"_base\.yaml is abstract, so it is not run; 1 task here extends it: "):
         load_tasks(str(project / "_base.yaml"))
-    assert check_yaml_file(project / "_base.yaml")[:2] == ("task file to extend", 0)
+    assert check_yaml_file(project / "_base.yaml")[:2] == ("task file to extend", 1)
 
 
 def test_a_task_of_a_run_file_may_extend_another(project: Path) -> None:

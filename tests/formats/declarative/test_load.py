@@ -96,7 +96,7 @@ def test_files_of_other_kinds_are_told_apart(read: Read, tmp_path: Path) -> None
 def test_validating_a_task_needs_neither_its_dataset_nor_its_model(tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(TASK.replace("{key: data}", "{key: nowhere}"))
-    assert check_yaml_file(path) == ("task file", 1, [])
+    assert check_yaml_file(path) == ("task file", 1, [], "t")
     path.write_text(TASK.replace("config.word", "config.wrod"))
     with pytest.raises(UsageError, match="names no parameter"):
         check_yaml_file(path)
@@ -217,6 +217,7 @@ def test_the_limits_of_a_judges_model_file_hold_and_are_no_part_of_the_task(
 
 OTHER_FILES = {
     "app.yaml": "key: a\ndisplay_name: A\n",
+    "shop.yaml": "key: a\ndisplay_name: A\nkey_info: {lifecycle_stage: idea}\n",
     "rule.yaml": "key: r\naction: exclude_from_metrics\nfilter: {op: exists, expression: x}\n",
     "scorer.yaml": "type: string_equals\nground_truth: x\n",
 }
@@ -225,9 +226,32 @@ OTHER_FILES = {
 def test_files_of_a_project_that_are_no_tasks_are_called_what_they_are(read: Read, tmp_path: Path) -> None:
     for name, text in OTHER_FILES.items():
         (tmp_path / name).write_text(text)
-        form, tasks, _ = check_yaml_file(tmp_path / name)
+        form, tasks, *_ = check_yaml_file(tmp_path / name)
         assert (tasks, "which is not read by itself" in form) == (0, True)
-        with pytest.raises(UsageError, match=r"this looks like .*, not a task; a task has `definition`"):
-            read(text)
-    (tmp_path / "file.yaml").unlink()
+        if name != "app.yaml":
+            with pytest.raises(UsageError, match=r"this looks like .*, not a task; a task has `definition`"):
+                read(text)
+            (tmp_path / "file.yaml").unlink()
     assert [path.name for path in files_of(str(tmp_path))] == ["task.yaml"]
+
+
+def test_a_half_written_task_is_no_app(tmp_path: Path) -> None:
+    (tmp_path / "half.yaml").write_text("key: half\ndisplay_name: H\ndescription: d\n")
+    with pytest.raises(UsageError, match="a task needs the field `definition`"):
+        check_yaml_file(tmp_path / "half.yaml")
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (
+            "{url: 'http://x.example/v1', api_key: sk-abcdefghijklmnopqrstuvwx, model_key: z}",
+            "never written into a file",
+        ),
+        ("{url: 'ftp://x.example/v1', model_key: z}", "not the address of a server"),
+    ],
+)
+def test_a_model_file_that_no_run_can_use_is_not_valid(tmp_path: Path, config: str, says: str) -> None:
+    (tmp_path / "m.yaml").write_text(f"key: m\ndisplay_name: M\nconfig: {config}\n")
+    with pytest.raises(UsageError, match=says):
+        check_yaml_file(tmp_path / "m.yaml")

@@ -315,7 +315,7 @@ def reported(path: Path, text: str) -> str:
     """Sentences, one a line, without the folder; for an accepted file its warnings and a digest of what is read."""
     path.write_text(with_parameter(text))
     try:
-        kind, _, warnings = check_yaml_file(path)
+        kind, _, warnings, _ = check_yaml_file(path)
     except UsageError as error:
         return _without(path.parent, str(error))
     if kind.startswith("file with"):

@@ -163,9 +163,8 @@ def test_included_text_is_stripped_and_relative_to_its_yaml_file(tmp_path: Path)
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "code.py").write_text("\n\nx = 1  \n\n")
     (tmp_path / "parts" / "part.yaml").write_text("snippet: !include code.py\nkey: theirs\n")
-    document = read(tmp_path, "one: !include parts/code.py\ntwo:\n  key: ours\n  other: 1\n  $ref: parts/part.yaml\n")
+    document = read(tmp_path, "one: !include parts/code.py\ntwo:\n  key: theirs\n  other: 1\n  $ref: parts/part.yaml\n")
     assert document.value["one"] == "x = 1"
-    # the referenced file's keys win over those written next to the reference
     assert document.value["two"] == {"key": "theirs", "other": 1, "snippet": "x = 1"}
     assert document.directory(("two", "snippet")) == tmp_path / "parts"
 
@@ -175,6 +174,14 @@ def test_a_reference_alone_may_be_a_list_but_not_next_to_other_keys(tmp_path: Pa
     assert read(tmp_path, "a:\n  $ref: list.yaml\n").value == {"a": [1, 2]}
     with pytest.raises(UsageError, match="not a mapping"):
         read(tmp_path, "a:\n  b: 1\n  $ref: list.yaml\n")
+
+
+def test_a_key_beside_a_reference_that_would_be_ignored_is_refused_at_its_place(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("dataset: d0\nsolver: s\n")
+    with pytest.raises(UsageError, match=r"file.yaml:2:3: definition.dataset: `dataset` is also in base.yaml") as error:
+        read(tmp_path, "definition:\n  dataset: d1\n  $ref: base.yaml\n  more: 1\n")
+    assert "`more`" not in str(error.value)
+    assert "extends: base.yaml" in str(error.value)
 
 
 def test_only_mappings_are_merged_also_out_of_another_file(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from assay.formats.declarative.config_spec import check_placeholders
 from assay.formats.declarative.editor_schema import Schema, json_schema
@@ -40,18 +42,22 @@ _OTHER_KINDS = {
     "risk_profile": "an app",
 }
 """What else a file of such a project may hold, by a field that gives it away."""
-_ENTITY = "evaluated_entity_type"
 _OF_AN_APP = {"key", "display_name", "description", "long_description", "tags"}
+_ENTITY = "evaluated_entity_type"
 
 
-def other_kind(value: Plain) -> str | None:
-    """What a file of none of these kinds holds: a part that a task includes with `$ref`, an app, …"""
+def other_kind(value: Plain, path: Path) -> str | None:
+    """What a file of none of these kinds holds: a part that a task includes with `$ref`, an app, …
+
+    An app that has labels only looks like a task that is half written; its file is called what it is.
+    """
     if not isinstance(value, dict) or kind_of(value) != "task":
         return None
     definition = value.get("definition")
     inner = definition if isinstance(definition, dict) else {}
     kind = next((kind for name, kind in _OTHER_KINDS.items() if name in value or name in inner), None)
-    return "an app" if kind is None and {"key", "display_name"} <= value.keys() <= _OF_AN_APP else kind
+    called_app = "app" in re.split(r"[^a-z]+", path.stem.lower()) or path.parent.name == "apps"
+    return "an app" if kind is None and called_app and {"key"} <= value.keys() <= _OF_AN_APP else kind
 
 
 def kind_of(value: Plain) -> str:  # noqa: PLR0911 - a list of telltale fields
@@ -91,7 +97,7 @@ def _is_of_no_kind(value: dict[str, Plain]) -> bool:
 
 def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> TaskEntry:
     """A task as it was read, its definition still with placeholders; `UsageError` naming everything that is wrong."""
-    if not where and (other := other_kind(value)):
+    if not where and (other := other_kind(value, document.path)):
         raise document.error((), f"this looks like {other}, not a task; a task has `definition`")
     if not where and isinstance(value, dict) and _is_of_no_kind(value):
         Report(document).raise_errors()  # the error may be in what it refers to

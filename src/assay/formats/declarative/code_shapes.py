@@ -65,7 +65,10 @@ def check_template(
         report.wrong_content(where, str(error))
         return
     for name in read.unknown_filters:
-        report.warn(where, f"the template fails where it uses `{name}`: {no_filter(name)}")
+        if read.always_fails:
+            report.wrong_content(where, no_filter(name))
+        else:
+            report.warn(where, f"the template fails where it uses `{name}`: {no_filter(name)}")
     for name in dict.fromkeys(path[0] for path in read.paths):
         if names is not None and name not in (*names, *read.guarded):
             report.wrong_content(where, f"the template reads `{name}`, which it is not given. {hint_here(name, names)}")

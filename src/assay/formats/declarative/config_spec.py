@@ -14,9 +14,11 @@ from assay.core.types import TaskDefinition
 from assay.formats.declarative.records import Options, Parameter
 from assay.formats.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, Report
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
+from assay.text.wording import nearest
 
-_MISWRITTEN = re.compile(r"<<\s*conf\w*\s*[.|\[][^<>\n]{0,200}>>")
-"""What was meant for a placeholder, right or wrong: `<< conf.x >>`, `<< config.x | upper >>`."""
+_LIKE_ONE = re.compile(r"<<\s*([A-Za-z][\w-]*)\s*(?:([.|\[])\s*([^<>\n]{0,200}?))?\s*>>")
+"""What looks like a placeholder: `<< conf.x >>`, `<< config.x | upper >>`, `<< secrets.KEY >>`."""
+_UNCLOSED = re.compile(r"<<\s*config\s*\.\s*[\w-]+(?![\w-]|[^<>\n]*>>)")
 _DTYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,)}
 
 
@@ -121,13 +123,13 @@ def value_problem(parameter: Parameter, value: Plain) -> str | None:  # noqa: PL
     """Why a value is not valid for this parameter, as the end of a sentence."""
     kind = parameter.type
     if value is None:
-        return None if parameter.nullable else f"must not be null; it is a {kind}"
+        return None if parameter.nullable else f"must not be null; its type is {kind}"
     if kind in ("float", "int"):
         return _number_problem(parameter, kind, value)
     if kind == "boolean":
         return None if isinstance(value, bool) else f"must be true or false, got {value!r}"
     if kind == "list":
-        return _items_problem(parameter.dtype, value) if isinstance(value, list) else f"must be a list, got {value!r}"
+        return _items_problem(parameter.dtype, value) if isinstance(value, list) else _no_list(parameter, value)
     if kind == "dict" and isinstance(value, dict):
         return _items_problem(parameter.value_dtype, value.values())
     if kind == "dict":
@@ -150,6 +152,13 @@ def _number_problem(parameter: Parameter, kind: str, value: Plain) -> str | None
     return None
 
 
+def _no_list(parameter: Parameter, value: Plain) -> str:
+    texts = parameter.dtype == "string"
+    examples = ("a,b", '["a","b"]') if texts else ("1,2", "[1,2]")
+    on_line = f"; on the command line {parameter.key}={examples[0]} or '{parameter.key}={examples[1]}'"
+    return f"must be a list, got {value!r}{on_line}"
+
+
 def _items_problem(dtype: str, items: Iterable[Plain]) -> str | None:
     for item in items:
         if not isinstance(item, _DTYPES[dtype]) or isinstance(item, bool) != (dtype == "boolean"):
@@ -160,7 +169,7 @@ def _items_problem(dtype: str, items: Iterable[Plain]) -> str | None:
 def _category_problem(parameter: Parameter, value: Plain) -> str | None:
     allowed = parameter.allowed_values
     if parameter.multiple and not isinstance(value, list):
-        return f"takes several values; write a list, got {value!r}"
+        return f"takes several values; write a list, such as {parameter.key}={','.join(allowed[:2])}, got {value!r}"
     if not parameter.multiple and not isinstance(value, str):
         return f"takes one of {', '.join(allowed)}, got {value!r}"
     chosen = value if isinstance(value, list) else [value]
@@ -249,12 +258,32 @@ def check_placeholders(value: Plain, names: Collection[str], report: Report, whe
         for match in PLACEHOLDER_INSIDE.finditer(value):
             if match[1] not in names:
                 report.wrong_content(where, _no_such_parameter(match[1], names))
-        for match in _MISWRITTEN.finditer(value):
-            if not PLACEHOLDER_INSIDE.fullmatch(match[0]):
-                message = f"`{match[0]}` is not a placeholder: write `<< config.NAME >>`, without filters"
+        for match in _LIKE_ONE.finditer(value):
+            is_code = bool(where) and str(where[-1]).endswith("_snippet")
+            if not PLACEHOLDER_INSIDE.fullmatch(match[0]) and (message := _why_no_placeholder(match, names, is_code)):
                 report.wrong_content(where, message)
+        for match in _UNCLOSED.finditer(value):
+            report.wrong_content(where, f"`{match[0].rstrip()}` is not closed: write `<< config.NAME >>`")
     for at, item in inside(value, where):
         check_placeholders(item, names, report, at)
+
+
+def _why_no_placeholder(match: re.Match[str], names: Collection[str], is_code: bool) -> str | None:
+    """What is wrong with a text that looks like a placeholder; None where it may well be what it says."""
+    head, link, rest = match[1], match[2], match[3] or ""
+    if head == "secrets":
+        return f"`{match[0]}`: a task holds no secrets; a model file names the variable of its key: `api_key: $NAME`"
+    if link is None and head in names:
+        return f"`{match[0]}` is not a placeholder: write `<< config.{head} >>`"
+    meant = nearest(head, ("config",)) is not None
+    if meant and (link is not None or head.startswith("conf")):
+        return f"`{match[0]}` is not a placeholder: write `<< config.NAME >>`, without filters"
+    if link == "." and (rest in names or not is_code):  # `a << b.c >> d` is Python
+        return (
+            f"`{match[0]}` is not a placeholder, and would stay as it is: write `<< config.NAME >>`, or "
+            f"`{{{{ '<<' }}}} {head}.{rest} >>` for the text itself"
+        )
+    return None
 
 
 def _no_such_parameter(name: str, known: Collection[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,8 @@ from assay.formats.declarative.config_spec import typed_config
 from assay.formats.declarative.definition import awaits_dataset, check_only, task_definition, unresolved
 from assay.formats.declarative.library import Library, NoDatasetError
 from assay.formats.declarative.mending import Mending, read_with_all_faults
-from assay.formats.declarative.model_specs import ModelSpec
+from assay.formats.declarative.model_records import AdapterReference
+from assay.formats.declarative.model_specs import ModelSpec, model_spec
 from assay.formats.declarative.nearby_files import DATA_ENDINGS, NearbyFiles
 from assay.formats.declarative.places import Places
 from assay.formats.declarative.reading_options import ReadingOptions
@@ -243,7 +244,7 @@ def only_tasks(files: list[Path]) -> list[Path]:
         if path.suffix in YAML:
             try:
                 value = read_yaml(path, environ=None).value
-                kinds[path] = other_kind(value) or kind_of(value)
+                kinds[path] = other_kind(value, path) or kind_of(value)
             except UsageError:
                 kinds[path] = "task"
     tasks = [path for path, kind in kinds.items() if kind == "task"]
@@ -292,8 +293,19 @@ def files_named_by_key(folder: Path) -> list[Path]:
     return [path for place in places if place.is_dir() for path in sorted(place.iterdir()) if path.suffix in YAML]
 
 
-def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, int, list[str]]:
-    """What the file is, how many tasks it holds, and its warnings; `UsageError` with everything that is wrong.
+class CheckedFile(NamedTuple):
+    """What a valid file is."""
+
+    form: str
+    good: int
+    """How many tasks it holds; of another file 1, or 0 where it is not read by itself."""
+    warnings: list[str]
+    key: str | None = None
+    """The key of its task, where it is a task file."""
+
+
+def check_yaml_file(path: Path, *, allow_outside: bool = False) -> CheckedFile:
+    """What the file is; `UsageError` with everything that is wrong.
 
     A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
     """
@@ -304,29 +316,40 @@ def check_yaml_file(path: Path, *, allow_outside: bool = False) -> tuple[str, in
     return checked
 
 
-def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> tuple[str, int, list[str]]:
+def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> CheckedFile:
     environ = variables() if is_of_this_project(path) else None
     document = read_yaml(path, allow_outside=allow_outside, environ=environ, collect_faults=True)
+    kind, other = kind_of(document.value), other_kind(document.value, path)
     document = mending.applied(document)
-    kind = kind_of(document.value)
     if kind == "run":
         tasks = read_located_tasks(path, ReadingOptions(allow_outside=allow_outside, only_reads=True, mending=mending))
         texts = (text for each in tasks for text in each.definition.provenance.warnings)
-        return "run file", len(tasks), list(dict.fromkeys(texts))
-    if (other := other_kind(document.value)) or kind == "abstract task":
+        return CheckedFile("run file", len(tasks), list(dict.fromkeys(texts)))
+    if other or kind == "abstract task":
         if document.faults:
             raise PlacedError("\n".join(fault.sentence for fault in document.faults))
         if not other:
-            return "task file to extend", 0, list(dict.fromkeys(document.warnings))
-        return f"file with {other}, which is not read by itself", 0, []
+            return CheckedFile("task file to extend", 1, list(dict.fromkeys(document.warnings)))
+        return CheckedFile(f"file with {other}, which is not read by itself", 0, [])
     _CHECKS[kind](document, document.value)
-    return f"{kind} file", int(kind == "task"), list(dict.fromkeys(document.warnings))
+    key = document.value.get("key") if kind == "task" and isinstance(document.value, dict) else None
+    return CheckedFile(f"{kind} file", 1, list(dict.fromkeys(document.warnings)), key if isinstance(key, str) else None)
+
+
+def _check_model(document: Document, value: Plain) -> None:
+    """A model file by itself: an adapter that it names need not be here, but its key and its address must be usable."""
+    _, spec = model_spec(document, (), checked_model(document, value), lambda *_: AdapterReference())
+    address = spec.options.get("base_url")
+    if isinstance(address, str) and not address.startswith(("http://", "https://", "$")):
+        raise document.error(
+            ("config", "url"), f"`{address}` is not the address of a server, which begins with http:// or https://"
+        )
 
 
 _CHECKS: Mapping[str, Callable[[Document, Plain], object]] = {
     "task": check_only,
     "dataset": checked_dataset,
-    "model": checked_model,
+    "model": _check_model,
     "model_adapter": checked_adapter,
     "evaluation": checked_evaluation,
 }

@@ -417,8 +417,28 @@ class _File:
         content = self.reading.file(target, where, inner, self.above)
         if siblings and not isinstance(content, dict):
             raise _error(mark, where, f"{named} is not a mapping, so `$ref` must be the only key")
+        if isinstance(content, dict):
+            self._refuse_ignored(siblings, content, named, where, marks)
         marks.update(inner)
         return {**siblings, **content} if isinstance(content, dict) else content
+
+    def _refuse_ignored(
+        self,
+        siblings: Mapping[str, Plain],
+        content: Mapping[str, Plain],
+        named: str,
+        where: FieldPath,
+        marks: Mapping[FieldPath, Position],
+    ) -> None:
+        """The author wrote these keys, and they would have no effect."""
+        for name in siblings:
+            if name in content and siblings[name] != content[name]:
+                message = (
+                    f"`{name}` is also in {named}, whose keys count over those beside `$ref`, so this one would be "
+                    f"ignored; keep one of the two. In a task, `extends: {named}` lets the file's own keys count"
+                )
+                at = (*where, name)
+                self.reading.fault(at, _error(marks[at], at, message), passable=True)
 
     def _inside(self, named: str, where: FieldPath, mark: Position, what: str) -> Path:
         """The file a tag names, which must exist, be a regular file and lie inside the project."""

@@ -47,7 +47,7 @@ def _filter(names: tuple[str, ...] | None) -> Tagged:
     expression = Field(ExpressionText(names), doc="A Jinja expression, such as `{{ sample.category }}`.")
     choices = {
         op: ObjectOf(
-            f"a {op} filter",
+            f"{'an' if op[0] in 'aei' else 'a'} {op} filter",
             doc,
             {"op": Field(Text(words=tuple(ops)), doc=decides), "expression": expression, **own},
             example=example,
