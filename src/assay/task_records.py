@@ -131,3 +131,7 @@ class TaskLabels(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scorers: dict[str, ScorerTitle] = {}
     groups: tuple[TaskGroup, ...] = ()
     tags: tuple[str, ...] = ()
+    owner: str | None = None
+    """Who answers questions about it."""
+    weight: float = 1.0
+    """What it counts in the overall score."""

@@ -26,7 +26,7 @@ OF_OTHERS = {"last_boxed_only_string", "math_equivalence", "rouge_score", "strok
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir()} | {"src", "bench", "tests", "docs", ".ci", ".github"}
 """A name whose first part is one of these is of this tree; others are of the user's project."""
 PLACE = re.compile(r"(?<![\w./:-])([\w.]+(?:/[\w.*{},-]+)+)(?![\w/])")
-DOTTED = re.compile(r"(?<![\w./-])assay((?:\.[a-z_]\w*)+(?:\.[A-Z]\w*)?)")
+DOTTED = re.compile(r"(?<![\w./-])assay(?!\.(?:yaml|lock)\b)((?:\.[a-z_]\w*)+(?:\.[A-Z]\w*)?)")
 
 PUBLIC = [
     *([name] for name in assay.__all__),

@@ -67,9 +67,14 @@ def test_an_option_that_there_is_not_is_refused_whatever_the_format(tmp_path: Pa
         load_tasks(str(tmp_path), modles={})  # type: ignore[call-arg]  # which mypy finds too
 
 
+OF_THE_PROJECT = {"usual_config", "judge"}
+"""What a source is told of the project, which differs from file to file."""
+
+
 def test_the_options_of_task_files_are_what_sources_are_told() -> None:
-    told = {each.name for each in fields(SourceContext)} - {"allow_bad", "in_folder", "shots"}
-    assert ReadingKeywords.__annotations__.keys() == told | {"num_fewshot", "fewshot_as_turns", "source_options"}
+    told = {each.name for each in fields(SourceContext)} - {"allow_bad", "in_folder", "shots"} - OF_THE_PROJECT
+    own = {"num_fewshot", "fewshot_as_turns", "source_options", "tagged"}
+    assert ReadingKeywords.__annotations__.keys() == told | own
 
 
 SOURCES = [

@@ -16,6 +16,7 @@ from assay.tasks.load import ReadingKeywords
 from assay.tasks.task_settings import TaskSettings
 
 BECOME_SHOTS = {"num_fewshot", "fewshot_as_turns"}
+CHOOSES_FILES = {"tagged"}
 FOR_ONE_SOURCE = {"source_options"}
 
 
@@ -28,7 +29,7 @@ def test_files_and_runs_take_every_setting() -> None:
 
 def test_a_source_is_given_every_setting_that_is_for_all_sources() -> None:
     given = {field.name for field in fields(SourceContext)}
-    assert {*settings_of(TaskSettings)} - given == BECOME_SHOTS | FOR_ONE_SOURCE
+    assert {*settings_of(TaskSettings)} - given == BECOME_SHOTS | CHOOSES_FILES | FOR_ONE_SOURCE
 
 
 def test_a_bad_value_is_reported_by_the_name_of_its_flag() -> None:

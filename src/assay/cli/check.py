@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.flags import option, repeated, switch
 from assay.cli.output import add_form_arguments, print_json, show
+from assay.cli.project import named_or_whole_project
 from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.setting_flags import add_settings, flag_of_run
 from assay.core.errors import UsageError
@@ -41,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "near-empty prompts are pointed out. Exit code 2 when anything is wrong, 3 when a task cannot be run on this\n"
         "machine. In a folder, tasks that need --config or --dataset-key are checked as far as possible without."
     )
-    parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders or built-in names")
+    parser.add_argument(
+        "tasks",
+        nargs="*",
+        metavar="TASKS",
+        help="task files, folders or built-in names (default: all tasks of the project)",
+    )
     add_settings(parser, RunSettings, "limit")
     repeated(
         parser, "--gate GATE", 'whether the samples can meet a gate on a margin: "no-drop-beyond 0.02" (repeatable)'
@@ -57,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import asyncio
 
+    options.tasks = named_or_whole_project(options.tasks)
     from assay.checking.task_check import CANNOT_RUN
 
     gates = _gates_on_margins(options.gate)

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from assay import processes
@@ -136,6 +137,10 @@ def _run_subcommand(options: argparse.Namespace) -> int:
     command = command_called(options.subcommand)
     try:
         refuse_unmet_needs(options)
+        if (project := vars(options).get("project")) is not None:
+            from assay.formats.project import discovery
+
+            discovery.choose(Path(project))
         if options.subcommand != "run":  # which catches signals itself once it has begun
             interrupts.raise_from_now_on()
         code: int = command.run(options)

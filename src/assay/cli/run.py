@@ -15,6 +15,7 @@ import msgspec
 from assay.cli.flags import given_flags
 from assay.cli.gate_flags import tell_gates, write_for_ci
 from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_result
+from assay.cli.project import project_default, project_root
 from assay.cli.run_flags import (
     add_arguments,
     config_of,
@@ -123,7 +124,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
     from assay.runs.plan import read_tasks
 
     definitions, warnings = read_tasks(
-        options.tasks or ["starter"],
+        options.tasks or project_default() or ["starter"],
         config,
         evaluated=options.model,
         generative=options.generative,
@@ -157,6 +158,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
         )
     return RunOptions(
         folder=Path(options.run_dir) if options.run_dir else None,
+        runs_folder=project_root() / "runs",
         fresh=options.fresh,
         resume_foreign=options.resume_foreign,
         accepted=AcceptedChanges(model_change=options.accept_model_change, versions=options.accept_versions),
@@ -172,7 +174,7 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
     from assay.results.board.board_types import write_leaderboard_file
 
-    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
+    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks and not project_default() else None)
     if output is not None:
         write_leaderboard_file(Path(output), result.leaderboard)
     return output

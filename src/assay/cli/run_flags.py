@@ -142,17 +142,22 @@ def _add_permissions(parser: argparse.ArgumentParser) -> None:
 def add_task_parameters(parser: argparse._ActionsContainer) -> None:
     """How tasks are read, for every command that takes some."""
     add_settings(parser, RunSettings, "task_config")
-    add_settings(parser, TaskSettings, "dataset", "models", "num_fewshot", "fewshot_as_turns")
+    add_settings(parser, TaskSettings, "tagged", "dataset", "models", "num_fewshot", "fewshot_as_turns")
     switch(
         parser, "--chat-template", "send an lm-eval: task as a conversation, rendered by the model's own chat template"
     )
     option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
+    add_project(parser)
     option(
         parser,
         "--registry FOLDER",
         "the registry of openai-evals: tasks (default: that of an installed `evals` package)",
     )
     add_settings(parser, TaskSettings, "data")
+
+
+def add_project(parser: argparse._ActionsContainer) -> None:
+    option(parser, "--project PATH", "the project file (default: assay.yaml of this project; also ASSAY_PROJECT)")
 
 
 def refuse_contradictions(options: argparse.Namespace) -> None:

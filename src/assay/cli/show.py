@@ -86,10 +86,21 @@ def run(options: argparse.Namespace) -> int:
     elif not path.exists() and ":" in what:
         show_own(options)
     elif (path.exists() or not show_name(options)) and not show_dataset(options):
-        if not path.exists() and path.suffix == "" and "/" not in what:
+        if not path.exists() and path.suffix == "" and "/" not in what and not is_of_project(what):
             refuse_unknown(what)
         show_tasks(options)
     return DONE
+
+
+def is_of_project(what: str) -> bool:
+    """Whether a word names tasks of the project."""
+    from assay.formats.project.name_patterns import matches
+    from assay.tasks.project_sources import project_sources
+
+    project = project_sources()
+    if project is None:
+        return False
+    return what.startswith("@") or any(matches(what, name) for name in project.tasks.by_name)
 
 
 def refuse_unknown(what: str) -> None:

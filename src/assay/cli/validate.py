@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.output import add_form_arguments, print_json, show
+from assay.cli.project import project_root
+from assay.cli.run_flags import add_project
+from assay.cli.setting_flags import add_settings
 from assay.core.errors import UsageError
+from assay.formats.project.discovery import project_file
 from assay.runs.exit_status import BAD_INPUT, DONE
+from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.pages.document import TextTable
@@ -28,8 +34,11 @@ Exit code 0 if every record is valid, 2 if not.
         "paths",
         nargs="*",
         metavar="PATH",
-        help="task files, folders or built-in names (default: the ten tasks of the frozen task spec, with a summary)",
+        help="task files, folders or built-in names (default: all of the project, else the ten tasks of the frozen "
+        "task spec, with a summary)",
     )
+    add_settings(parser, TaskSettings, "tagged")
+    add_project(parser)
     add_form_arguments(parser, json="as JSON")
 
 
@@ -37,9 +46,10 @@ def run(options: argparse.Namespace) -> int:
     from assay.pages.document import TextTable
     from assay.pages.markdown import escaped
 
-    checked = [check_file(path) for source in options.paths or ["fixtures"] for path in files_in(source)]
-    if options.paths:
-        checked = [_with_something(file, options.paths) for file in _with_own_keys(checked)]
+    paths = options.paths or ([str(project_root())] if project_file() is not None else [])
+    checked = [check_file(path) for path in files_of_all(paths or ["fixtures"], options.tagged or ())]
+    if paths:
+        checked = [_with_something(file, paths) for file in _with_own_keys(checked)]
     errors = [error for file in checked for error in file["errors"]]
     if options.json:
         print_json({"files": checked, "valid": not errors})
@@ -48,10 +58,10 @@ def run(options: argparse.Namespace) -> int:
         rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
         header = ["where", "rule", "field", "what is wrong"]
         show(TextTable(header=header, rows=rows, numeric_from=9, drops=("rule",), prose=("what is wrong",)), options)
-    if not options.paths:
+    if not paths:
         show(_summary_of_the_fixtures(), options)
     for file in checked:
-        name = escaped(file["file"]) if options.paths else "bundled tasks"
+        name = escaped(file["file"]) if paths else "bundled tasks"
         print(f"{name}: {file['format']}, {file['good']} good, {len(file['errors'])} bad", file=sys.stderr)
     return BAD_INPUT if errors else DONE
 
@@ -88,6 +98,18 @@ def _summary_of_the_fixtures() -> TextTable:
     kinds = Counter((spec.category, spec.metric_name, spec.post_process) for spec in load_fixtures())
     rows = [[*kind, str(count)] for kind, count in sorted(kinds.items())]
     return TextTable(header=["category", "metric", "post-process", "tasks"], rows=rows, numeric_from=3)
+
+
+def files_of_all(sources: list[str], terms: Sequence[str]) -> list[Path]:
+    """Every file to check; in a project the files of its tasks, each once."""
+    from assay.tasks.load import task_files_named
+    from assay.tasks.project_sources import project_sources
+
+    project = project_sources()
+    if project is None and not terms:
+        return [path for source in sources for path in files_in(source)]
+    named = task_files_named(sources, project, terms)
+    return list(dict.fromkeys(path for files in named.values() for path in files))
 
 
 def files_in(source: str) -> list[Path]:

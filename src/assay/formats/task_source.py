@@ -51,8 +51,12 @@ class SourceContext:
     """Whether the user named the folder of the file and not the file itself."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """Values for the task's parameters."""
+    usual_config: Mapping[str, Any] = field(default_factory=dict)
+    """Values from the project, for those parameters that the task has and the user gives none for."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The model behind a key, named on the command line."""
+    judge: str | None = None
+    """The project's model behind keys that nothing else describes."""
     evaluated: Sequence[str] = ()
     dataset: str | None = None
     models_needed: bool = True

@@ -15,8 +15,10 @@ from assay.core.errors import UsageError
 from assay.core.regular_file import irregular
 from assay.core.types import TaskDefinition
 from assay.formats.models_by_key import ModelsByKey
+from assay.formats.project.discovery import FILE_NAME as PROJECT_FILE
 from assay.formats.shots import Shots
 from assay.formats.task_source import LoadedTask, SourceContext
+from assay.tasks.project_sources import ProjectSources, project_sources
 from assay.tasks.sources import read_claimed, refuse_unclaimed, source_named, source_of_file
 from assay.tasks.task_settings import TaskSettings
 from assay.text.wording import nearest
@@ -129,25 +131,28 @@ def read_sources(
     how["models"] = models = ModelsByKey(how.get("models") or {})
     context = context_of(how, allow_bad=allow_bad)
     named = [(text, source_named(text)) for text in sources]
-    files = {text: files_of(text) for text, name in named if name is None}
+    project = project_sources()
+    terms = how.get("tagged") or ()
+    files = task_files_named([text for text, name in named if name is None], project, terms)
+    if terms and (others := [text for text, name in named if name is not None]):
+        raise UsageError(f"-t {terms[0]}: is for tasks of the project; `{others[0]}` is none, so run it apart")
     claimed = [name for _, name in named if name is not None]
     if options or context.data:
         claimed += [name for paths in files.values() for path in paths if (name := source_of_file(path)) is not None]
         refuse_unclaimed(claimed, context.data, options)
+    is_again = _Seen()
     for text, name in named:
         if name is not None:
             loaded.extend(read_claimed(name, text, context, options))
             continue
-        in_folder = Path(text).is_dir()
-        for path in files[text]:
+        in_folder = Path(text).is_dir() or (project is not None and project.are_several(text))
+        for path in files[text] if project is None else [path for path in files[text] if not is_again(path)]:
             source = None
             try:
                 if not context.allow_outside:
                     _refuse_link_out(path, typed=not in_folder)
                 source = source_of_file(path)
-                if source is None:
-                    raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
-                loaded.extend(read_claimed(source, str(path), replace(context, in_folder=in_folder), options))
+                loaded.extend(_read_file(path, source, replace(context, in_folder=in_folder), options, project))
             except UsageError as error:
                 refused.append(RefusedFile(path, error, in_folder=in_folder, source=source))
     _refuse_equal_names([task.definition for task in loaded])
@@ -164,6 +169,55 @@ def read_sources(
     return _with_model_files(loaded, context), refused
 
 
+def _read_file(
+    path: Path,
+    source: str | None,
+    context: SourceContext,
+    options: Mapping[str, Mapping[str, Any]],
+    project: ProjectSources | None,
+) -> list[LoadedTask]:
+    """The tasks of one file, as the project has them if there is one."""
+    if source is None:
+        raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
+    if project is None:
+        return read_claimed(source, str(path), context, options)
+    return project.labelled(path, read_claimed(source, str(path), project.context_for(path, context), options))
+
+
+class _Seen:
+    """Notes files, and whether each was noted before: a task that two names of a project stand for runs once."""
+
+    def __init__(self) -> None:
+        self._paths: set[Path] = set()
+
+    def __call__(self, path: Path) -> bool:
+        resolved = path.resolve()
+        again = resolved in self._paths
+        self._paths.add(resolved)
+        return again
+
+
+def task_files_named(
+    texts: Sequence[str], project: ProjectSources | None, terms: Sequence[str] = ()
+) -> dict[str, list[Path]]:
+    """The task files that paths and names stand for, of which all terms hold."""
+    if terms and project is None:
+        raise UsageError(f"-t {terms[0]}: is for the tasks of a project, and there is no {PROJECT_FILE} here")
+    files = {text: _files_of(text, project) for text in texts}
+    return project.narrowed(files, terms) if terms and project is not None else files
+
+
+def _files_of(text: str, project: ProjectSources | None) -> list[Path]:
+    """The task files that a path or a name stands for, in the project if there is one."""
+    if project is None and text.startswith("@") and not Path(text).exists():
+        raise UsageError(f"{text} names a suite of a project, and there is no {PROJECT_FILE} here: see docs/project.md")
+    if project is not None and (text not in BUILT_IN or Path(text).exists()):
+        files = project.files(text)
+        if files is not None:
+            return [_nameable(path) for path in files]
+    return files_of(text)
+
+
 def context_of(how: Mapping[str, Any], *, allow_bad: bool = False) -> SourceContext:
     """What sources are given, from the keywords of a caller; `UsageError` for one that there is not."""
     for name in how:
@@ -172,7 +226,7 @@ def context_of(how: Mapping[str, Any], *, allow_bad: bool = False) -> SourceCont
     count = how.get("num_fewshot")
     if count is not None and count < 0:
         raise UsageError(f"--num-fewshot must be 0 or more, got {count}")
-    own = ("num_fewshot", "fewshot_as_turns", "source_options")
+    own = ("num_fewshot", "fewshot_as_turns", "source_options", "tagged")
     told = {name: value for name, value in how.items() if name not in own and value is not None}
     shots = Shots(count, bool(how.get("fewshot_as_turns")))
     return SourceContext(**told, shots=shots, allow_bad=allow_bad)

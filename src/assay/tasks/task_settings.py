@@ -26,6 +26,9 @@ class TaskSettings(TypedDict, total=False):
     fewshot_as_turns: Annotated[bool, Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
         Flag("--fewshot-as-turns", "few-shot examples as turns of a conversation (for lm-eval: tasks with "
              "--chat-template)")]
+    tagged: Annotated[tuple[str, ...], Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
+        Flag("-t TERM", "of a project's tasks only those with this tag, or owner:X, scorer:X, dataset:X, judge:X, "
+             "kind:X, size:<N, status:failed|stale|never; `,` is or, `!` not, several -t are and", everyday=True)]
     data: Annotated[Mapping[str, str] | None, Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
         Flag("--data SPLIT=FILE|FOLDER", "documents of an lm-eval:, inspect: or openai-evals: task from a .jsonl, "
              ".json, .csv or .parquet file instead of the hub (repeatable), or those of many tasks from a folder with "

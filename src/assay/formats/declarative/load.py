@@ -61,6 +61,8 @@ def reading_options(context: SourceContext, mending: Mending | None = None) -> R
     """The settings of the source's context that YAML files use."""
     return ReadingOptions(
         config=context.config,
+        usual_config=context.usual_config,
+        judge=context.judge,
         trust=context.trust,
         models=context.models,
         evaluated=context.evaluated,
@@ -205,7 +207,9 @@ def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
     if kind != "task":
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
     task = _task_of(document, library)
-    given = typed_config(reading.config, task.config_spec)
+    parameters = {each.key for each in task.config_spec}
+    usual = {name: value for name, value in reading.usual_config.items() if name in parameters}
+    given = typed_config({**usual, **reading.config}, task.config_spec)
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
     definition = task_definition(document, (), task, library, config=given, dataset_key=dataset)
     return [LoadedTask(definition, Places(document, ()), takes_dataset=dataset is not None)]
@@ -270,21 +274,26 @@ def read_dataset(what: str, *, allow_outside: bool = False) -> tuple[str, Datase
         library.datasets[dataset.key] = (document, (), dataset)
         return dataset.key, library.dataset(dataset.key)
     if path.is_file():
-        return (path.stem, library.dataset(what)) if _holds_rows(path) else None
+        return (path.stem, library.dataset(what)) if holds_rows(path) else None
     try:
         return what, library.dataset(what)
     except NoDatasetError:
         return None
 
 
-def _holds_rows(path: Path) -> bool:
-    """Whether a data file is a table, or JSON lines that belong to no task."""
+def holds_rows(path: Path, *, beside_tasks: bool = False) -> bool:
+    """Whether a data file is a table, or JSON lines that belong to no task.
+
+    Rows `beside_tasks` in YAML may have a `prompt` too: there an example of a task is one that names its metric.
+    """
     if path.suffix != ".jsonl":
         return path.suffix in DATA_ENDINGS
     with open_regular(path) as file:
         lines = iter(lambda: file.readline(1 << 16), b"")
         first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
-    return b'"prompt"' not in first and b'"task_id"' not in first
+    if b'"task_id"' in first:
+        return False
+    return b'"prompt"' not in first or (beside_tasks and b'"metric"' not in first)
 
 
 def files_named_by_key(folder: Path) -> list[Path]:

@@ -16,6 +16,10 @@ class ReadingOptions:
     """What is filled in, allowed and needed."""
 
     config: Mapping[str, Plain] = field(default_factory=dict)
+    usual_config: Mapping[str, Plain] = field(default_factory=dict)
+    """Values from the project, for those parameters that a task has and `config` does not give."""
+    judge: str | None = None
+    """The project's model behind keys that nothing else describes."""
     trust: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
     """The models behind keys, named on the command line: no file chose those."""

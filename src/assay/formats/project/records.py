@@ -65,7 +65,7 @@ class ProjectModel(Struct, frozen=True, kw_only=True):
     model: Annotated[Words, Doc("As after `--model`, or another alias.")]
     label: Annotated[Words | None, Doc("What tables call it; the alias when absent.")] = None
     api_key: Annotated[Words | None, Doc("`$NAME` of the variable that holds the key.")] = None
-    base_url: Annotated[Words | None, Doc("The server's address, or `$NAME` of the variable that holds it.")] = None
+    base_url: Annotated[Words | None, Doc("The server's address, or `$NAME` of the variable with the address.")] = None
     args: Annotated[dict[str, Any], Doc("What `--model-arg` takes.")] = {}
     settings: Settings = {}
     limits: Annotated[ModelLimits | None, Doc("How fast it may be called.")] = None
@@ -76,7 +76,7 @@ class TaskDefaults(Struct, frozen=True, kw_only=True):
     """What `defaults` and `folders` set."""
 
     tags: Annotated[tuple[Words, ...], Doc("Added to those of the task; `!x` takes `x` away.")] = ()
-    owner: Annotated[Words | None, Doc("Who is asked about the task.")] = None
+    owner: Annotated[Words | None, Doc("Who answers questions about the task.")] = None
     config: Annotated[dict[str, Any], Doc("Values of parameters, for the tasks that have them.")] = {}
     settings: Settings = {}
     repeat: Repeat = None
