@@ -191,20 +191,16 @@ def _task_file(path: Path, root: Path, *, beside_tasks: bool = False) -> TaskFil
     value, broken = yaml_value(path, (status.st_ino, status.st_size, status.st_mtime_ns))
     if broken is not None:
         return TaskFile(name=f"{prefix}{path.stem}", path=path, kind="yaml", broken=broken)
-    if not _is_task(value):
+    if not _is_task(value, path):
         return None
     key = value.get("key") if isinstance(value, dict) else None
     return TaskFile(name=f"{prefix}{key or path.stem}", path=path, kind="yaml", value=value)
 
 
-def _is_task(value: Plain) -> bool:
+def _is_task(value: Plain, path: Path) -> bool:
     if not isinstance(value, dict):
         return True  # its reader says what is wrong with it
-    if value.get("abstract") is True:
-        return False
-    if "extends" in value:
-        return True
-    return (other_kind(value) or kind_of(value)) == "task"
+    return (other_kind(value, path) or kind_of(value)) == "task"
 
 
 @lru_cache(maxsize=10_000)
