@@ -13,7 +13,7 @@ from assay.core.draws import Draws
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import Account
 from assay.costs.budget import CountedAsJudge
-from assay.evaluators.usable_answers import UnusableError, fenced_blocks, read_answer
+from assay.evaluators.usable_answers import UnusableError, json_object, read_answer
 from assay.models.completion_cache import CompletionCache
 from assay.models.layers.cached import Cached
 
@@ -107,14 +107,29 @@ def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("text", "blocks"),
+    "text",
     [
-        ('Verdict: ```json\n{"score": 1}```\nDone.', ['{"score": 1}']),
-        ('```\n{"reason": "it has ``` inside", "score": 1}\n```', ['{"reason": "it has ``` inside", "score": 1}']),
-        ("```a\n1\n```\nor\n```b\n2\n```", ["1", "2"]),
-        ("```json\nno end", []),
-        ("`inline` and ``` alone", []),
+        'Verdict: ```json\n{"score": 1}```\nDone.',
+        '```\n{"reason": "it has ``` and } inside", "score": 1}\n```',
+        '```json\n{"score": 1}\n```\nor\n```json\n{"score": 1}\n```',
+        'It says `{"a": 0}` and {nothing} else: {"score": 1}',
+        '{"score": 1} unless {"score',
     ],
 )
-def test_blocks_stand_between_fences_that_end_their_lines(text: str, blocks: list[str]) -> None:
-    assert fenced_blocks(text) == blocks
+def test_the_object_with_a_needed_field_is_found(text: str) -> None:
+    found = json_object(text, ("score",))
+    assert found is not None
+    assert found["score"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"draft": {"score": 1}, "score": 0',
+        '{"draft": {"score": 1}, "score": 0,}',
+        '{score: {"score": 1}}',
+        "```json\n{",
+    ],
+)
+def test_a_part_of_a_broken_object_does_not_pass_for_the_whole(text: str) -> None:
+    assert json_object(text, ("score",)) is None

@@ -20,7 +20,7 @@ from assay.core.seams import identity_of
 from assay.core.types import Completion, DatasetSpec, Failure, PartSpec, Record, Request, Score, TaskDefinition, Trace
 from assay.evaluators.llm_judge import llm_judge_evaluator
 from assay.evaluators.payload import read_answer
-from assay.evaluators.usable_answers import UnusableError
+from assay.evaluators.usable_answers import UnusableError, json_object
 from assay.formats.declarative.load import check_yaml_file
 from assay.models.adapters.stub import make as make_stub
 from assay.results.board.board_types import read_leaderboard_file
@@ -29,7 +29,7 @@ from assay.run_config import RunConfig
 from assay.runs.assemble import describe
 from assay.runs.earlier_attempts import EarlierAttempts
 from assay.runs.shard_files import Shard, merge_shards, new_file
-from assay.scorers.judging.verdict import json_object, read_label
+from assay.scorers.judging.verdict import read_label
 from assay.storage.checksum import with_checksums
 from assay.tasks.descriptions import with_descriptions
 from assay.tasks.load import load_tasks

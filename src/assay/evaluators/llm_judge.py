@@ -25,8 +25,8 @@ from assay.evaluators.payload import (
     shortened,
     why_not_a_number,
 )
-from assay.evaluators.usable_answers import UnusableError, fenced_blocks, read_answer
-from assay.reading.strict_json import StrictJsonError, decode_strictly, objects_in
+from assay.evaluators.usable_answers import UnusableError, json_object, read_answer
+from assay.reading.strict_json import StrictJsonError, decode_strictly
 
 CONSTRAINTS_KEY = "hard_constraints_satisfied"
 _RESERVED = {"score", "reasoning", "scores", CONSTRAINTS_KEY}
@@ -38,7 +38,6 @@ _SYSTEM = (
 
 
 JUDGE_TIMEOUT_SECONDS = 60.0
-MAX_ANSWER_CHARACTERS = 100_000
 CLAMPED = "clamped"
 """The side information that has the numbers of a judge that were outside 0..1, as it gave them."""
 
@@ -170,8 +169,11 @@ class JudgeEvaluator:
         text = completion.text.strip()
         if not text:
             raise UnusableError("the judge answered with nothing")
+        found = json_object(text, self._dimensions or ("score",))
+        if found is not None:
+            return found
         try:
-            verdict = decode_strictly((_only_block(text) or _only_object(text) or text).encode())
+            verdict = decode_strictly(text.encode())
         except (StrictJsonError, UnicodeEncodeError) as error:
             raise UnusableError(f"the judge's answer is not valid JSON: {error}") from error
         if not isinstance(verdict, dict):
@@ -227,20 +229,6 @@ class _UndecidedError(UnusableError):
 
 llm_judge_evaluator = JudgeEvaluator
 """What the protocol calls it."""
-
-
-def _only_block(text: str) -> str | None:
-    blocks = fenced_blocks(text)
-    return blocks[0] if len(blocks) == 1 else None
-
-
-def _only_object(text: str) -> str | None:
-    """The JSON object inside prose, if that is one: `Sure! {"score": 0.6} Hope this helps.`"""
-    try:
-        objects = objects_in(text[:MAX_ANSWER_CHARACTERS])
-    except ValueError:
-        return None
-    return objects[0] if len(objects) == 1 else None
 
 
 def _checked_dimensions(given: Mapping[str, float]) -> dict[str, float]:

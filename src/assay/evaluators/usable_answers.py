@@ -5,20 +5,21 @@ An answer is read strictly, never guessed: one that stays unusable is an error f
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from assay.core.seams import Model, offers_of
 from assay.core.types import Completion, Message, Request
 from assay.core.usage import note_repeat, strike
+from assay.reading.strict_json import decode_strictly, objects_in
 
 Read = TypeVar("Read")
-_OPENING, _CLOSING = re.compile(r"```[^\n`]*+\n"), re.compile(r"```[ \t]*+(?=\n|\Z)")
 MOST_QUOTED = 20_000
 """Characters of an unusable answer that are quoted when the model is called again."""
+MOST_READ = 100_000
+"""Characters of an answer in which objects are searched for."""
 
 
 class UnusableError(Exception):
@@ -58,17 +59,22 @@ async def read_answer(
         completions.append(completion)
 
 
-def fenced_blocks(text: str) -> list[str]:
-    """What stands between fences, each a block of its own.
+def json_object(text: str, needed: Collection[str]) -> dict[str, Any] | None:
+    """The one JSON object with one of the needed fields, bare, between fences or inside prose.
 
-    Both fences end a line, so that backticks inside a JSON text, which has no line breaks, are none.
+    None when there is none; `UnusableError` when several disagree, wherever they stand, or one is not strict JSON.
     """
-    blocks = []
-    end = 0
-    while (opening := _OPENING.search(text, end)) and (closing := _CLOSING.search(text, opening.end())):
-        blocks.append(text[opening.end() : closing.start()].strip())
-        end = closing.end()
-    return blocks
+    try:
+        verdicts: list[dict[str, Any]] = []
+        for candidate in objects_in(text[:MOST_READ]):
+            value = decode_strictly(candidate.encode())
+            if any(name in value for name in needed) and value not in verdicts:
+                verdicts.append(value)
+    except ValueError as error:  # a lone surrogate is one too
+        raise UnusableError(str(error)) from error
+    if len(verdicts) > 1:
+        raise UnusableError("different verdicts in one answer")
+    return verdicts[0] if verdicts else None
 
 
 def is_refusal(completion: Completion) -> bool:

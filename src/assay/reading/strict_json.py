@@ -80,27 +80,33 @@ def decode_mended(text: bytes) -> Any:
 
 MAX_CHARACTERS_READ = 2_000_000
 """Characters that may be read in search of objects, some of them repeatedly: each `{` may begin one."""
+_BRACE = re.compile("[{}]")
 
 
 def objects_in(text: str) -> list[str]:
-    """The JSON objects inside prose as they are written, outermost first; `ValueError` when too much has to be read."""
+    """The JSON objects inside prose as they are written; `ValueError` when too much has to be read.
+
+    Not those inside another one, nor inside braces that are no JSON object: of an object that is cut off, or that has a
+    comma too many, a part would pass for the whole.
+    """
     decoder = json.JSONDecoder()
     objects: list[str] = []
-    at = text.find("{")
-    tries = read = 0
-    while at >= 0 and tries < 200:
-        tries += 1
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            end = at + 1
-            read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
-            if read > MAX_CHARACTERS_READ:
-                raise ValueError("too many objects that have no end") from error
+    depth = read = end = 0
+    while brace := _BRACE.search(text, end):
+        at, end = brace.start(), brace.end()
+        if brace[0] == "}":
+            depth = max(depth - 1, 0)
+        elif depth:
+            depth += 1
         else:
-            if isinstance(value, dict):
+            try:
+                _, end = decoder.raw_decode(text, at)
                 objects.append(text[at:end])
-        at = text.find("{", end)
+            except (ValueError, RecursionError) as error:
+                depth = 1
+                read += (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - at
+                if read > MAX_CHARACTERS_READ:
+                    raise ValueError("too many objects that have no end") from error
     return objects
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluators.usable_answers import UnusableError
-from assay.scorers.judging.verdict import json_object, read_label, read_score
+from assay.evaluators.usable_answers import UnusableError, json_object
+from assay.scorers.judging.verdict import read_label, read_score
 
 LABELS = ("correct", "incorrect", "N/A")
 
@@ -40,6 +40,11 @@ def test_a_label_is_found_where_a_judge_may_put_it(text: str, label: str) -> Non
         ('{"label": null}', "not text"),
         ("  ", "empty"),
         ('{"label": ""}', "empty"),
+        ('Such as\n```json\n{"label": "incorrect"}\n```\nMy verdict: {"label": "correct"}', "different verdicts"),
+        ('{"draft": {"label": "incorrect"}, "label": "corr', "not one of the labels"),
+        ('{"draft": {"label": "incorrect"}, "label": "correct",}', "not one of the labels"),
+        ('{"why": "says "no" twice", "draft": {"label": "incorrect"}, "label": "correct"}', "not one of the labels"),
+        ('{"label": "correct", "certainty": NaN}', "NaN is not a JSON value"),
     ],
 )
 def test_anything_else_is_no_verdict(text: str, said: str) -> None:
@@ -80,6 +85,8 @@ def test_a_score_is_the_number_alone(text: str, number: float) -> None:
         '{"score": [4]}',
         "",
         "٤٥",
+        "٤",
+        '{"score": "٤"}',
     ],
 )
 def test_what_is_not_one_number_in_the_range_is_no_score(text: str) -> None:

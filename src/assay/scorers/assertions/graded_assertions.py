@@ -17,11 +17,10 @@ import msgspec
 from assay.core.errors import FailureError
 from assay.core.seams import BuildContext, Model
 from assay.core.types import Failure, Message, Request
-from assay.evaluators.usable_answers import Read, UnusableError
+from assay.evaluators.usable_answers import Read, UnusableError, json_object
 from assay.prompts.nunjucks import TemplateError, ask
 from assay.scorers.embedding import cosine, embedding_of
 from assay.scorers.judging.judge import ask_judge, judge_model
-from assay.scorers.judging.verdict import json_object
 
 
 class Graded(NamedTuple):

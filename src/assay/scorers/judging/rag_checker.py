@@ -15,12 +15,11 @@ from assay.core.describe import ScorerInfo, describes, mean_of, share
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
-from assay.evaluators.usable_answers import Read, UnusableError
+from assay.evaluators.usable_answers import Read, UnusableError, json_object
 from assay.part_options import Doc, Words, part
 from assay.scorers.expected import MOST_EXPECTED
 from assay.scorers.judging.judge import NO_VERDICT, JudgeKey, ask_judge, judge_model, usage
 from assay.scorers.judging.rehearsed import Verdict
-from assay.scorers.judging.verdict import json_object
 
 _EXTRACT = (
     "Take the text apart into its factual claims. Answer with a JSON object "

@@ -1,58 +1,16 @@
-"""What a judge said, read strictly: the plain word or number, or one JSON object, bare, fenced or inside prose."""
+"""What a judge said, read strictly: the plain word or number, or one JSON object."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from assay.evaluators.usable_answers import UnusableError, fenced_blocks
-from assay.reading.strict_json import StrictJsonError, object_without_duplicates, objects_in
+from assay.evaluators.usable_answers import UnusableError, json_object
 
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)\Z", re.ASCII)
 _TRIMMED = " \t\r\n'\"`*."
-_MAX_CHARACTERS = 100_000
-
-
-def json_object(text: str, needed: Sequence[str]) -> dict[str, Any] | None:
-    """The one JSON object with one of the needed fields; None when there is none, an error when several disagree."""
-    verdicts = []
-    for candidate in _objects(text[:_MAX_CHARACTERS]):
-        if any(name in candidate for name in needed) and candidate not in verdicts:
-            verdicts.append(candidate)
-        if len(verdicts) > 1:
-            raise UnusableError("different verdicts in one answer")
-    return verdicts[0] if verdicts else None
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    whole = _decoded(text.strip())
-    if whole is not None:
-        return [whole]
-    fenced = [value for block in fenced_blocks(text) if (value := _decoded(block)) is not None]
-    return fenced or _embedded(text)
-
-
-def _embedded(text: str) -> list[dict[str, Any]]:
-    """Objects inside prose, outermost first, each taken once."""
-    try:
-        return [json.loads(found, object_pairs_hook=object_without_duplicates) for found in objects_in(text)]
-    except ValueError as error:
-        raise UnusableError(str(error)) from error
-
-
-def _decoded(text: str) -> dict[str, Any] | None:
-    if not text.startswith("{"):
-        return None
-    try:
-        value = json.loads(text, object_pairs_hook=object_without_duplicates)
-    except StrictJsonError as error:
-        raise UnusableError(str(error)) from error
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def read_label(text: str, labels: Sequence[str], fields: Sequence[str]) -> tuple[str, dict[str, Any]]:
