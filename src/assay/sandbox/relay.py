@@ -125,6 +125,7 @@ class Relay:
 
     def carry(self, message: dict[str, Any]) -> ProgramVerdict | None:
         """Forward one request to the candidate, and its reply; a verdict when the candidate has ended."""
+        # counted, because objects of the candidate could keep a loop of the test going for ever
         self.calls += 1
         self.asked = self.asked or message.get("op") != "names"
         if self.calls > self.trial.limits.calls:
@@ -189,6 +190,7 @@ class Relay:
         if not isinstance(entry, dict):
             raise MalformedError("not an answer for a name")
         if entry.get("missing"):
+            # who defines no `sum` of one's own has the test call Python's, which is right, and is no answer
             self.left_to_python |= hasattr(builtins, name)
             return {"missing": True}
         tree = self.trial.read(entry.get("tree"), objects="h")
@@ -203,6 +205,7 @@ class Relay:
 
     def judge_strength(self, message: dict[str, Any], value: Any) -> None:
         """A test that lets the candidate's object answer about itself can be influenced, and is graded weak."""
+        # data that comes back is compared here; a truth value of its own object is the verdict of who is judged
         about_itself = message["op"] in ("bool", "instance")
         about_argument = message["op"] in ("call", "getitem") and not message["named"] and _has_arguments(message)
         if about_itself or (about_argument and (isinstance(value, bool) or self.plan.reading.asks_objects)):

@@ -110,6 +110,7 @@ def _is_awaited(node: ast.AST, reader: _Reader) -> bool:
         return any(reader.is_candidates(item.context_expr) for item in node.items)
     if not isinstance(node, ast.Call):
         return False
+    # `asyncio.run(f())` and its like are given what the candidate made: a coroutine stays in the process of its loop
     function = ast.unparse(node.func).rpartition(".")[2]
     asynchronous = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "asyncio"
     if function not in _TAKES_COROUTINES or not (asynchronous or function in _ONLY_OF_ASYNCIO):
@@ -161,6 +162,7 @@ class _Reader:
         """Names for what methods of the candidate returned about an argument."""
         known = {node.name: node for node in definitions if isinstance(node, _FUNCTIONS)}
         calls = [node for node in nodes if isinstance(node, ast.Call)]
+        # until nothing is new: a helper may bind, below its first use, another name for what it was given
         while self._learn(known, calls):
             pass
 
@@ -190,6 +192,7 @@ class _Reader:
     def is_sent(self, call: ast.Call) -> bool:
         """Whether the arguments of this call are sent to the candidate, whatever plain data it may have returned."""
         function = call.func
+        # `returned.sort(key=own)` runs where the test runs, on data that has arrived: it may be given anything
         if isinstance(function, ast.Attribute) and function.attr in _PLAIN_METHODS:
             return _is_name(function.value, self.functions) or self._is_single(function.value)
         return self.is_candidates(function)
@@ -220,11 +223,13 @@ class _Reader:
 
     def operates_on_objects(self, node: ast.AST) -> bool:
         if isinstance(node, ast.BinOp):
+            # `"%s" % thing` formats: it needs the thing's text and no operator
             return not isinstance(node.op, ast.Mod) and (self._is_single(node.left) or self._is_single(node.right))
         if isinstance(node, ast.UnaryOp):
             return not isinstance(node.op, ast.Not) and self._is_single(node.operand)
         if not isinstance(node, ast.Compare) or all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
             return False
+        # with plain data on one side a handle answers for itself: it is equal to none
         operands = [node.left, *node.comparators]
         ours = [operand for operand in operands if self.is_object(operand) or self.is_candidates(operand)]
         return len(ours) == len(operands) and any(map(self.is_object, operands))
@@ -298,6 +303,7 @@ def _asks_identity(node: ast.AST) -> bool:
         return any(_is_name(part, {"type"}) for part in parts)
     if not isinstance(node, ast.Compare) or not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         return False
+    # `is None` is about data, and the same in every process
     return not any(isinstance(operand, ast.Constant) for operand in (node.left, *node.comparators))
 
 
