@@ -113,9 +113,9 @@ def test_a_sentence_is_broken_at_words_on_a_terminal_and_one_line_elsewhere(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with terminal(monkeypatch, 12) as shown:
-        output.say_all(["three short words"], options())
+        output.print_notes(["three short words"], options())
     assert shown[0] == "\n\x1b[2m• \x1b[0mthree\n\x1b[2m  \x1b[0mshort\n\x1b[2m  \x1b[0mwords\n"
-    output.say_all(["three short words"], options())
+    output.print_notes(["three short words"], options())
     assert capsys.readouterr().err == "three short words\n"
 
 

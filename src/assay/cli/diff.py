@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.flags import option, switch
-from assay.cli.gate_flags import GATES, add_gate_arguments, tell_gates, write_for_ci
+from assay.cli.gate_flags import GATES, add_gate_arguments, print_gates, write_for_ci
 from assay.cli.output import add_form_arguments, show_result
 from assay.cli.run_names import run_named
 from assay.cli.view_flags import add_view_arguments, view_of_runs
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         # a comparison that is refused hides no gate
         if results or options.junit:
             write_for_ci(options, b.board, results, partial(diff_summary, None, results))
-            tell_gates(results, options)
+            print_gates(results, options)
         raise
     if options.html:
         from assay.pages.html.diff_page import write_diff_page
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"{name}: {remarks}", file=sys.stderr if options.json else sys.stdout)
     if results or options.junit:
         write_for_ci(options, b.board, results, partial(diff_summary, differences, results))
-    return DONE if tell_gates(results, options) else GATE_NOT_MET
+    return DONE if print_gates(results, options) else GATE_NOT_MET
 
 
 def gates_of(

@@ -215,7 +215,7 @@ def named_model(
         model,
         concurrency=min(options.concurrency, (file and file.concurrency) or options.concurrency),
         timeout_seconds=timeout_seconds,
-        say=say,
+        say=print_note,
         patience_seconds=patience_seconds,
         requests_per_minute=None if file is None else file.requests_per_minute,
     )
@@ -224,7 +224,7 @@ def named_model(
     return WithSettings(wrapped, file.generation) if file.generation else wrapped, file.label
 
 
-def say(sentence: str) -> None:
+def print_note(sentence: str) -> None:
     """What a person who waits wants to know, such as a server that has gone away."""
     print(sentence, file=sys.stderr, flush=True)
 

@@ -60,7 +60,7 @@ def write_for_ci(
     write_step_summary(os.environ, summary)
 
 
-def tell_gates(results: Sequence[GateResult], options: argparse.Namespace, label: str = "") -> bool:
+def print_gates(results: Sequence[GateResult], options: argparse.Namespace, label: str = "") -> bool:
     """Print what is not met or cannot tell, of the one of several models with this label; True when nothing of it makes
     the exit code 1."""
     if not results:

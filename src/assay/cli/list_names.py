@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
 
     first = options.what[0] if len(options.what) == 1 else ""
     if first in catalog.CATALOG["source"] and (installed := installed_tasks(first, options)) is not None:
-        return tell(installed, options)
+        return print_names(installed, options)
     if options.what == [EXAMPLES]:
-        return tell(searched({EXAMPLES: examples()}, options), options)
+        return print_names(searched({EXAMPLES: examples()}, options), options)
     singulars = [singular(word) for word in options.what]
     kinds = [word for word in singulars if word in catalog.CATALOG]
     if options.what and len(kinds) < len(options.what):
@@ -61,14 +61,14 @@ def run(options: argparse.Namespace) -> int:
     }
     if not kinds:
         by_kind = {TASK_SETS: BUILT_IN, EXAMPLES: examples(), **by_kind}
-    return tell(searched(by_kind, options), options)
+    return print_names(searched(by_kind, options), options)
 
 
 def list_tasks(words: list[str], options: argparse.Namespace) -> int:
     """The tasks of files and folders; a file that cannot be read hides none of the others."""
     tasks, broken = tasks_in(words)
     if tasks["tasks"] or not broken:
-        tell(searched(tasks, options), options)
+        print_names(searched(tasks, options), options)
     if broken:
         raise UsageError("\n".join(map(str, broken)))
     return DONE
@@ -97,7 +97,7 @@ def installed_tasks(name: str, options: argparse.Namespace) -> dict[str, dict[st
     return {name: {f"{name}:{task}": summary for task, summary in names.items()}}
 
 
-def tell(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
+def print_names(names_by_kind: dict[str, dict[str, str]], options: argparse.Namespace) -> int:
     if options.json:
         print_json(names_by_kind)
         return DONE

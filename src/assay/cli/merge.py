@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.flags import option
-from assay.cli.output import add_form_arguments, say, say_all, show_result
+from assay.cli.output import add_form_arguments, print_notes, print_sentence, show_result
 from assay.cli.view_flags import add_view_arguments, view_of_run
 from assay.runs.exit_status import exit_status_of, why_without_score
 
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_leaderboard_file(Path(options.output), board)
     show_result(board, board_tables(board), options)
-    say_all(notes(board), options)
+    print_notes(notes(board), options)
     if nothing := why_without_score(board):
-        say(nothing, options, "bad")
+        print_sentence(nothing, options, "bad")
     repeated = f", {result.repeated:,} found more than once" if result.repeated else ""
     print(f"merged {result.added:,} finished attempts{repeated}", file=sys.stderr)
     for sentence in result.remaining:

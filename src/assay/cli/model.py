@@ -47,15 +47,15 @@ def run(options: argparse.Namespace) -> int:
     if options.act == "get":
         had = weights.is_here(weights.model_folder())
         signal.signal(signal.SIGTERM, _interrupted)
-        folder = weights.get(_say, Path(options.source) if options.source else None)
-        _say("was here already" if had else "done; try: assay run demo-real --model embedded")
+        folder = weights.get(_note, Path(options.source) if options.source else None)
+        _note("was here already" if had else "done; try: assay run demo-real --model embedded")
         print(folder)
     elif options.act == "remove":
-        _say("removed" if weights.remove() else "there was nothing to remove")
+        _note("removed" if weights.remove() else "there was nothing to remove")
     elif options.act == "serve":
         serve(options)
     else:
-        tell(as_json=options.json)
+        print_model(as_json=options.json)
     return DONE
 
 
@@ -81,7 +81,7 @@ def serve(options: argparse.Namespace) -> None:
             serve_llama_cpp(folder, options)
         else:
             asyncio.run(serve_numpy(folder, options))
-    _say("ended")
+    _note("ended")
 
 
 async def serve_numpy(folder: Path, options: argparse.Namespace) -> None:
@@ -117,18 +117,18 @@ def serve_llama_cpp(folder: Path, options: argparse.Namespace) -> None:
     _ready(server.listening_address, "embedded", likelihoods=False)
     while not ended.wait(3600.0):
         pass
-    _say("ended")
+    _note("ended")
     local_server.leave()
 
 
 def _ready(address: str, name: str, *, likelihoods: bool) -> None:
     print(address, flush=True)
-    _say(f"serving until Ctrl-C; use it with: --model openai:{name} --model-arg base_url={address}/v1")
+    _note(f"serving until Ctrl-C; use it with: --model openai:{name} --model-arg base_url={address}/v1")
     if likelihoods:
-        _say("for likelihoods and plain texts add: --model-arg mode=completions")
+        _note("for likelihoods and plain texts add: --model-arg mode=completions")
 
 
-def tell(*, as_json: bool) -> None:
+def print_model(*, as_json: bool) -> None:
     """What the model is, and whether it is on this machine."""
     from assay.models.embedded import weights
 
@@ -156,5 +156,5 @@ def tell(*, as_json: bool) -> None:
     print(f"here: {folder} ({size / 1e6:.0f} MB)" if size is not None else "here: no; `assay model get` fetches it")
 
 
-def _say(sentence: str) -> None:
+def _note(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         texts = {output / f"{name}.txt": text for name, text in result.best_components.items()}
         for path, text in (texts or {output: result.best}).items():
             write_whole(path, text.encode())
-    return tell(result, options)
+    return print_result(result, options)
 
 
 def _listeners(options: argparse.Namespace) -> list[object]:
@@ -87,7 +87,7 @@ def _listeners(options: argparse.Namespace) -> list[object]:
     return [*listeners, *([EventStream(Path(options.events))] if options.events else [])]
 
 
-def tell(result: Result, options: argparse.Namespace) -> int:
+def print_result(result: Result, options: argparse.Namespace) -> int:
     """The result on stdout, where the files are on stderr, and the exit code."""
     from assay.optimize.results import in_words, unified
 

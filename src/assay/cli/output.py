@@ -67,7 +67,7 @@ def is_laid_out(options: argparse.Namespace) -> bool:
     return not options.markdown and (options.plain or can_lay_out(sys.stdout))
 
 
-def say(
+def print_sentence(
     line: Line,
     options: argparse.Namespace,
     style: Style = "plain",
@@ -88,12 +88,12 @@ def say(
     streams.write_lines(stream, lines, styled=has_styles(stream, options))
 
 
-def say_all(sentences: Sequence[str], options: argparse.Namespace) -> None:
+def print_notes(sentences: Sequence[str], options: argparse.Namespace) -> None:
     """Notes for the reader: on a terminal a list, separate from the table above."""
     if sentences and can_lay_out(sys.stderr):
         print(file=sys.stderr)
     for sentence in sentences:
-        say(sentence, options, first="• ")
+        print_sentence(sentence, options, first="• ")
 
 
 def can_lay_out(stream: TextIO) -> bool:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.flags import option, repeated, switch
-from assay.cli.output import add_form_arguments, say_all, show_result
+from assay.cli.output import add_form_arguments, print_notes, show_result
 from assay.cli.run_names import runs_named
 from assay.cli.view_flags import add_view_arguments, view_of_run, view_of_runs
 from assay.core.errors import UnwritableError, UsageError
@@ -87,6 +87,6 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
             print(outcome, file=sys.stderr)
         return written
     show_result(board, board_tables(board), options)
-    say_all([*notes(board), *([remarks] if remarks else [])], options)
+    print_notes([*notes(board), *([remarks] if remarks else [])], options)
     print(outcome, file=sys.stderr)
     return written

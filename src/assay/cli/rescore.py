@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.flags import option, switch
-from assay.cli.output import add_form_arguments, say, say_all, show_result
+from assay.cli.output import add_form_arguments, print_notes, print_sentence, show_result
 from assay.cli.run_flags import add_task_parameters, task_parameters
 from assay.cli.run_names import run_named
 from assay.cli.setting_flags import add_settings, flag_of_run, given_settings
@@ -107,9 +107,9 @@ def run(options: argparse.Namespace) -> int:
     board = result.leaderboard
     show_result(board, board_tables(board), options)
     # without judges the same command would call no model
-    say_all([note for note in notes(board) if options.judges or note != INCOMPLETE], options)
+    print_notes([note for note in notes(board) if options.judges or note != INCOMPLETE], options)
     if nothing := why_without_score(board):
-        say(nothing, options, "bad")
+        print_sentence(nothing, options, "bad")
     if result.remaining:
         print(f"what has no score here needs a model: finish {options.run}, or run its tasks again", file=sys.stderr)
     if options.judges:

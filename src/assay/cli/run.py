@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli.flags import given_flags
-from assay.cli.gate_flags import tell_gates, write_for_ci
-from assay.cli.output import can_lay_out, print_json, say, say_all, show, show_result
+from assay.cli.gate_flags import print_gates, write_for_ci
+from assay.cli.output import can_lay_out, print_json, print_notes, print_sentence, show, show_result
 from assay.cli.project import project_default, project_root
 from assay.cli.run_flags import (
     add_arguments,
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         passes, ignored = options.gate_cannot_tell == "pass", options.gate_left_out == "ignore"
         checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes, left_out_ignored=ignored)
-        return tell_estimate(planned, options)
+        return print_estimate(planned, options)
     if options.shard is not None:
         if len(planned) > 1:
             run_blocking(check_all(planned, run_options(options)))
@@ -67,13 +67,13 @@ def run(options: argparse.Namespace) -> int:
 
     shown: list[str] = []
 
-    def tell_result(result: RunResult, label: str) -> None:
+    def print_result(result: RunResult, label: str) -> None:
         if shown and not options.json:
             print()
         shown.append(label)
-        tell(result, options, write_output(result, options), label)
+        print_run(result, options, write_output(result, options), label)
         write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
-        tell_gates(result.gates, options, label)
+        print_gates(result.gates, options, label)
 
     results = run_blocking(
         run_all(
@@ -83,16 +83,16 @@ def run(options: argparse.Namespace) -> int:
             baseline=options.baseline,
             cannot_tell_passes=options.gate_cannot_tell == "pass",
             left_out_ignored=options.gate_left_out == "ignore",
-            on_result=tell_result,
+            on_result=print_result,
         )
     )
     variants = any(definition.plan.variant for run in planned for definition in run.definitions)
     if len(results) > 1 and (variants or options.model):
-        tell_matrix([result.folder for result in results], options)
+        print_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
 
 
-def tell_matrix(runs: list[Path], options: argparse.Namespace) -> None:
+def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
     from assay.pages.documents.prompt_pairs import prompt_pairs_document
     from assay.pages.documents.standings import standings_document
@@ -180,7 +180,7 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     return output
 
 
-def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
+def print_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int:
     """What a run would take, without asking anybody; a row that cannot be rendered is bad input."""
     from assay.pages.documents.estimate import estimate_tables
     from assay.runs.later.dry_run import estimate
@@ -195,7 +195,7 @@ def tell_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> int
             if len(planned) > 1:
                 print(f"{'' if run is planned[0] else chr(10)}{expected.label}:")
             show(estimate_tables(expected), options)
-        say_all(_of_model(expected.label if len(planned) > 1 else "", expected.notes), options)
+        print_notes(_of_model(expected.label if len(planned) > 1 else "", expected.notes), options)
         for task in expected.tasks:
             if task.not_rendered:
                 code = BAD_INPUT
@@ -229,7 +229,7 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
     return WITH_FAILURES if counts.failed or counts.refused else DONE
 
 
-def tell(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
+def print_run(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
     """The table on stdout, notes on stderr; `label` says which of several models they are about."""
     from assay.pages.document import Heading
     from assay.pages.documents.leaderboard import INCOMPLETE, notes
@@ -241,10 +241,10 @@ def tell(result: RunResult, options: argparse.Namespace, output: str | None, lab
     show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *board_tables(board)), options)
     early = why_early(result, options)
     remarks = notes(board, known=result.stopped or "")
-    say_all(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
+    print_notes(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
     for sentence in _of_model(label, [item for item in (why_without_score(board), early) if item is not None]):
-        say(sentence, options, "bad")
-    tell_where(result, options, output)
+        print_sentence(sentence, options, "bad")
+    print_summary(result, options, output)
 
 
 def _of_model(label: str, sentences: Sequence[str]) -> list[str]:
@@ -264,7 +264,7 @@ def why_early(result: RunResult, options: argparse.Namespace) -> str | None:
     return f"stopped: {result.stopped}. {remaining:,} attempts remain; {again} to resume"
 
 
-def tell_where(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
+def print_summary(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
     """Where the result lies; on a terminal what came of the run in five lines, and what to do next."""
     folder = str(result.folder)
     if options.markdown or not can_lay_out(sys.stderr):
@@ -272,13 +272,13 @@ def tell_where(result: RunResult, options: argparse.Namespace, output: str | Non
         return
     print(file=sys.stderr)
     board = result.leaderboard
-    say(_score_line(board), options, "key", first="score     ")
+    print_sentence(_score_line(board), options, "key", first="score     ")
     failed = board.failed + board.timeouts
-    say(_attempts_line(board), options, "bad" if failed else "plain", first="attempts  ")
-    say(_time_line(result), options, first="time      ")
-    say(_tokens_line(board), options, first="tokens    ")
-    say(folder + (f"   leaderboard {output}" if output else ""), options, first="run       ")
-    say(f"assay view {shlex.quote(folder)}", options, "key", first="next      ")
+    print_sentence(_attempts_line(board), options, "bad" if failed else "plain", first="attempts  ")
+    print_sentence(_time_line(result), options, first="time      ")
+    print_sentence(_tokens_line(board), options, first="tokens    ")
+    print_sentence(folder + (f"   leaderboard {output}" if output else ""), options, first="run       ")
+    print_sentence(f"assay view {shlex.quote(folder)}", options, "key", first="next      ")
 
 
 def _score_line(board: Leaderboard) -> str:

@@ -13,10 +13,10 @@ from assay.cli.evaluator_flags import (
     add_evaluator_arguments,
     evaluations_in_flight,
     evaluators_of,
+    print_note,
     read_artifact,
     read_set,
     run_settings_of,
-    say,
 )
 from assay.cli.flags import option, switch
 from assay.core.errors import AssayError, UsageError
@@ -128,10 +128,12 @@ async def _score_all(
     excluded: dict[str, str] = {}
     for evaluator in evaluators:
         # when the wait ends without an answer, what was scored is reported and the rest has failed
-        patient = PatientEvaluator(evaluator, Stop(), say, patience_seconds=run_settings_of(options).patience_seconds)
+        patient = PatientEvaluator(
+            evaluator, Stop(), print_note, patience_seconds=run_settings_of(options).patience_seconds
+        )
         try:
             for note in notes(evaluator):
-                say(note)
+                print_note(note)
             if not options.no_preflight:
                 await preflight(evaluator, examples[0] if examples else None, options.task_model, patient=patient)
             score = await score_artifact(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.cli import streams
-from assay.cli.output import has_styles, is_laid_out, print_json, say, show, width_of_stream
+from assay.cli.output import has_styles, is_laid_out, print_json, print_sentence, show, width_of_stream
 from assay.cli.view_flags import view_of_run
 from assay.core.errors import UsageError
 from assay.text.printable import one_line
@@ -63,10 +63,10 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
         else f"not complete: {count_of(failed, 'attempt')} failed, {remaining:,} not yet run"
     )
     named = board.adapter if board.label is None else f"{board.label} ({board.adapter})"
-    say(f"{folder}   {one_line(named)}   started {run.created}   {state}", options, stream=sys.stdout)
-    say(f"made by: {one_line(' '.join(run.command))}", options, "quiet", stream=sys.stdout)
+    print_sentence(f"{folder}   {one_line(named)}   started {run.created}   {state}", options, stream=sys.stdout)
+    print_sentence(f"made by: {one_line(' '.join(run.command))}", options, "quiet", stream=sys.stdout)
     if served := served_in_words(board.stretches):
-        say(f"served: {one_line(served)}", options, "quiet", stream=sys.stdout)
+        print_sentence(f"served: {one_line(served)}", options, "quiet", stream=sys.stdout)
     print()
     besides = [one_line(note) for note in [*display_names(board), *notes(board)]]
     show([*board_tables(board), *([Items(besides)] if besides else [])], options)
@@ -108,7 +108,7 @@ def show_matching(folder: Path, options: argparse.Namespace, measures: dict[str,
             print_json(record)
         return
     shown = places[: MATCHING if options.samples is None else options.samples]
-    say(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
+    print_sentence(f"{folder}   {len(places):,} of {total:,} attempts match", options, stream=sys.stdout)
     journal = folder / "journal.jsonl"
     _show_attempts(journal, [record for _, record in lines_at(journal, Record, shown)], measures, options)
     if len(places) > len(shown):

@@ -78,7 +78,7 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
         reached = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
         if not options.json:
-            _tell(definition, [str(item) for item in reached], [str(path) for path in scripts_of(definition)])
+            _print_content(definition, [str(item) for item in reached], [str(path) for path in scripts_of(definition)])
         word = "nothing to trust"
         if reached and options.forget:
             word = "forgotten" if forget(content) else "was not trusted"
@@ -102,7 +102,7 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
     return load_tasks([str(path)], allow_bad=True, only_reads=True, only_looks=True, **task_parameters(options))
 
 
-def _tell(definition: TaskDefinition, reached: list[str], scripts: list[str]) -> None:
+def _print_content(definition: TaskDefinition, reached: list[str], scripts: list[str]) -> None:
     print(f"{definition.name}   {definition.source}")
     for sentence in reached or ["nothing: it is plain data"]:
         print(f"  would {sentence}" if reached else f"  {sentence}")

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         whole = {"tasks": verdicts, "same": same, **({} if checked is None else {"run": checked})}
         print_json(whole)
     else:
-        tell(checked, verdicts, scored, here, options)
+        print_comparison(checked, verdicts, scored, here, options)
     return DONE if same else GATE_NOT_MET
 
 
@@ -86,7 +86,7 @@ def check(folder: Path, unchanged: Sequence[TaskDefinition]) -> RunIntegrity:
     return check_run(folder, keys)
 
 
-def tell(
+def print_comparison(
     checked: RunIntegrity | None,
     verdicts: dict[str, str],
     scored: dict[str, str],

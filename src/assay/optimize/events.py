@@ -22,7 +22,7 @@ class Events:
         self._listeners = Listeners(listeners, warn)
         self._of: dict[str, Any] = {"folder": str(folder), "fingerprint": fingerprint, "budget": budget}
 
-    def tell(self, event: Any, **facts: Any) -> None:
+    def notify(self, event: Any, **facts: Any) -> None:
         if self._listeners:
             self._listeners.search_event(SearchEvent(event=event, **self._of, **facts))
 

@@ -102,8 +102,8 @@ async def aoptimize(
     events = Events(hearing, progress.warn, folder=path, fingerprint=now.fingerprint, budget=settings.budget)
     with closing(SearchJournal(path / FILE)) as journal, signals(stop, progress):
         if hearing:
-            journal.on_entry = lambda entry: events.tell("entry", entry=entry)
-        events.tell("began")
+            journal.on_entry = lambda entry: events.notify("entry", entry=entry)
+        events.notify("began")
         try:
             if isinstance(evaluator, TaskFitness):
                 evaluator.bind(stop, progress.warn)
@@ -117,7 +117,7 @@ async def aoptimize(
             result = await work.run(path, planned, now.fingerprint)
             write_files(path, result)
             best = result.valset.best.mean
-            events.tell("finished", calls=result.calls["used"], best=best, last=result.stopped, result=result)
+            events.notify("finished", calls=result.calls["used"], best=best, last=result.stopped, result=result)
         finally:
             await evaluator.close()
             if proposer is not None:
@@ -310,7 +310,7 @@ class _Work:
     def _news(self, state: Search) -> None:
         best = state.best.mean if state.kept else None
         self._progress.step(calls=self._evaluations.calls, budget=self._settings.budget, best=best, last=state.last)
-        self._events.tell("step", calls=self._evaluations.calls, best=best, last=state.last)
+        self._events.notify("step", calls=self._evaluations.calls, best=best, last=state.last)
 
     async def _test(self, state: Search) -> tuple[list[ScoreOrFailure], list[ScoreOrFailure]] | None:
         testset = self._sets.testset

@@ -125,7 +125,7 @@ class Relay:
 
     def carry(self, message: dict[str, Any]) -> ProgramVerdict | None:
         """Forward one request to the candidate, and its reply; a verdict when the candidate has ended."""
-        # counted, because objects of the candidate could keep a loop of the test going for ever
+        # counted, because objects of the candidate could keep a loop of the test running
         self.calls += 1
         self.asked = self.asked or message.get("op") != "names"
         if self.calls > self.trial.limits.calls:
