@@ -190,6 +190,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "inspect": "assay.bridges.inspect.inspect_source:InspectSource",
         "openai-evals": "assay.bridges.openai_evals.openai_evals_source:OpenAIEvalsSource",
         "promptfoo": "assay.bridges.promptfoo.promptfoo_source:PromptfooSource",
+        "table": "assay.formats.table.table_source:TableSource",
     },
     "importer": {
         "lm-eval": "assay.bridges.lm_eval.importer:import_lm_eval",

@@ -73,6 +73,13 @@ class TaskPlan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The limits of the models behind keys."""
 
 
+class TableColumns(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The columns that show which row it is, and what is right."""
+
+    text: str | None = None
+    target: str | None = None
+
+
 class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a task was read from. Consent goes by it: no user agreed to a file that is not listed."""
 
@@ -91,6 +98,8 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The values of its parameters; None: it can have none."""
     over_rows: bool = False
     """Whether its file is written over the rows of a dataset, and may be given others: a YAML task."""
+    table: TableColumns | None = None
+    """Of a task that was made from a table: its columns that are shown next to the answers."""
     sample_field: str | None = None
     """Where its file has a sample on each line: the field that names it."""
     functions: dict[str, str | None] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,82 @@ def test_a_missing_extra_is_answered_with_what_to_install(
 def test_bad_files_are_refused_with_their_line(tmp_path: Path, name: str, text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         list(table(path=written(tmp_path, name, text)))
+
+
+def test_a_list_of_objects_is_a_table(tmp_path: Path) -> None:
+    path = written(tmp_path, "d.json", '[{"q": "a", "n": 1}, {"q": "b", "n": 2}, {"q": "c", "n": 3}]')
+    assert rows(table(path=path)) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"q": 1}', r"d\.json: expected a list of objects"),
+        ('[{"q": 1}, 2]', "row 2"),
+        ('[{"q": 1, "q": 2}]', "q"),
+        ("[", r"d\.json: "),
+    ],
+)
+def test_json_of_another_kind_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        list(table(path=written(tmp_path, "d.json", text)))
+
+
+def test_the_header_of_another_separator_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"d\.csv:1: there is one column, `q;n`.*say `separator: ';'`"):
+        list(table(path=written(tmp_path, "d.csv", "q;n\na;1\n")))
+
+
+class TestSheets:
+    @staticmethod
+    def book(folder: Path, *lines: list[Any], names: tuple[str, ...] = ("Sheet",)) -> str:
+        from openpyxl import Workbook
+
+        book = Workbook()
+        book.active.title = names[0]
+        for name in names[1:]:
+            book.create_sheet(name)
+        for line in lines:
+            book[names[-1]].append(line)
+        path = folder / "d.xlsx"
+        book.save(path)
+        return str(path)
+
+    def test_cells_have_the_types_of_the_sheet(self, tmp_path: Path) -> None:
+        lines = (["q", "n", "day"], ["a", 1, datetime(2026, 1, 2)], [None, None, None], ["b", 2.5, None])
+        assert rows(table(path=self.book(tmp_path, *lines))) == [
+            {"q": "a", "n": 1, "day": "2026-01-02T00:00:00"},
+            {"q": "b", "n": 2.5, "day": None},
+        ]
+
+    def test_one_of_several_sheets_has_to_be_named(self, tmp_path: Path) -> None:
+        path = self.book(tmp_path, ["q"], ["a"], names=("first", "second"))
+        with pytest.raises(UsageError, match=r"several sheets \(first, second\); say which with `sheet`"):
+            list(table(path=path))
+        with pytest.raises(UsageError, match=r"unknown sheet `secnd`\. Did you mean `second`\?"):
+            list(table(path=path, sheet="secnd"))
+        assert rows(table(path=path, sheet="second")) == [{"q": "a"}]
+
+    @pytest.mark.parametrize(
+        ("lines", "says"),
+        [
+            ([["q", "q"], [1, 2]], "the column `q` is given twice"),
+            ([["q"], [1, 2]], r"d\.xlsx:2: a cell lies outside of the 1 columns"),
+            ([["q"], ["#DIV/0!"]], r"d\.xlsx:2: the cell of `q` holds the error #DIV/0!"),
+            ([], "expected a first row with column names"),
+        ],
+    )
+    def test_what_is_no_table_is_refused(self, tmp_path: Path, lines: list[list[Any]], says: str) -> None:
+        with pytest.raises(UsageError, match=says):
+            list(table(path=self.book(tmp_path, *lines)))
+
+    def test_a_file_that_is_no_sheet_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match=r"d\.xlsx: not an \.xlsx file"):
+            list(table(path=written(tmp_path, "d.xlsx", "q,n")))
+
+
+def test_options_of_another_kind_of_file_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "d.jsonl", '{"q": 1}')
+    for option, value in (("separator", ";"), ("encoding", "cp1252"), ("sheet", "one")):
+        with pytest.raises(UsageError, match=f"`{option}` is for"):
+            table(path=path, **{option: value})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.scripted import Scripted
 
-from assay.core.errors import FailureError
+from assay.core.errors import FailureError, UsageError
 from assay.core.types import Sample, Trace
 from assay.snippets.payload import solver_output
 from assay.solvers.pass_through import NoSolver, PassThrough
@@ -57,7 +57,32 @@ def test_a_row_whose_recording_failed_says_why() -> None:
         asyncio.run(PassThrough(trace_column="trace")(sample, Scripted([])))
 
 
-@pytest.mark.parametrize("value", ["no json", {"x": 1}, 3, [1], None])
+@pytest.mark.parametrize("text", ["Sunny.", "", "3", "  two\nlines "])
+def test_a_plain_text_is_an_answer(text: str) -> None:
+    assert passed(text) == Trace(prediction=text)
+
+
+@pytest.mark.parametrize(
+    ("cell", "answer"), [("[1] see there", "[1] see there"), (3.5, "3.5"), (True, "true"), ({"a": 1}, '{"a":1}')]
+)
+def test_an_answer_column_is_what_its_cell_says(cell: Any, answer: str) -> None:
+    sample = Sample(id="1", row={"answer": cell})
+    assert asyncio.run(PassThrough(answer_column="answer")(sample, Scripted([]))) == Trace(prediction=answer)
+
+
+def test_a_missing_answer_is_a_failure() -> None:
+    sample = Sample(id="1", row={"answer": None})
+    with pytest.raises(FailureError, match="no answer was recorded in the column `answer`"):
+        asyncio.run(PassThrough(answer_column="answer")(sample, Scripted([])))
+
+
+@pytest.mark.parametrize("given", [{}, {"trace_column": "a", "answer_column": "b"}])
+def test_it_is_the_one_column_or_the_other(given: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="exactly one of `trace_column` and `answer_column`"):
+        PassThrough(**given)
+
+
+@pytest.mark.parametrize("value", ['{"items": [', "[cut off", {"x": 1}, 3, [1], None])
 def test_anything_else_is_a_failure(value: Any) -> None:
     with pytest.raises(FailureError) as caught:
         passed(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,9 @@ from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
     from assay.results.board.board_types import Leaderboard
+    from assay.results.report_settings import View
+    from assay.results.standings.prompts import PromptPair
+    from assay.results.standings.standing_rows import Standings
     from assay.run_config import RunConfig
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
@@ -54,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     if options.only:
         definitions, config = pick_samples(definitions, config, options.only)
     planned = plan_runs(definitions, config, options.model, given=given_flags(options))
+    if options.save is not None:
+        save_table(definitions, options)
     if len(planned) > 1 and (options.run_dir or options.output or options.junit):
         raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
     if options.dry_run:
@@ -66,12 +72,16 @@ def run(options: argparse.Namespace) -> int:
         return max(run_one_shard(item, options) for item in planned)
 
     shown: list[str] = []
+    is_grid = len(planned) > 1 and all(task.provenance.table for run in planned for task in run.definitions)
 
     def print_result(result: RunResult, label: str) -> None:
-        if shown and not options.json:
-            print()
-        shown.append(label)
-        print_run(result, options, write_output(result, options), label)
+        if is_grid:
+            print_remarks(result, options, label)
+        else:
+            if shown and not options.json:
+                print()
+            shown.append(label)
+            print_run(result, options, write_output(result, options), label)
         write_for_ci(options, result.leaderboard, result.gates, partial(run_summary, result.leaderboard, result.gates))
         print_gates(result.gates, options, label)
 
@@ -87,15 +97,52 @@ def run(options: argparse.Namespace) -> int:
         )
     )
     variants = any(definition.plan.variant for run in planned for definition in run.definitions)
-    if len(results) > 1 and (variants or options.model):
+    if is_grid:
+        print_grid(results, options)
+    elif len(results) > 1 and (variants or options.model):
         print_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
 
 
-def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
-    """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
+def save_table(definitions: Sequence[TaskDefinition], options: argparse.Namespace) -> None:
+    """Write the task that a table was read as."""
+    from assay.formats.table.saved import save_task
+    from assay.tasks.load import context_of
+
+    if len(options.tasks) != 1 or not all(task.provenance.table for task in definitions):
+        raise UsageError("--save writes the task of one table; name that alone")
+    reading = reading_of(options)
+    given = reading["source_options"].get("table", {})
+    save_task(options.tasks[0], given, context_of({**reading, "evaluated": options.model or ()}), Path(options.save))
+    print_sentence(f"saved: {options.save}", options)
+
+
+def print_grid(results: Sequence[RunResult], options: argparse.Namespace) -> None:
+    """The rows of a table against models and prompts, then their ranks and the prompts against each other."""
+    from assay.pages.documents.grid import grid_document
     from assay.pages.documents.prompt_pairs import prompt_pairs_document
-    from assay.pages.documents.standings import standings_document
+    from assay.pages.documents.standings import ranks_document
+    from assay.results.grid import grids_of
+
+    runs = [result.folder for result in results]
+    standings, pairs, view = compared(runs, allow_unequal=True)
+    grids = grids_of(runs)
+    if options.json:
+        print_json({"grids": grids, "standings": standings, "prompts": pairs})
+    else:
+        blocks = [block for grid in grids for block in grid_document(grid, standings)]
+        blocks += ranks_document(standings) if standings is not None else []
+        blocks += prompt_pairs_document(pairs, view.level) if pairs else []
+        show(blocks, options)
+    made = sum(row.total - row.remaining for result in results for row in result.leaderboard.tasks)
+    seconds = sum(result.seconds for result in results)
+    common = os.path.commonpath([run.resolve() for run in runs])
+    next_command = f"assay view {shlex.quote(os.path.relpath(common))}"
+    print_sentence(f"{made:,} answers in {seconds:.1f} s   next: {next_command}", options)
+
+
+def compared(runs: Sequence[Path], *, allow_unequal: bool = False) -> tuple[Standings | None, list[PromptPair], View]:
+    """The runs on one leaderboard, and their prompts against each other."""
     from assay.results.diff.paired_columns import read_side
     from assay.results.report_settings import view_of_results
     from assay.results.standings.prompts import compare_prompts
@@ -104,10 +151,19 @@ def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
     view = view_of_results(runs)
     pairs = compare_prompts(runs, view)
     try:
-        standings = standings_of([read_side(run, view) for run in runs], view)
+        sides = [read_side(run, view) for run in runs]
+        return standings_of(sides, view, allow_unequal=allow_unequal), pairs, view
     except UsageError as error:
         print(f"no common leaderboard: {error}", file=sys.stderr)
-        standings = None
+        return None, pairs, view
+
+
+def print_matrix(runs: list[Path], options: argparse.Namespace) -> None:
+    """The models and prompts of a run file on one leaderboard, and the prompts against each other."""
+    from assay.pages.documents.prompt_pairs import prompt_pairs_document
+    from assay.pages.documents.standings import standings_document
+
+    standings, pairs, view = compared(runs)
     if options.json:
         print_json({"standings": standings, "prompts": pairs})
         return
@@ -232,19 +288,26 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
 def print_run(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
     """The table on stdout, notes on stderr; `label` says which of several models they are about."""
     from assay.pages.document import Heading
-    from assay.pages.documents.leaderboard import INCOMPLETE, notes
     from assay.pages.documents.more_tables import board_tables
 
     board = result.leaderboard
     gates = {"gates": result.gates} if result.gates else {}
     heading = [Heading(2, label)] if label else []
     show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *board_tables(board)), options)
+    print_remarks(result, options, label)
+    print_summary(result, options, output)
+
+
+def print_remarks(result: RunResult, options: argparse.Namespace, label: str) -> None:
+    """The notes on a result."""
+    from assay.pages.documents.leaderboard import INCOMPLETE, notes
+
+    board = result.leaderboard
     early = why_early(result, options)
     remarks = notes(board, known=result.stopped or "")
     print_notes(_of_model(label, [note for note in remarks if early is None or note != INCOMPLETE]), options)
     for sentence in _of_model(label, [item for item in (why_without_score(board), early) if item is not None]):
         print_sentence(sentence, options, "bad")
-    print_summary(result, options, output)
 
 
 def _of_model(label: str, sentences: Sequence[str]) -> list[str]:

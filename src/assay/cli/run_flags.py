@@ -84,6 +84,7 @@ def _add_model_and_tasks(parser: argparse.ArgumentParser) -> None:
         "file with API keys and $NAMEs of task files, in addition to the environment (default: .env)",
     )
     switch(what, "--generative", "generate the letter of a choice where a task asks for likelihoods")
+    add_table_arguments(parser)
 
 
 RAY = "--executor ray"
@@ -118,6 +119,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     option(out, "--run-dir DIR", "folder of the run (default: runs/<model>-<tasks>-<hash>)")
     option(out, "--output FILE", "also write the leaderboard to this file")
+    option(out, "--save FILE", "write what the flags say of a table as a YAML task, before it is run")
     repeated(
         out,
         "--log-to NAME",
@@ -154,6 +156,33 @@ def add_task_parameters(parser: argparse._ActionsContainer) -> None:
         "the registry of openai-evals: tasks (default: that of an installed `evals` package)",
     )
     add_settings(parser, TaskSettings, "data")
+    if isinstance(parser, argparse.ArgumentParser):
+        add_table_arguments(parser)
+
+
+def add_table_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is said of a table; the options of the source `table`."""
+    what = parser.add_argument_group("tables (.csv, .tsv, .xlsx, .parquet, a list in .json, .jsonl of any keys)")
+    repeated(
+        what,
+        "--prompt FILE",
+        "template of the prompt, with columns as `{{ question }}`; repeat to compare prompts",
+    )
+    option(what, "--target COLUMN", "the right answers")
+    option(what, "--answers COLUMN", "recorded answers to score; no model is called")
+    option(what, "--contexts COLUMN", "retrieved passages, for scorers that read them")
+    repeated(
+        what,
+        "--scorer NAME",
+        "what compares: contains, f1, rouge_l, …, or your own `module:name` (default: equal but for case and spaces); "
+        "repeatable",
+    )
+    option(what, "--separator CHAR", "between the cells of a .csv file, where two would do")
+    option(what, "--encoding NAME", "of a .csv file that is not UTF-8, such as cp1251")
+    option(what, "--sheet NAME", "of an .xlsx file with several")
+
+
+TABLE = ("prompt", "target", "answers", "contexts", "scorer", "separator", "encoding", "sheet")
 
 
 def add_project(parser: argparse._ActionsContainer) -> None:
@@ -225,7 +254,9 @@ def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     """The same without the parameters of tasks, which a run has among its settings."""
     lm_eval = {"chat_template": options.chat_template or None, "include_path": options.include_path}
-    own = {"lm-eval": lm_eval, "openai-evals": {"registry": options.registry}, **options_of_packages(options)}
+    of_table = {name: vars(options)[name] or None for name in TABLE}
+    own = {"lm-eval": lm_eval, "openai-evals": {"registry": options.registry}, "table": of_table}
+    own |= options_of_packages(options)
     given = {name: {key: value for key, value in of.items() if value is not None} for name, of in own.items()}
     reading = given_settings(options, TaskSettings) | {
         "data": _documents(options.data or []),

@@ -130,7 +130,7 @@ def check_file(path: Path) -> dict[str, Any]:
     from assay.tasks.load import YAML
     from assay.tasks.sources import source_of_file
 
-    source = source_of_file(path)
+    source = source_of_file(path, {})
     if source in YAML:
         return _yaml_file(path)
     return _lines_file(path) if source in (".jsonl", None) else _file_of_source(source, path)

@@ -110,8 +110,7 @@ class Remote(RowDataset):
 
     @cached_property
     def _table(self) -> RowDataset:
-        dtypes = {"dtypes": self._dtypes} if self._dtypes is not None else {}
-        return table(path=str(self._fetched[0]), name=self.name, **dtypes)
+        return table(path=str(self._fetched[0]), name=self.name, dtypes=self._dtypes)
 
     @cached_property
     def _fetched(self) -> tuple[Path, str]:

@@ -1,29 +1,34 @@
-"""Datasets in tables: CSV and TSV with a header row, and Parquet where pyarrow is installed.
+"""Datasets in tables: CSV and TSV with a header row, sheets, JSON arrays, and Parquet where pyarrow is installed.
 
-Parquet says what its columns hold. The columns of a CSV file hold what all their cells look like (`cell_types.py`),
-unless the dataset says otherwise with `dtypes`.
+Parquet, JSON and sheets say what their columns hold. The columns of a CSV file hold what all their cells look like
+(`cell_types.py`), unless the dataset says otherwise with `dtypes`.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from zipfile import BadZipFile
 
 from msgspec import Meta
 
 from assay.catalog import unknown_name
 from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.datasets.cell_types import Cell, Dtypes, chosen_types, guess_types, typed_cell
 from assay.datasets.json_lines import FileDataset, JsonLines
-from assay.datasets.rows import Row, RowDataset, WrittenRow
+from assay.datasets.rows import Row, RowDataset, WrittenRow, check_rows
+from assay.datasets.text_table import SEPARATORS, UTF_8, Encoding, Separator, opened
 from assay.overriding import override
-from assay.part_options import PathOption, part
+from assay.part_options import Doc, PathOption, part
 from assay.prompts.written_text import as_data
+from assay.reading.strict_json import BOM, StrictJsonError, decode_strictly
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _MAX_CELL = 16 * 1024 * 1024
+_MAX_DOCUMENT = 512 * 1024 * 1024
+_SHEET_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 _BATCH = 4096
 """Rows of a Parquet file that are decoded at a time: a run of the first few should not decode many more."""
 
@@ -38,9 +45,18 @@ _BATCH = 4096
 class Csv(FileDataset):
     """Rows of a `.csv` or `.tsv` file. `dtypes` says what columns hold, or `string` of all of them."""
 
-    def __init__(self, *, dtypes: Mapping[str, str] | str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        dtypes: Mapping[str, str] | str | None = None,
+        separator: str | None = None,
+        encoding: str | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self._dtypes = dtypes
+        self._separator = separator or ("\t" if self.path.suffix.lower() == ".tsv" else ",")
+        self._encoding = encoding or UTF_8
 
     @override
     def rows(self) -> Iterator[Row]:
@@ -89,13 +105,10 @@ class Csv(FileDataset):
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
         csv.field_size_limit(_MAX_CELL)
-        delimiter = "\t" if self.path.suffix.lower() == ".tsv" else ","
-        with self.path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file, delimiter=delimiter, strict=True)
+        with opened(self.path, self._encoding) as file:
+            lines = csv.reader(file, delimiter=self._separator, strict=True)
             try:
                 yield lines
-            except UnicodeDecodeError as error:
-                raise UsageError(f"{self.path}: not UTF-8: {error.reason}") from error
             except csv.Error as error:
                 raise UsageError(f"{self.path}:{lines.line_num}: {error}") from error
 
@@ -105,6 +118,11 @@ class Csv(FileDataset):
         twice = [name for name in cells if cells.count(name) > 1]
         if twice:
             raise UsageError(f"{self.path}:1: the column `{twice[0]}` is given twice")
+        if len(cells) == 1 and (meant := next((each for each in SEPARATORS if each in cells[0]), None)):
+            raise UsageError(
+                f"{self.path}:1: there is one column, `{cells[0][:60]}`. Where {meant!r} separates columns, say "
+                f"`separator: {meant!r}`"
+            )
         return cells
 
     def _whole(self, header: list[str], cells: list[str], number: int) -> list[str]:
@@ -146,24 +164,117 @@ class Parquet(FileDataset):
             raise UsageError(f"{self.path}: not a Parquet file: {error}") from error
 
 
-READERS: dict[str, Callable[..., RowDataset]] = {".jsonl": JsonLines, ".csv": Csv, ".tsv": Csv, ".parquet": Parquet}
+class JsonArray(FileDataset):
+    """Rows of a `.json` file: a list of objects, read whole."""
+
+    @override
+    def rows(self) -> Iterator[Row]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> list[Row]:
+        try:
+            rows = decode_strictly(read_regular(self.path, _MAX_DOCUMENT).removeprefix(BOM))
+        except StrictJsonError as error:
+            raise UsageError(f"{self.path}: {error.detail}") from error
+        if not isinstance(rows, list):
+            raise UsageError(f"{self.path}: expected a list of objects, one for each row")
+        return check_rows(rows, self.name)
+
+
+class Sheet(FileDataset):
+    """Rows of a sheet of an `.xlsx` file, whose first row names the columns."""
+
+    def __init__(self, *, sheet: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._sheet = sheet
+
+    @override
+    def rows(self) -> Iterator[Row]:
+        with self._opened() as book:
+            lines = self._sheet_of(book).iter_rows(values_only=True)
+            header = [str(name) for name in next(lines, ()) if name is not None]
+            if not header:
+                raise UsageError(f"{self.path}:1: expected a first row with column names")
+            if twice := [name for name in header if header.count(name) > 1]:
+                raise UsageError(f"{self.path}:1: the column `{twice[0]}` is given twice")
+            for number, cells in enumerate(lines, 2):
+                if any(cell is not None for cell in cells):
+                    yield self._row(header, cells, number)
+
+    def _row(self, header: list[str], cells: Sequence[Any], number: int) -> Row:
+        if any(cell is not None for cell in cells[len(header) :]):
+            raise UsageError(f"{self.path}:{number}: a cell lies outside of the {len(header)} columns that have a name")
+        row: Row = {}
+        for name, cell in zip(header, [*cells, *[None] * len(header)], strict=False):
+            if isinstance(cell, str) and cell.startswith("#") and cell in _SHEET_ERRORS:
+                raise UsageError(f"{self.path}:{number}: the cell of `{name}` holds the error {cell}")
+            row[name] = cell.isoformat() if isinstance(cell, date | time) else cell
+        return row
+
+    def _sheet_of(self, book: Any) -> Any:
+        names = book.sheetnames
+        if self._sheet is None and len(names) > 1:
+            raise UsageError(f"{self.path}: there are several sheets ({', '.join(names)}); say which with `sheet`")
+        if self._sheet is not None and self._sheet not in names:
+            raise UsageError(f"{self.path}: {unknown_name('sheet', self._sheet, names)}")
+        return book[self._sheet or names[0]]
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        try:
+            from openpyxl import load_workbook
+        except ImportError as error:
+            raise UsageError(
+                f"{self.path}: sheets need openpyxl; install it with: pip install 'assay-eval[xlsx]'"
+            ) from error
+        try:
+            book = load_workbook(self.path, read_only=True, data_only=True, keep_links=False)
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise UsageError(f"{self.path}: not an .xlsx file: {error}") from error
+        try:
+            yield book
+        finally:
+            book.close()
+
+
+READERS: dict[str, Callable[..., RowDataset]] = {
+    ".jsonl": JsonLines,
+    ".csv": Csv,
+    ".tsv": Csv,
+    ".parquet": Parquet,
+    ".json": JsonArray,
+    ".xlsx": Sheet,
+}
 FORMATS = tuple(ending.removeprefix(".") for ending in READERS)
 
 
 @describes(DatasetInfo())
-@part("A file: .jsonl, .csv, .tsv or .parquet.", example="file_path: quiz.csv, dtypes: {code: string}")
+@part("A file: .jsonl, .csv, .tsv, .parquet, .json or .xlsx.", example="file_path: quiz.csv, dtypes: {code: string}")
 def table(
     *,
     path: Annotated[str, Meta(min_length=1), PathOption("Relative to the file that defines the dataset.", "file_path")],
     dtypes: Dtypes = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    sheet: Annotated[str | None, Doc("The sheet of an .xlsx file, where there are several.")] = None,
     **options: Any,
 ) -> RowDataset:
     """The reader for a file, by its ending."""
     reader = READERS.get(Path(path).suffix.lower())
     if reader is None:
         raise UsageError(f"{path}: a dataset file ends in {', '.join(READERS)}")
-    if dtypes is None:
-        return reader(path=path, **options)
-    if reader is not Csv:
-        raise UsageError(f"{path}: `dtypes` is for .csv and .tsv; the values of this file have types already")
-    return Csv(path=path, dtypes=dtypes, **options)
+    own: dict[str, Any] = {"dtypes": dtypes, "separator": separator, "encoding": encoding, "sheet": sheet}
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        if reader is not (Sheet if name == "sheet" else Csv):
+            raise UsageError(f"{path}: `{name}` is for {_FOR[name]}")
+    return reader(path=path, **given, **options)
+
+
+_FOR = {
+    "dtypes": ".csv and .tsv; the values of this file have types already",
+    "separator": ".csv and .tsv",
+    "encoding": ".csv and .tsv",
+    "sheet": ".xlsx",
+}

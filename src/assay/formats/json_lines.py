@@ -38,3 +38,13 @@ def looks_like_spec_file(path: Path) -> bool:
             if text and not text.startswith(b"#"):
                 return b'"task_id"' in text or b'"metric_name"' in text
     return False
+
+
+def begins_like_rows(head: bytes) -> bool:
+    """Whether a file does not begin with a record of a task: what only tasks have is in none of its first keys."""
+    lines = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return first != b"" and not any(word in first for word in _OF_TASKS)
+
+
+_OF_TASKS = (b'"task_id"', b'"metric_name"', b'"metric"', b'"targets"')

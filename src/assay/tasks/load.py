@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 YAML = (".yaml", ".yml")
 OTHER_FILES = {
-    ".csv": "; a table is the dataset of a YAML task: see docs/declarative.md",
-    ".json": ": one JSON object per line, each an example",
+    ".json": ": one JSON object per line, each an example; or a list of rows",
     ".py": "; Python is named inside a task file, as `module:function`",
 }
 """What to do with files that people try."""
@@ -138,7 +137,8 @@ def read_sources(
         raise UsageError(f"-t {terms[0]}: is for tasks of the project; `{others[0]}` is none, so run it apart")
     claimed = [name for _, name in named if name is not None]
     if options or context.data:
-        claimed += [name for paths in files.values() for path in paths if (name := source_of_file(path)) is not None]
+        paths = [path for each in files.values() for path in each]
+        claimed += [name for path in paths if (name := source_of_file(path, options)) is not None]
         refuse_unclaimed(claimed, context.data, options)
     is_again = _Seen()
     for text, name in named:
@@ -151,7 +151,7 @@ def read_sources(
             try:
                 if not context.allow_outside:
                     _refuse_link_out(path, typed=not in_folder)
-                source = source_of_file(path)
+                source = source_of_file(path, options)
                 loaded.extend(_read_file(path, source, replace(context, in_folder=in_folder), options, project))
             except UsageError as error:
                 refused.append(RefusedFile(path, error, in_folder=in_folder, source=source))

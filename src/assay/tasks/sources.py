@@ -6,7 +6,7 @@ The sources that come with assay are looked up first, so that an ordinary run ne
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,21 @@ import msgspec
 from assay import catalog
 from assay.core.errors import UsageError
 from assay.core.regular_file import open_regular
+from assay.formats.json_lines import begins_like_rows
 from assay.formats.shots import Shots
 from assay.formats.task_source import ClaimsByContent, LoadedTask, SourceContext, TaskSource, UsesData, UsesShots
 from assay.text.wording import nearest
 
 KIND = "source"
-BY_CONTENT = {
-    "promptfoo": (
-        (".yaml", ".yml", ".json"),
-        re.compile(rb"prompts\b[\s\S]*(providers|targets|tests|defaultTest|scenarios|redteam)|"
-                   rb"(providers|targets|tests|defaultTest|scenarios|redteam)\b[\s\S]*prompts\b"),
-    )
-}  # fmt: skip
-"""Sources that share their endings with another: what must stand in a file before the source itself is called."""
+_PROMPTFOO = re.compile(
+    rb"prompts\b[\s\S]*(providers|targets|tests|defaultTest|scenarios|redteam)|"
+    rb"(providers|targets|tests|defaultTest|scenarios|redteam)\b[\s\S]*prompts\b"
+)
+BY_CONTENT: dict[str, tuple[tuple[str, ...], Callable[[bytes], object]]] = {
+    "promptfoo": ((".yaml", ".yml", ".json"), _PROMPTFOO.search),
+    "table": ((".csv", ".tsv", ".parquet", ".xlsx", ".json", ".jsonl"), begins_like_rows),
+}
+"""Sources that share their endings with another: what a file begins like before the source itself is called."""
 _LONGEST = 1 << 20
 
 
@@ -49,10 +51,10 @@ def _prefixes() -> list[str]:
     return [name for name in catalog.names(KIND) if not name.startswith(".") and name not in by_content]
 
 
-def source_of_file(path: Path) -> str | None:
-    """The source that claims a file by its content or its ending."""
-    for name, (endings, words) in BY_CONTENT.items():
-        if path.suffix in endings and (path.name.startswith(name) or words.search(_head(path))):
+def source_of_file(path: Path, options: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The source that claims a file: one whose options were given, else by its content, else by its ending."""
+    for name, (endings, may_claim) in BY_CONTENT.items():
+        if path.suffix in endings and (options.get(name) or path.name.startswith(name) or may_claim(_head(path))):
             source = source_called(name)
             if isinstance(source, ClaimsByContent) and source.claims(path):
                 return name
@@ -126,4 +128,6 @@ def refuse_unclaimed(claimed: Sequence[str], data: Mapping[str, str], options: M
 
 
 def _written(name: str) -> str:
+    if name in BY_CONTENT:
+        return f"files that end in {', '.join(BY_CONTENT[name][0])}"
     return f"files that end in {name}" if name.startswith(".") else f"`{name}:NAME`"

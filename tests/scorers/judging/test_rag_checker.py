@@ -11,7 +11,7 @@ from tests.scripted import Context, Scripted
 
 from assay.core.errors import FailureError
 from assay.core.types import Completion, Request, Sample, Score, Trace
-from assay.scorers.judging.rag_checker import ALL_SCORES, Checked, rag_checker, rag_scores
+from assay.scorers.judging.rag_checker import ALL_SCORES, Checked, passages, rag_checker, rag_scores
 
 
 def test_the_formulas_by_hand() -> None:
@@ -130,3 +130,20 @@ def test_an_empty_list_of_references_is_an_answer_and_scores_without_chunks_need
     scorer = rag_checker("r", judge_model_key="j", **options)  # type: ignore[arg-type]
     score = asyncio.run(scorer(Sample(id="1", row={"query": "q", "target": "a"}), trace))
     assert score.values == {"precision": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        (["one", "two"], ["one", "two"]),
+        ([{"content": "one"}, {"content": "two"}], ["one", "two"]),
+        ('["one", "two"]', ["one", "two"]),
+        ("one passage [1]", ["one passage [1]"]),
+        ("[sic] one", ["[sic] one"]),
+        ([], []),
+        (None, []),
+        ("", []),
+    ],
+)
+def test_passages_of_a_column_are_read_in_every_form(cell: Any, found: list[str]) -> None:
+    assert passages(cell) == found

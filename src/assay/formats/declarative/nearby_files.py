@@ -10,12 +10,13 @@ from typing import Literal
 
 from assay.core.errors import UsageError
 from assay.core.regular_file import read_regular
+from assay.datasets.tables import READERS
 from assay.formats.declarative.checked import checked_dataset, checked_model, kind_of
 from assay.formats.declarative.reading_options import ReadingOptions
 from assay.formats.declarative.yaml_reader import Document, FieldPath, hint_here, read_yaml
 from assay.trust.project import out_of_bounds
 
-DATA_ENDINGS = (".jsonl", ".csv", ".tsv", ".parquet")
+DATA_ENDINGS = tuple(READERS)
 MAX_PROMPT_BYTES = 1 << 20
 
 

@@ -36,7 +36,7 @@ from assay.formats.declarative.run_records import (
 from assay.formats.declarative.shape import mappings
 from assay.formats.declarative.yaml_reader import Document, FieldPath, Plain, hint_here, inside
 from assay.formats.task_source import LoadedTask
-from assay.prompts.template import template_reads
+from assay.prompts.bare_columns import with_sample
 from assay.task_records import Variant
 
 PLACEHOLDER_MODEL = "latticeflow$placeholder"
@@ -61,7 +61,8 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     evaluation = _with_settings(evaluation, run.run_config)
     times = run.run_config.trials_config if run.run_config is not None else None
     trials = None if times is None else times.num_trials
-    shared = _Shared(document, library, evaluation, tasks, trials, run.policies)
+    names_models = any(key not in judges for key in keys)
+    shared = _Shared(document, library, evaluation, tasks, trials, run.policies, names_models)
     prompts = _prompts(document, run, library)
     return [
         _specified(shared, at, variant, name=name, prompt=prompt, matrix=matrix)
@@ -99,7 +100,7 @@ def _prompts(document: Document, run: RunEntry, library: Library) -> list[_Promp
         text = library.nearby.text_file(document, where, named)
         file = str(document.directory(where) / named)
         try:
-            template_reads(text)
+            text = with_sample(text)
         except UsageError as error:
             raise document.error(where, f"{file}: {error}") from error
         stem = Path(named).stem
@@ -227,16 +228,17 @@ class _Shared(NamedTuple):
     tasks: Tasks
     trials: int | None
     policies: Sequence[PolicyEntry]
+    names_models: bool
+    """Whether it has models to evaluate; else they are those of the command."""
 
 
 def _specified(
     shared: _Shared, at: int, spec: TaskSpecification, *, name: str, prompt: _Prompt | None, matrix: bool
 ) -> LoadedTask:
-    document, library, evaluation, tasks, trials, policies = shared
+    document, library, evaluation, tasks, trials, policies, names_models = shared
     where = (*_SPECIFICATIONS, at)
     task_at, task = tasks[spec.task_key]
-    # a file that names no model leaves it to `--model`
-    for_any_model = matrix or (_evaluates(task.definition) == "model" and not library.models)
+    for_any_model = matrix or (_evaluates(task.definition) == "model" and not names_models)
     if spec.model_key is not None or not for_any_model:
         _check_named(document, where, spec, task.definition)
     prompt_file = None

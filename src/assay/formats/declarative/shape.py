@@ -306,6 +306,10 @@ class Field:
     configured: bool = False
     """Whether it may hold placeholders at all: this is what parameters are for."""
 
+    @property
+    def is_required(self) -> bool:
+        return self.default is UNSET
+
 
 Fields = dict[str, Plain]
 Rule = Callable[[Fields, FieldPath, Report], None]

@@ -29,6 +29,18 @@ def standings_document(standings: Standings) -> list[Block]:
     return [*blocks, Items([one_line(note) for note in standings.notes])] if standings.notes else blocks
 
 
+def ranks_document(standings: Standings) -> list[Block]:
+    """Ranks and overall scores alone, for a page that says the rest elsewhere."""
+    quality = _places(standings)[0]
+    kept = [at for at, name in enumerate(quality.header) if name not in _BESIDES_RANKS]
+    rows = [[row[at] for at in kept] for row in quality.rows]
+    table = TextTable(header=[quality.header[at] for at in kept], rows=rows, numeric_from=2)
+    return [table, Sentence(f"Ranks: {standings.ranking.partition(';')[0]}.")]
+
+
+_BESIDES_RANKS = ("coverage", "compared", "normalised", "win rate", "mean rank")
+
+
 def how_made(standings: Standings) -> list[str]:
     """What the scores are, and how ranks and normalised scores come from them."""
     ranks = f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."

@@ -142,21 +142,21 @@ class RunSource:
         rows: Sequence[int] = range(len(survey))
         if task is not None:
             rows = np.flatnonzero(survey.tasks == self._code(task)).tolist()
-        return self._read(survey, rows)
+        return self.read(survey, rows)
 
     def failed(self, task: str | None = None) -> Iterator[Attempt]:
         """The attempts that failed, without those that the task's own rules exclude."""
         broken = np.isin(self.survey.outcomes, [OUTCOMES.index("failed"), OUTCOMES.index("timeout")])
         if task is not None:
             broken &= self.survey.tasks == self._code(task)
-        return self._read(self.survey, np.flatnonzero(broken).tolist())
+        return self.read(self.survey, np.flatnonzero(broken).tolist())
 
     def sample(self, sample_id: str, task: str | None = None) -> list[Attempt]:
         """Every attempt at the samples of that id."""
         rows = self.survey.ids == hash(sample_id)
         if task is not None:
             rows &= self.survey.tasks == self._code(task)
-        attempts = self._read(self.survey, np.flatnonzero(rows).tolist())
+        attempts = self.read(self.survey, np.flatnonzero(rows).tolist())
         return [attempt for attempt in attempts if attempt.sample_id == sample_id]
 
     def _code(self, task: str) -> int:
@@ -165,7 +165,7 @@ class RunSource:
             raise UsageError(f"{self.folder}: the run has no task `{task}`. {hint(task, names, 'Its tasks')}")
         return names.index(task)
 
-    def _read(self, survey: Survey, rows: Sequence[int]) -> Iterator[Attempt]:
+    def read(self, survey: Survey, rows: Sequence[int]) -> Iterator[Attempt]:
         """In the order of the rows, with the file open until the iteration ends."""
         if not rows:
             return  # there may be no journal yet

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from assay.core.seams import JUDGE_RETRIES, NO_CONTEXT, BuildContext, Model
 from assay.core.types import Completion, Failure, Message, Request, Sample, Score, ScoreValue, Trace
 from assay.evaluators.usable_answers import Read, UnusableError, json_object
 from assay.part_options import Doc, Words, part
+from assay.reading.strict_json import decode_strictly
 from assay.scorers.expected import MOST_EXPECTED
 from assay.scorers.judging.judge import NO_VERDICT, JudgeKey, ask_judge, judge_model, usage
 from assay.scorers.judging.rehearsed import Verdict
@@ -46,7 +48,14 @@ class RagChecker:
     """Asks the judge for claims and entailment, and counts."""
 
     def __init__(
-        self, key: str, model: Model, query: str, target: str, scores: Sequence[str], retries: int = JUDGE_RETRIES
+        self,
+        key: str,
+        model: Model,
+        query: str,
+        target: str,
+        scores: Sequence[str],
+        retries: int = JUDGE_RETRIES,
+        contexts: str | None = None,
     ) -> None:
         self.name = key
         self._model = model
@@ -54,6 +63,7 @@ class RagChecker:
         self._query_column = query
         self._target_column = target
         self._scores = tuple(scores)
+        self._contexts_column = contexts
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         row = sample.row or {}
@@ -87,12 +97,16 @@ class RagChecker:
         return [Verdict(_scripted(holds=holds), {}) for holds in (True, False)] + [NO_VERDICT]
 
     def _chunks(self, trace: Trace, sample: Sample) -> list[str]:
+        if self._contexts_column is not None:
+            self._column(sample.row or {}, self._contexts_column, sample)
+            return passages((sample.row or {})[self._contexts_column])
         chunks = references(trace)
         if chunks is None:
             message = (
                 "the answer came without `references`, so nothing about retrieved passages can be scored. If "
-                "an OpenAI-compatible server sends them, add --model-arg keep_raw=true; for a model that retrieves "
-                "nothing, limit `scores_to_compute` to precision, recall and f1_score"
+                "an OpenAI-compatible server sends them, add --model-arg keep_raw=true; if a column has them, name it "
+                "with `contexts_column`; for a model that retrieves nothing, limit `scores_to_compute` to precision, "
+                "recall and f1_score"
             )
             raise self._failure("bad_input", message, sample)
         return chunks
@@ -187,6 +201,9 @@ def rag_checker(
     judge_model_key: JudgeKey,
     query_column: Annotated[str, Doc("Column of the question.")] = "query",
     target_column: Annotated[str, Doc("Column of the expected answer.")] = "target",
+    contexts_column: Annotated[
+        str | None, Doc("Column of the retrieved passages, a list or one text; the model's own when absent.")
+    ] = None,
     scores_to_compute: Annotated[
         Sequence[Annotated[str, Words(ALL_SCORES)]] | None, Doc("All eleven when absent.")
     ] = None,
@@ -198,7 +215,18 @@ def rag_checker(
     if not has_solver:
         raise UsageError(f"scorer `{key}`: a task without a solver has no answer to check")
     judge = judge_model(judge_model_key, model, context)
-    return RagChecker(key, judge, query_column, target_column, scores_to_compute or ALL_SCORES, context.judge_retries)
+    scores = scores_to_compute or ALL_SCORES
+    return RagChecker(key, judge, query_column, target_column, scores, context.judge_retries, contexts_column)
+
+
+def passages(value: Any) -> list[str]:
+    """The passages in a cell: a list of texts or of mappings with `content`, the JSON of one, or one passage."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            value = decode_strictly(value.encode())
+    if not isinstance(value, list):
+        return [str(value)] if value not in (None, "") else []
+    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in value]
 
 
 def references(trace: Trace) -> list[str] | None:
@@ -207,9 +235,7 @@ def references(trace: Trace) -> list[str] | None:
     choices = raw.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else raw
     chunks = first.get("references", raw.get("references")) if isinstance(first, dict) else None
-    if not isinstance(chunks, list):
-        return None
-    return [str(entry.get("content", "") if isinstance(entry, dict) else entry) for entry in chunks]
+    return passages(chunks) if isinstance(chunks, list) else None
 
 
 def rag_scores(checked: Checked) -> dict[str, ScoreValue]:

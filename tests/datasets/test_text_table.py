@@ -1,0 +1,62 @@
+"""Separators and encodings, as spreadsheets and programs write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.datasets.tables import table
+from assay.datasets.text_table import UTF_8, text_form
+
+ROWS = [{"name": "Zoë", "n": "1"}, {"name": "a, b; c", "n": "2"}]
+
+
+def written(folder: Path, separator: str, encoding: str, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(separator.join(["name", "n"]).join(["", "\n"]).encode(encoding))
+    with path.open("ab") as file:
+        body = f'Zoë{separator}1\n"a, b; c"{separator}2\n'.encode(encoding)
+        file.write(body.removeprefix(b"\xff\xfe").removeprefix(b"\xef\xbb\xbf"))
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_what_spreadsheets_write_is_read(tmp_path: Path, separator: str, encoding: str) -> None:
+    path = written(tmp_path, separator, encoding)
+    form = text_form(path)
+    assert form.separator == separator
+    rows = [sample.row for sample in table(path=str(path), dtypes="string", **form.options(path))]
+    assert rows == ROWS
+    assert bool(form.remarks) == (separator != "," or encoding in ("utf-16", "cp1252"))
+
+
+def test_the_usual_form_needs_no_options(tmp_path: Path) -> None:
+    path = written(tmp_path, "\t", "utf-8", "t.tsv")
+    assert text_form(path).options(path) == {}
+    assert text_form(path).encoding == UTF_8
+
+
+def test_two_separators_that_fit_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a;b|c\n1;2|3\n")
+    with pytest.raises(UsageError, match=r"t\.csv:1: the columns may be separated by `;` or `\|`"):
+        text_form(path)
+    assert text_form(path, separator=";").separator == ";"
+
+
+def test_bytes_of_no_encoding_that_spreadsheets_write_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n\x81\x8d,2\n")
+    with pytest.raises(UsageError, match=r"t\.csv:2: neither UTF-8 nor Windows-1252; say `encoding`"):
+        text_form(path)
+
+
+def test_another_encoding_and_an_unknown_one_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, ",", "cp1252")
+    with pytest.raises(UsageError, match=r"t\.csv: not UTF-8: .*say what it is with `encoding`"):
+        list(table(path=str(path)))
+    with pytest.raises(UsageError, match="there is no encoding `latin-99`"):
+        list(table(path=str(path), encoding="latin-99"))

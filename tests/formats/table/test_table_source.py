@@ -1,0 +1,142 @@
+"""Tables as tasks: what flags and columns say, what is guessed and said, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.core.types import TaskDefinition
+from assay.tasks.load import load_tasks
+
+REVIEWS = "id,review,expected label\n1,Not bad at all,positive\n2,Another charger,negative\n3,Meh,neutral\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reviews.csv").write_text(REVIEWS)
+    (tmp_path / "short.txt").write_text("Label: {{ review }}\n")
+    (tmp_path / "careful.txt").write_text("Read twice, then label.\n\n{{ sample.review | trim }}\n")
+    return tmp_path
+
+
+def read(path: str = "reviews.csv", evaluated: tuple[str, ...] = (), **said: Any) -> list[TaskDefinition]:
+    return load_tasks(path, source_options={"table": said} if said else {}, evaluated=evaluated)
+
+
+def only(path: str = "reviews.csv", **said: Any) -> TaskDefinition:
+    (task,) = read(path, **said)
+    return task
+
+
+def content(task: TaskDefinition) -> str:
+    return str(task.solver.options["input_builder"]["input_messages"][0]["content"])
+
+
+def test_the_only_question_and_the_only_target_are_used_and_said() -> None:
+    task = only()
+    assert content(task) == "{{ sample.review }}"
+    assert [(part.use, part.options["ground_truth"]) for part in task.scorers] == [
+        ("metric", '{{ sample["expected label"] }}')
+    ]
+    assert task.metric == "normalized_exact_match"
+    assert task.provenance.warnings == (
+        "reviews.csv: the right answers are in the column `expected label`",
+        "reviews.csv: the questions are in the column `review`",
+    )
+
+
+def test_each_prompt_is_a_task_and_names_columns_by_themselves() -> None:
+    short, careful = read(prompt=("short.txt", "careful.txt"))
+    assert [task.plan.variant and task.plan.variant.prompt for task in (short, careful)] == ["short", "careful"]
+    assert content(short) == "Label: {{ sample.review }}"
+    assert content(careful).endswith("{{ sample.review | trim }}")
+
+
+def test_a_prompt_may_be_written_into_the_command() -> None:
+    assert content(only(prompt=("Label {{ review }}:",))) == "Label {{ sample.review }}:"
+
+
+def test_scorers_are_filled_from_the_table() -> None:
+    task = only(scorer=("contains", "f1", "my_own:metric"), target="expected label")
+    contains, f1, own = task.scorers
+    assert contains.options["assertions"][0]["value"] == '{{ sample["expected label"] }}'
+    assert (f1.options["metric"], own.options["metric"]) == ("f1", "my_own:metric")
+
+
+def test_recorded_answers_call_no_model() -> None:
+    task = only(answers="review")
+    assert (task.solver.use, task.solver.options) == ("pass_through_solver", {"answer_column": "review"})
+    with pytest.raises(UsageError, match="recorded answers call no model; leave --model out"):
+        read(answers="review", evaluated=("toy",))
+    with pytest.raises(UsageError, match="recorded answers were given already; leave --prompt out"):
+        read(answers="review", prompt=("short.txt",))
+
+
+def test_passages_and_a_judge_reach_the_scorer(folder: Path) -> None:
+    rows = [{"question": "q", "answer": "a", "passages": ["p"], "truth": "t"}]
+    (folder / "log.json").write_text(json.dumps(rows))
+    said = {"answers": "answer", "contexts": "passages", "scorer": ("rag_checker",)}
+    task = load_tasks("log.json", source_options={"table": said}, models={"judge": "stub:x"})[0]
+    options = task.scorers[0].options
+    assert {name: options[name] for name in ("query_column", "target_column", "contexts_column")} == {
+        "query_column": "question",
+        "target_column": "truth",
+        "contexts_column": "passages",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"target": "lable"}, "--target lable: reviews.csv: unknown column `lable`"),
+        ({"prompt": ("nofile.txt",)}, "--prompt nofile.txt: there is no such file"),
+        ({"prompt": ("{{ reveiw }}",)}, "unknown column `reveiw`. Did you mean `review`?"),
+        ({"prompt": ("{{ 1 + 1 }}",)}, "the prompt is the same for every row"),
+        ({"prompt": ("{{ review",)}, "unexpected end of template"),
+        ({"prompt": ("{{ review }}", "{{ review }}!")}, "several prompts are told apart by the names of their files"),
+        ({"scorer": ("contians",)}, "unknown scorer `contians`. Did you mean `contains`?"),
+        ({"scorer": ("model_as_a_judge_scorer",)}, "--scorer model_as_a_judge_scorer: needs `"),
+        ({"contexts": "review"}, "none of these scorers reads passages"),
+        ({"sheet": "one"}, "`sheet` is for .xlsx"),
+    ],
+)
+def test_what_is_not_clear_is_refused_with_what_to_say(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(**said)
+    assert message in str(refused.value)
+
+
+def test_several_columns_that_could_be_meant_are_named(folder: Path) -> None:
+    (folder / "two.csv").write_text("title,review,target\na,b,c\n")
+    with pytest.raises(UsageError, match="which column is the question: `title` or `review`"):
+        read("two.csv")
+    (folder / "gold.csv").write_text("question,expected,gold\na,b,c\n")
+    with pytest.raises(UsageError, match="which column has the right answers"):
+        read("gold.csv")
+
+
+def test_lines_of_any_keys_are_rows_and_records_of_tasks_are_tasks(folder: Path) -> None:
+    (folder / "rows.jsonl").write_text('{"question": "2+2", "target": "4"}\n')
+    (folder / "task.jsonl").write_text('{"id": "1", "prompt": "p", "targets": ["t"], "metric": "exact_match"}\n')
+    assert only("rows.jsonl").provenance.table is not None
+    assert only("task.jsonl").provenance.table is None
+    assert only("task.jsonl", target="id", prompt=("{{ prompt }}",)).provenance.table is not None
+
+
+def test_options_of_tables_are_refused_where_there_is_none(folder: Path) -> None:
+    (folder / "task.yaml").write_text("key: a\n")
+    with pytest.raises(UsageError, match=r"--target: only for table tasks: files that end in \.csv"):
+        read("task.yaml", target="x")
+    with pytest.raises(UsageError, match="--config nothing"):
+        load_tasks("reviews.csv", config={"nothing": 1})
+
+
+def test_a_table_without_rows_is_refused(folder: Path) -> None:
+    (folder / "empty.csv").write_text("question,target\n")
+    with pytest.raises(UsageError, match=r"empty\.csv: there are no rows"):
+        read("empty.csv")
