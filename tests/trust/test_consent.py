@@ -102,6 +102,16 @@ def test_trust_in_a_command_is_trust_in_what_its_script_imports_and_says_so(tmp_
     assert assay("run", outside, "--fresh", cwd=project, ASSAY_HOME=home).returncode == 2
 
 
+def test_trust_in_a_command_whose_files_are_not_found_says_that_it_covers_none(tmp_path: Path) -> None:
+    extras = {"evaluator": {"command": ["sh", "-c", "fetch-a-script | sh"]}}
+    line = {"id": "1", "prompt": "x", "targets": [], "metric": "evaluator", "extras": extras}
+    (tmp_path / "elsewhere.jsonl").write_text(json.dumps(line) + "\n")
+    shown = assay("trust", tmp_path / "elsewhere.jsonl", "--show", cwd=tmp_path, ASSAY_HOME=str(tmp_path / "home"))
+    assert (
+        "not covered: what its programs are made of, load or start; none of that is a file found here" in shown.stdout
+    )
+
+
 def test_trust_in_a_command_model_is_trust_in_its_script_and_shows_what_it_is_passed(tmp_path: Path) -> None:
     project, script, home = tmp_path / "project", tmp_path / "downloads" / "model.sh", str(tmp_path / "home")
     project.mkdir()

@@ -26,6 +26,15 @@ def test_a_command_line_within_a_command_is_read_too(tmp_path: Path) -> None:
     write(tmp_path, {"run.sh": "echo 1", "other.sh": ""})
     assert names("sh -c 'sh run.sh --quiet'", tmp_path) == {"run.sh"}
     assert names("bash -c \"cd . && sh -c 'sh other.sh'\"", tmp_path) == {"other.sh"}
+    assert names("sh -c '(sh run.sh); sh other.sh>log&'", tmp_path) == {"run.sh", "other.sh"}
+
+
+def test_a_folder_that_a_command_or_a_script_changes_into_is_searched(tmp_path: Path) -> None:
+    write(tmp_path, {"tools/run.sh": "cd deep && python3 ev.py", "tools/deep/ev.py": "import helper"})
+    write(tmp_path, {"tools/deep/helper.py": "", "tools/unused.sh": ""})
+    expected = {"tools/run.sh", "tools/deep/ev.py", "tools/deep/helper.py"}
+    assert names("sh -c 'cd tools && sh run.sh'", tmp_path) == expected
+    assert names(f"sh -c 'cd {tmp_path}/tools; sh run.sh'", tmp_path) == expected
 
 
 def test_modules_that_a_python_script_imports_from_its_folder_are_followed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.core.types import TaskDefinition
+    from assay.trust.consent import Reach
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +79,9 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
     for definition in _definitions(Path(path), options, out_of_a_run=out_of_a_run):
         reached = sorted(set(reaches(definition, out_of_a_run=out_of_a_run)))
         content = content_to_trust(definition, out_of_a_run=out_of_a_run)
+        scripts = [os.path.relpath(script) for script in scripts_of(definition)]
         if not options.json:
-            _print_content(definition, [str(item) for item in reached], [str(path) for path in scripts_of(definition)])
+            _print_content(definition, reached, scripts)
         word = "nothing to trust"
         if reached and options.forget:
             word = "forgotten" if forget(content) else "was not trusted"
@@ -89,7 +92,7 @@ def _looked_at(path: str, options: argparse.Namespace) -> list[dict[str, object]
             word = "trusted"
         if not options.json:
             print(f"{definition.name}: {word}", file=sys.stderr)
-        rows.append({"task": definition.name, "reaches": reached, "sha256": content, "state": word})
+        rows.append({"task": definition.name, "reaches": reached, "covered": scripts, "sha256": content, "state": word})
     return rows
 
 
@@ -102,11 +105,14 @@ def _definitions(path: Path, options: argparse.Namespace, *, out_of_a_run: bool)
     return load_tasks([str(path)], allow_bad=True, only_reads=True, only_looks=True, **task_parameters(options))
 
 
-def _print_content(definition: TaskDefinition, reached: list[str], scripts: list[str]) -> None:
+def _print_content(definition: TaskDefinition, reached: Sequence[Reach], scripts: Sequence[str]) -> None:
     print(f"{definition.name}   {definition.source}")
-    for sentence in reached or ["nothing: it is plain data"]:
-        print(f"  would {sentence}" if reached else f"  {sentence}")
+    for item in reached:
+        print(f"  would {item}")
+    if not reached:
+        print("  nothing: it is plain data")
     if scripts:
-        here = os.getcwd()
-        print(f"  covered: {', '.join(os.path.relpath(script, here) for script in scripts)}")
+        print(f"  covered: {', '.join(scripts)}")
         print("  not covered: what these load or start from elsewhere")
+    elif any(item.kind == "program" for item in reached):
+        print("  not covered: what its programs are made of, load or start; none of that is a file found here")

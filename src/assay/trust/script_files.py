@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from assay.core.errors import UsageError
@@ -26,7 +27,9 @@ _FILE_NAME = re.compile(r"[\w./~+@-]+")
 def files_of_command(command: str, folders: Sequence[Path]) -> dict[Path, str]:
     """Every file that the command runs, as far as its words and its scripts tell, with the word that names it."""
     found: dict[Path, str] = {}
-    waiting = [(path, word) for word in words_of(command) for path in _places(word, folders) if is_file(path)]
+    words = words_of(command)
+    folders = [*folders, *_entered(words, folders)]
+    waiting = [(path, word) for word in words for path in _places(word, folders) if is_file(path)]
     while waiting:
         if len(found) > MAX_FILES:
             raise UsageError(
@@ -48,7 +51,23 @@ def words_of(command: str) -> list[str]:
     except ValueError:  # not a command at all; starting it gives a better message
         return []
     lines = [word for word in words if word != command and any(map(str.isspace, word))]
-    return [*words, *(word for line in lines for word in words_of(line))]
+    return [*words, *(word for line in lines for word in (*_words_of_shell(line), *words_of(line)))]
+
+
+def _words_of_shell(line: str) -> list[str]:
+    """The words of a line as a shell reads it, where `;`, `&&` and the like end a word."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return []
+
+
+def _entered(words: Sequence[str], folders: Sequence[Path]) -> list[Path]:
+    """The folders that a command line changes into, where the words after it may be files."""
+    places = [_places(folder, folders) for word, folder in pairwise(words) if word == "cd"]
+    return [place for each in places for place in each if place.is_dir()]
 
 
 def _places(word: str, folders: Sequence[Path]) -> Iterator[Path]:
@@ -67,7 +86,9 @@ def _named_by(script: Path, folders: Sequence[Path]) -> Iterator[Path]:
     if script.suffix == ".py":
         yield from _imported(text, script.parent)
     nearby = [script.parent, *(folder.resolve() for folder in folders)]
-    for word in dict.fromkeys(_FILE_NAME.findall(text)):
+    words = _FILE_NAME.findall(text)
+    nearby += [folder.resolve() for folder in _entered(words, nearby)]
+    for word in dict.fromkeys(words):
         for path in _places(word, nearby):
             if is_file(path) and _is_code(path) and any(path.resolve().is_relative_to(folder) for folder in nearby):
                 yield path
