@@ -70,12 +70,13 @@ def math_equivalent(prediction: str, targets: Sequence[str], extras: Mapping[str
 
     First by the normalisation of MATH's own script; then numbers by value (0.25 and 1/4, 1,000 and 1000), expressions
     with at most two letters by their values at a few points (x+1 and 1+x), item by item in tuples and intervals, and
-    words whatever their case. A fraction that is not reduced, or a sum for a whole number, is another answer.
-    Misleads where an answer is a set, a matrix or an equation: these are compared as they are written.
+    words whatever their case, and sets in any order. A fraction that is not reduced, or a sum, a power or a root for a
+    whole number, is another answer; so is 50 % for 0.5.
+    Misleads where an answer is a matrix, an inequality or an equation: these are compared as they are written.
     Example: math_equivalent("\\\\dfrac12", ["\\\\frac{1}{2}"], {}) == 1.0
     Reference: Hendrycks et al. 2021 (`math_equivalence.py`); Lightman et al. 2023, the grader of PRM800K.
     """
-    return float(any(_same(prediction.strip(), target.strip()) for target in targets))
+    return float(any(_same(_typeset(prediction.strip()), _typeset(target.strip())) for target in targets))
 
 
 def _same(answer: str, target: str) -> bool:
@@ -86,7 +87,31 @@ def _same(answer: str, target: str) -> bool:
     normalized = normalized_math(answer), normalized_math(target)
     if normalized[0] and normalized[0] == normalized[1]:
         return True
+    if (sets := (_set_items(normalized[0]), _set_items(normalized[1]))) != ([], []):
+        return sets[0] == sets[1]
     return _same_items(_spelled(answer), _spelled(target), _same_item) or _same_items(*normalized, _same_expression)
+
+
+_MIXED = re.compile(r"(?<![\d./\\^_}])(\d{1,40}) +(\d{1,40})/(\d{1,40})(?![\d/])")
+_NAMES = (
+    (re.compile(r"\\le(?![a-zA-Z])"), r"\\leq"),
+    (re.compile(r"\\ge(?![a-zA-Z])"), r"\\geq"),
+    (re.compile(r"\\ne(?![a-zA-Z])"), r"\\neq"),
+    (re.compile(r"\\varnothing(?![a-zA-Z])"), r"\\emptyset"),
+    (re.compile(r"\A[a-zA-Z] *\\in *(?=[(\[\\])"), ""),
+    (re.compile(r"(?<=\d)(?:\{,\}|\\,)(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"(?<=[^.])\.\Z"), ""),
+)
+"""Spellings that only typesetting tells apart: names of relations, what an answer is in, thousands, a full stop."""
+
+
+def _typeset(text: str) -> str:
+    if len(text) > LONGEST_ANSWER:
+        return text
+    for spelling, replacement in _NAMES:
+        text = spelling.sub(replacement, text)
+    # without its space 3 1/2 would be 31/2
+    return _MIXED.sub(lambda match: f"{int(match[1]) * int(match[3]) + int(match[2])}/{match[3]}", text)
 
 
 def _same_items(answer: str, target: str, same: Callable[[str, str], bool]) -> bool:
@@ -152,7 +177,7 @@ def _braced(match: re.Match[str]) -> str:
 
 
 _UNITS = re.compile(
-    r"(?:degree|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)"
+    r"(?:degree|dollar|unit|cm|centimeter|meter|mile|second|minute|hour|day|week|month|year|foot|feet|inch|yard)"
     r"(?:es)?s? *(?:\^\d+)?"
 )
 _WORD_COMMANDS = re.compile(r"\\(?:text|mathrm|mbox|textbf|mathbf)\b")
@@ -174,6 +199,12 @@ def _improper(match: re.Match[str]) -> str:
     """7\\frac{3}{4} is a mixed number."""
     top, bottom = int(match[3]), int(match[4])
     return f"{match[1]}{int(match[2] or 0) * bottom + top}/{bottom}"
+
+
+def _set_items(text: str) -> list[str]:
+    """The elements of a set of single things, in one order; none where it is no such set."""
+    inside = text.removeprefix("\\{").removesuffix("\\}")
+    return sorted(inside.split(",")) if len(inside) == len(text) - 4 and not re.search(r"[(){}\[\]]", inside) else []
 
 
 def _items(text: str) -> list[str]:
