@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.commands import assay, write_task
+from tests.results.board.scripted_boards import write_run
 from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.cli.main import main
+from assay.stats.families import CORRECTIONS
 
 SUMS = {f"compute: {n} + 1": str(n + 1) for n in range(10)}
 
@@ -49,6 +51,41 @@ def test_diff_reports_and_gates(runs: Path, capsys: pytest.CaptureFixture[str]) 
     assert (runs / "out" / "d.html").read_text().startswith("<!doctype html>")
     assert main(["diff", "b", "a", "--gate", "no-significant-drop", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"][0]["comparison"]["wins"] == 10
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> tuple[str, str]:
+    """Three tasks, of which two lost 6 and 7 of 60: together below the level, each alone after Holm above it."""
+    for name, wrong in (("before", (0, 0, 0)), ("after", (6, 7, 0))):
+        marks = {f"t{place}": [[0.0]] * lost + [[1.0]] * (60 - lost) for place, lost in enumerate(wrong)}
+        write_run(tmp_path / name, {**marks, "t2": [[float(n % 2)] for n in range(60)]})
+    return str(tmp_path / "before"), str(tmp_path / "after")
+
+
+@pytest.mark.parametrize(("correction", "name"), [("bh", "Benjamini–Hochberg"), ("by", "Benjamini–Yekutieli")])
+def test_false_discoveries_are_an_option_that_the_output_names(
+    many: tuple[str, str], correction: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", *many, "--correction", correction]) == 0
+    said = capsys.readouterr().out
+    assert f"corrected by {name}, at most 5 % of those found are expected to be false" in said
+    assert f"after {name} over 4" in said
+    assert f"p ({correction.upper()})" in said
+    assert "Holm" not in said
+    assert main(["diff", *many, "--correction", correction, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["correction"] == shown["tasks"][0]["comparison"]["basis"]["correction"] == correction
+
+
+def test_holm_is_the_correction_of_gates_whatever_the_tasks_are_corrected_by(
+    many: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = set()
+    for correction in CORRECTIONS:
+        main(["diff", *many, "--correction", correction, "--gate", "no-significant-drop"])
+        told.add(capsys.readouterr().err)
+    assert len(told) == 1
+    assert "after Holm over 4" in told.pop()
 
 
 def test_diff_refuses_unequal_coverage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.cli.flags import option, switch
+from assay.cli.flags import choice, option, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments, print_gates, write_for_ci
 from assay.cli.output import add_form_arguments, show_result
 from assay.cli.run_names import run_named
@@ -46,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="a run folder, a leaderboard.json or an Inspect log: after")
     option(parser, "--samples N", "flipped samples to show (default 5)", int, 5)
     option(parser, "--same-within MARGIN", "test as well whether the two are the same within this margin", float)
+    choice(
+        parser,
+        "--correction",
+        ("holm", "bh", "by"),
+        "of several tasks: holm bounds the chance of any false alarm (default), bh (Benjamini–Hochberg) the share of "
+        "false ones expected among those found, by (Benjamini–Yekutieli) that however tasks depend on each other",
+    )
     switch(parser, "--allow-unequal", "compare only the samples that both have scored, with the same targets")
     add_form_arguments(parser, json="as JSON")
     option(parser, "--html FILE", "write a page that opens from disk")
@@ -77,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
             allow_unequal=options.allow_unequal,
             samples=options.samples,
             same_within=options.same_within,
+            correction=options.correction,
         )
     except UsageError:
         # a comparison that is refused hides no gate

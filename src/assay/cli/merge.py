@@ -29,7 +29,7 @@ the run is complete; until then the exit code is 3, and what remains is listed.
 
 def run(options: argparse.Namespace) -> int:
     from assay.pages.documents.leaderboard import notes
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document
     from assay.results.board.board_types import write_leaderboard_file
     from assay.runs.shards import merge_run
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     board = result.leaderboard
     if options.output:
         write_leaderboard_file(Path(options.output), board)
-    show_result(board, board_tables(board), options)
+    show_result(board, board_document(board), options)
     print_notes(notes(board), options)
     if nothing := why_without_score(board):
         print_sentence(nothing, options, "bad")

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 def rewrite(folder: Path, options: argparse.Namespace) -> bool:
     """The leaderboard and the Markdown report of a run, from its journal; False where the run cannot be written to."""
     from assay.pages.documents.leaderboard import notes
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document
     from assay.results.board.leaderboard import build_leaderboard
     from assay.results.marks import marks_sentence
     from assay.runs.finish import write_derived
@@ -86,7 +86,7 @@ def rewrite(folder: Path, options: argparse.Namespace) -> bool:
         if not written:
             print(outcome, file=sys.stderr)
         return written
-    show_result(board, board_tables(board), options)
+    show_result(board, board_document(board), options)
     print_notes([*notes(board), *([remarks] if remarks else [])], options)
     print(outcome, file=sys.stderr)
     return written

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.cli.progress import progress_of
     from assay.pages.documents.leaderboard import INCOMPLETE, notes
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document
     from assay.run_config import RunConfig
     from assay.run_file import read_run_file, sealed_as
     from assay.runs.later.rescore import rescore
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         print("interrupted; rerun the same command to resume", file=sys.stderr)
         return 130
     board = result.leaderboard
-    show_result(board, board_tables(board), options)
+    show_result(board, board_document(board), options)
     # without judges the same command would call no model
     print_notes([note for note in notes(board) if options.judges or note != INCOMPLETE], options)
     if nothing := why_without_score(board):

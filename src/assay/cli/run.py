@@ -288,12 +288,14 @@ def run_one_shard(run: PlannedRun, options: argparse.Namespace) -> int:
 def print_run(result: RunResult, options: argparse.Namespace, output: str | None, label: str = "") -> None:
     """The table on stdout, notes on stderr; `label` says which of several models they are about."""
     from assay.pages.document import Heading
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document, board_tables
 
     board = result.leaderboard
+    # on a terminal the line of the score says what it is of
+    shown = board_tables if says_where(options) else board_document
     gates = {"gates": result.gates} if result.gates else {}
     heading = [Heading(2, label)] if label else []
-    show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *board_tables(board)), options)
+    show_result({**msgspec.structs.asdict(board), **gates}, (*heading, *shown(board)), options)
     print_remarks(result, options, label)
     print_summary(result, options, output)
 
@@ -330,7 +332,7 @@ def why_early(result: RunResult, options: argparse.Namespace) -> str | None:
 def print_summary(result: RunResult, options: argparse.Namespace, output: str | None) -> None:
     """Where the result lies; on a terminal what came of the run in five lines, and what to do next."""
     folder = str(result.folder)
-    if options.markdown or not can_lay_out(sys.stderr):
+    if not says_where(options):
         print(f"run: {folder}" + (f"   leaderboard: {output}" if output else ""), file=sys.stderr)
         return
     print(file=sys.stderr)
@@ -344,14 +346,20 @@ def print_summary(result: RunResult, options: argparse.Namespace, output: str | 
     print_sentence(f"assay view {shlex.quote(folder)}", options, "key", first="next      ")
 
 
+def says_where(options: argparse.Namespace) -> bool:
+    """Whether five lines below the table say what came of the run."""
+    return not options.markdown and can_lay_out(sys.stderr)
+
+
 def _score_line(board: Leaderboard) -> str:
+    from assay.pages.documents.leaderboard import these_questions
     from assay.text.numbers import interval, number
 
     if board.overall_score is None:
         return "none"
-    between = f" ({interval(board.overall_interval)})" if board.overall_interval else ""
+    between = f"; {interval(board.overall_interval)} on such questions" if board.overall_interval else ""
     over = f", the mean of {len(board.tasks):,} tasks" if len(board.tasks) > 1 else ""
-    return f"{number(board.overall_score)}{between}{over}"
+    return f"{number(board.overall_score)} on {these_questions(board)}{over}{between}"
 
 
 def _attempts_line(board: Leaderboard) -> str:

@@ -50,7 +50,7 @@ def show_run(folder: Path, options: argparse.Namespace) -> None:
 def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
     from assay.pages.document import Items
     from assay.pages.documents.leaderboard import display_names, notes
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document
     from assay.results.board.leaderboard import build_leaderboard
     from assay.results.board.stretches import served_in_words
     from assay.text.wording import count_of
@@ -69,7 +69,7 @@ def show_state(folder: Path, run: RunFile, options: argparse.Namespace) -> None:
         print_sentence(f"served: {one_line(served)}", options, "quiet", stream=sys.stdout)
     print()
     besides = [one_line(note) for note in [*display_names(board), *notes(board)]]
-    show([*board_tables(board), *([Items(besides)] if besides else [])], options)
+    show([*board_document(board), *([Items(besides)] if besides else [])], options)
 
 
 def show_worst(folder: Path, measures: dict[str, Measure], options: argparse.Namespace) -> None:

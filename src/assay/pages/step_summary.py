@@ -38,10 +38,10 @@ def write_step_summary(environment: Mapping[str, str], text: Callable[[], str]) 
 def run_summary(board: Leaderboard, gates: Sequence[GateResult]) -> str:
     """The leaderboard, its gates and notes."""
     from assay.pages.documents.leaderboard import notes
-    from assay.pages.documents.more_tables import board_tables
+    from assay.pages.documents.more_tables import board_document
     from assay.pages.markdown import markdown
 
-    lines = [f"## assay: {_text(board.model_label)}", "", markdown(board_tables(board)), "", *gate_lines(gates)]
+    lines = [f"## assay: {_text(board.model_label)}", "", markdown(board_document(board)), "", *gate_lines(gates)]
     lines += [f"- {_text(note)}" for note in notes(board)]
     return "\n".join(lines) + "\n"
 

@@ -29,6 +29,7 @@ from assay.results.report_settings import metadata_key, view_of_results
 from assay.run_file import RunFile
 from assay.runs.logs import logs_of
 from assay.runs.shard_files import shard_files
+from assay.stats.families import Correction
 from assay.text.printable import one_line
 
 if TYPE_CHECKING:
@@ -168,14 +169,18 @@ class Run:
         samples: int = SAMPLES,
         allow_unequal: bool = False,
         same_within: float | None = None,
+        correction: Correction = "holm",
     ) -> BoardDiff:
         """How `other` differs from this run, as `assay diff` says it: this one is A, the other B.
 
-        With `same_within` every difference is also tested for being less than that margin, either way.
+        With `same_within` every difference is also tested for being less than that margin, either way. `correction`
+        is that of `--correction`.
         """
         both = self.folder, other.folder if isinstance(other, Run) else other
         view = replace(view_of_results(both, _checked_level(level)), by=_keys(by))
-        return diff(*both, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within)
+        return diff(
+            *both, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within, correction=correction
+        )
 
     def _table(self, rows: Rows, columns: Sequence[str] | None) -> Table:
         return table_of_runs([self._source], rows, columns)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.overriding import override
-from assay.stats.families import Corrected
+from assay.stats.families import Corrected, Correction
 from assay.stats.guarded import (
     SkewedT,
     Spread,
@@ -40,7 +40,9 @@ class Basis(Struct, frozen=True, kw_only=True):
 
     level: float
     comparisons: int
-    """How many comparisons it is corrected for, by Holm."""
+    """How many comparisons it is corrected for."""
+    correction: Correction = "holm"
+    """How."""
     method: str
     """The test, in words."""
     assumes: str
@@ -121,6 +123,7 @@ class PairedEvidence(Struct, frozen=True):
         return Basis(
             level=level,
             comparisons=corrected.comparisons,
+            correction=corrected.correction,
             method=self.method,
             assumes=self.assumes,
             would_change=self.undone_by(corrected.level) if corrected.significant else more,

@@ -124,7 +124,7 @@ def test_the_same_within_a_margin_is_a_verdict_of_its_own(runs: Path) -> None:
     assert few.same is not None
     assert sums.same is not None
     assert (few.same.same, sums.same.same, sums.significant) == (False, True, True)
-    assert "not shown to be the same within 0.05 (97.5 % interval" in few.verdict
+    assert "not shown to be the same within 0.05 (98.33 % interval" in few.verdict
     assert "B is worse" in sums.verdict
     assert "; the same within 0.05 (" in sums.verdict
     assert found.verdict.endswith("; the same within 0.05 on sums only")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from assay.pages.document import Block, Cell, Heading, Items, Span, Style, TextTable
+from assay.pages.document import Block, Cell, Heading, Items, Sentence, Span, Style, TextTable
 from assay.pages.documents.leaderboard import interval_header
 from assay.results.conversation import common_beginning
 from assay.results.diff.differences import BoardDiff, Flip, TaskDiff
 from assay.stats.paired import PairedComparison
-from assay.text.numbers import number, p_value, signed, signed_interval
+from assay.text.numbers import level_text, number, p_value, signed, signed_interval
 from assay.text.printable import one_line
+from assay.text.wording import count_of
 
-DROPS = ("detectable", "effect", "p", "same", "worse", "better", "p (Holm)")
+P_CORRECTED: dict[str, str] = {"holm": "p (Holm)", "bh": "p (BH)", "by": "p (BY)"}
+DROPS = ("detectable", "effect", "p", "same", "worse", "better", *P_CORRECTED.values())
 """Columns that a comparison drops where it is too wide: both scores, the difference and its interval stay."""
 
 
@@ -26,6 +28,7 @@ def diff_document(diff: BoardDiff) -> list[Block]:
             ]
         ),
         diff_table(diff),
+        *([Sentence(scope_of_diff(diff))] if scope_of_diff(diff) else []),
     ]
     if diff.tasks:
         blocks.append(Items([(Span(task.task), f", {one_line(task.metric)}: {task.verdict}") for task in diff.tasks]))
@@ -39,14 +42,46 @@ def diff_document(diff: BoardDiff) -> list[Block]:
     return [*blocks, *(block for task in diff.tasks for block in _flips(task))]
 
 
+def scope_of_diff(diff: BoardDiff) -> str:
+    """What the differences are of, and what is concluded from them; empty where nothing was compared."""
+    compared = sum(task.comparison.n for task in diff.tasks if task.comparison is not None)
+    if not compared:
+        return ""
+    joint = f"; {TOGETHER[diff.correction].format(level_text(diff.level))}" if diff.comparisons > 1 else ""
+    return (
+        f"Differences are of the answers to these {count_of(compared, 'question')}; intervals and tests are about such "
+        f"questions{joint}."
+    )
+
+
+TOGETHER: dict[str, str] = {
+    "holm": "together the intervals hold with {}",
+    **dict.fromkeys(("bh", "by"), "of the intervals that exclude 0, {} are expected to hold"),
+}
+
+
 def diff_table(diff: BoardDiff) -> TextTable:
     """One row per task and the overall difference."""
-    header = ["task", "A", "B", "difference", interval_header(diff.level), "p", "p (Holm)"]
+    header = [
+        "task",
+        "A",
+        "B",
+        "difference",
+        _interval_header(diff, diff.comparisons),
+        "p",
+        P_CORRECTED[diff.correction],
+    ]
     header += ["better", "worse", "same", "effect", "detectable"]
     rows = [_row(task) for task in diff.tasks]
     if len(diff.tasks) > 1:
         rows.append(_overall_row(diff))
     return TextTable(header=header, rows=rows, numeric_from=1, drops=DROPS)
+
+
+def _interval_header(diff: BoardDiff, comparisons: int) -> str:
+    if comparisons == 1:
+        return interval_header(diff.level)
+    return f"joint {interval_header(diff.level)}" if diff.correction == "holm" else "corrected interval"
 
 
 def _row(task: TaskDiff) -> list[Cell]:
@@ -172,8 +207,9 @@ def slices_table(diff: BoardDiff) -> TextTable | None:
         for task in diff.tasks
         for each in task.slices
     ]
-    header = ["task", "slice", "pairs", "A", "B", "difference", interval_header(diff.level), "p (Holm)"]
-    drops = ("p (Holm)", "pairs", "A", "B")
+    joint = _interval_header(diff, sum(len(task.slices) for task in diff.tasks))
+    header = ["task", "slice", "pairs", "A", "B", "difference", joint, P_CORRECTED[diff.correction]]
+    drops = (*P_CORRECTED.values(), "pairs", "A", "B")
     return TextTable(header=header, rows=rows, numeric_from=2, drops=drops) if rows else None
 
 

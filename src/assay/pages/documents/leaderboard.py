@@ -14,7 +14,7 @@ from assay.results.board.slices import weak_sentences
 from assay.results.board.weak_passes import weak_sentence
 from assay.text.numbers import MISSING, interval, level_text, milliseconds, number, percent
 from assay.text.printable import one_line
-from assay.text.wording import few
+from assay.text.wording import count_of, few
 
 _RETRIED = re.compile(r" \(after \d+ retr(?:y|ies)\)$")
 DROPS = (
@@ -245,6 +245,21 @@ BROKEN = ("weak_passes", "failed", "timeouts", "remaining")
 
 def interval_header(level: float) -> str:
     return f"{level_text(level)} interval"
+
+
+def these_questions(board: Leaderboard) -> str:
+    """Which questions the score is of, such as `these 32 questions`."""
+    repeat = int(board.settings.get("repeat") or 1)
+    run, left_out = (sum(getattr(row, name) for row in board.tasks) // repeat for name in ("total", "left_out"))
+    return f"these {run:,} of {run + left_out:,} questions" if left_out else f"these {count_of(run, 'question')}"
+
+
+def scope(board: Leaderboard) -> str:
+    """What the scores are of, and what their intervals are about."""
+    return (
+        f"Scores are of the answers to {these_questions(board)}; intervals are about such questions, "
+        "of which these are a sample."
+    )
 
 
 def percentiles(latency: Latency | None) -> list[str]:

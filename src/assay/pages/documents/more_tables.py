@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from assay.core.types import Summary
 from assay.costs.spending import is_worth_showing, money
-from assay.pages.document import Cell, Span, TextTable
-from assay.pages.documents.leaderboard import aggregates_table, interval_header, leaderboard_table
+from assay.pages.document import Block, Cell, Sentence, Span, TextTable
+from assay.pages.documents.leaderboard import aggregates_table, interval_header, leaderboard_table, scope
 from assay.results.board.board_types import Leaderboard, SliceRow, TaskRow, VarianceRow
 from assay.results.board.slices import shown_slices
 from assay.results.board.stretches import canary_spending
@@ -33,6 +33,12 @@ def board_tables(board: Leaderboard) -> list[TextTable]:
         judge_table(board),
     ]
     return [part for part in parts if part is not None]
+
+
+def board_document(board: Leaderboard) -> list[Block]:
+    """The tables, and below the first what its numbers are of."""
+    first, *others = board_tables(board)
+    return [first, Sentence(scope(board)), *others]
 
 
 def side_by_side(

@@ -8,7 +8,7 @@ from assay.core.fingerprint import canonical_json
 from assay.costs.prices import dated
 from assay.pages.document import Block, Cell, Heading, Items, Span, TextTable
 from assay.pages.documents.leaderboard import notes
-from assay.pages.documents.more_tables import board_tables
+from assay.pages.documents.more_tables import board_document
 from assay.pages.markdown import markdown
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.stretches import NOT_KNOWN, served_in_words
@@ -22,7 +22,7 @@ def report_document(board: Leaderboard) -> list[Block]:
     scorers = scorers_table(board)
     return [
         Heading(1, board.model_label),
-        *board_tables(board),
+        *board_document(board),
         Heading(2, "Notes"),
         Items([one_line(note) for note in notes(board)] or ["nothing: every attempt was made and scored"]),
         Heading(2, "What produced these numbers"),

@@ -45,7 +45,8 @@ def how_made(standings: Standings) -> list[str]:
     """What the scores are, and how ranks and normalised scores come from them."""
     ranks = f"Ranks: {standings.ranking}. Normalised: {NORMALISED[standings.normalisation]}."
     metrics = {task: standings.metrics[task] for task in standings.tasks}
-    return [f"Scores: {metrics_in_words(metrics)}.", ranks]
+    about = "of the answers to these questions; intervals and ranks are about such questions"
+    return [f"Scores: {metrics_in_words(metrics)}, {about}.", ranks]
 
 
 def metrics_in_words(metrics: Mapping[str, str]) -> str:

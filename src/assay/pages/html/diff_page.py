@@ -13,6 +13,7 @@ from assay.pages.documents.diff import (
     diff_table,
     model_sentences,
     no_number_changed,
+    scope_of_diff,
     slices_table,
     what_changed,
 )
@@ -59,8 +60,8 @@ def differences(diff: BoardDiff) -> Child:
         listed([[tag("b", task.task), f", {task.metric}: ", task.verdict] for task in diff.tasks]),
         tag(
             "p",
-            "Differences are B minus A over the samples that both scored. Detectable is the smallest true difference "
-            "that this many pairs find with 80 % power.",
+            f"{scope_of_diff(diff)} Differences are B minus A. Detectable is the smallest true difference that this "
+            "many pairs find with 80 % power.",
             class_="soft",
         ),
     ]

@@ -8,7 +8,7 @@ from assay.pages.charts.figure import figures
 from assay.pages.charts.forest import slices_chart
 from assay.pages.charts.parts import variance_chart
 from assay.pages.charts.sections import calibration_charts
-from assay.pages.documents.leaderboard import leaderboard_table, notes
+from assay.pages.documents.leaderboard import leaderboard_table, notes, scope
 from assay.pages.documents.more_tables import (
     calibration_table,
     judge_table,
@@ -50,6 +50,7 @@ def task_table(board: Leaderboard) -> Child:
     method = board.overall_interval.method if board.overall_interval else ""
     return [
         table(leaderboard_table(board, with_percentiles=True)),
+        tag("p", scope(board), class_="soft"),
         tag("p", f"Overall is the mean of the task scores (interval: {method}).", class_="soft") if method else None,
     ]
 

@@ -28,7 +28,7 @@ from assay.results.side_labels import labelled, side_labels
 from assay.results.standings.shared_samples import key_unknown, over_shared
 from assay.stats.cells import TOO_LARGE, UNIT
 from assay.stats.drops import DropTest, drop_tests
-from assay.stats.families import Corrected, correct, correct_known
+from assay.stats.families import CORRECTIONS, Corrected, Correction, correct, correct_known
 from assay.stats.margins import Sameness, same_within
 from assay.stats.paired import PairedComparison, compare
 from assay.text.wording import setting_in_words
@@ -45,14 +45,18 @@ def diff(
     allow_unequal: bool = False,
     samples: int = SAMPLES,
     same_within: float | None = None,
+    correction: Correction = "holm",
 ) -> BoardDiff:
     """Compare two run folders or leaderboard files; `UsageError` when they do not cover the same samples.
 
-    With `same_within` every difference is also tested for being less than that margin, either way.
+    With `same_within` every difference is also tested for being less than that margin, either way. `correction` is what
+    several tasks are corrected by: `holm`, or `bh` and `by`, which bound the share of false discoveries.
     """
     view = view or view_of_results((a, b))
     sides = read_side(a, view), read_side(b, view)
-    return diff_of(*sides, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within)
+    return diff_of(
+        *sides, view, allow_unequal=allow_unequal, samples=samples, same_within=same_within, correction=correction
+    )
 
 
 def diff_of(
@@ -63,11 +67,14 @@ def diff_of(
     allow_unequal: bool = False,
     samples: int = SAMPLES,
     same_within: float | None = None,
+    correction: Correction = "holm",
 ) -> BoardDiff:
     """The same, of two results that have been read."""
+    if correction not in CORRECTIONS:
+        raise UsageError(f"the correction must be one of {', '.join(CORRECTIONS)}, got {correction}")
     if same_within is not None and not same_within > 0.0:
         raise UsageError(f"the margin to be the same within must be more than 0, got {same_within:g}")
-    result = paired_diff(a, b, view, samples=samples, same_within=same_within)
+    result = paired_diff(a, b, view, samples=samples, same_within=same_within, correction=correction)
     if not result.unequal:
         return result
     if not allow_unequal:
@@ -79,7 +86,15 @@ def diff_of(
     return _with_scores_of(result, *(side.board for side in over_shared((a, b), view)))
 
 
-def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES, same_within: float | None = None) -> BoardDiff:
+def paired_diff(
+    a: Side,
+    b: Side,
+    view: View,
+    *,
+    samples: int = SAMPLES,
+    same_within: float | None = None,
+    correction: Correction = "holm",
+) -> BoardDiff:
     """Compare what is comparable; the scores next to the differences are those of the whole results."""
     sides = (a, b)
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
@@ -93,7 +108,7 @@ def paired_diff(a: Side, b: Side, view: View, *, samples: int = SAMPLES, same_wi
         for name in names
     ]
     unequal = [sentence for task in tasks if (sentence := unequal_sentence(task))]
-    return _corrected(_board(sides, tasks, unequal, view), same_within)
+    return _corrected(replace(_board(sides, tasks, unequal, view), correction=correction), same_within)
 
 
 def _with_scores_of(result: BoardDiff, a: Leaderboard, b: Leaderboard) -> BoardDiff:
@@ -366,7 +381,7 @@ def _shared_answers(a: Leaderboard, b: Leaderboard, tasks: list[TaskDiff]) -> in
 
 
 def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
-    """With Holm's correction over every task and, where there are several, the overall difference."""
+    """Corrected over every task and, where there are several, the overall difference."""
     tested = {
         index: task.comparison
         for index, task in enumerate(board.tasks)
@@ -376,7 +391,9 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
     compared: list[PairedComparison | OverallDiff] = [*tested.values()]
     if overall is not None:
         compared.append(overall)
-    family = correct([1.0 if each.p_value is None else each.p_value for each in compared], board.level)
+    family = correct(
+        [1.0 if each.p_value is None else each.p_value for each in compared], board.level, board.correction
+    )
     drops = _drops(compared, board.level)
     same = _same_within(compared, margin, board.level)
     tasks = list(board.tasks)
@@ -391,7 +408,7 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
         )
     if overall is not None:
         overall = replace(corrected_overall(overall, family[-1]), drop=drops[-1], same=same[-1])
-    tasks = _corrected_slices(tasks, board.level)
+    tasks = _corrected_slices(tasks, board.level, board.correction)
     board = replace(board, overall=overall, comparisons=len(family))
     board = replace(board, tasks=[replace(task, verdict=task_verdict(task, board)) for task in tasks])
     return replace(board, verdict=board_verdict(board))
@@ -409,9 +426,9 @@ def _same_within(
     return [None] * len(compared) if margin is None else same_within(evidence, margin, level)
 
 
-def _corrected_slices(tasks: list[TaskDiff], level: float) -> list[TaskDiff]:
+def _corrected_slices(tasks: list[TaskDiff], level: float, correction: Correction) -> list[TaskDiff]:
     """Slices are a family of their own: corrected for every slice of every task, but not for the tasks."""
-    family = iter(correct_known([each.comparison.p_value for task in tasks for each in task.slices], level))
+    family = iter(correct_known([each.comparison.p_value for task in tasks for each in task.slices], level, correction))
     return [replace(task, slices=[_corrected_slice(each, next(family)) for each in task.slices]) for task in tasks]
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from assay.overriding import override
 from assay.stats.answers_of_tasks import AnswersOfTasks
 from assay.stats.drops import DropTest
+from assay.stats.families import Correction
 from assay.stats.intervals import Interval
 from assay.stats.margins import Sameness
 from assay.stats.paired import PairedComparison
@@ -151,7 +152,7 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     comparison: PairedComparison | None = None
     """None when the attempts are not known one by one."""
     adjusted_p: float | None = None
-    """Corrected by Holm for the number of comparisons."""
+    """Corrected for the number of comparisons."""
     significant: bool = False
     drop: DropTest | None = None
     """Whether B is worse, tested on that side alone and corrected by Holm; None where nothing was compared."""
@@ -200,6 +201,8 @@ class BoardDiff(Struct, frozen=True, kw_only=True):
     overall: OverallDiff | None = None
     comparisons: int = 0
     """How many comparisons the p-values are corrected for."""
+    correction: Correction = "holm"
+    """By Holm, Benjamini–Hochberg or Benjamini–Yekutieli. Gates and claims of sameness are always corrected by Holm."""
     verdict: str = ""
 
     @override

@@ -7,11 +7,12 @@ from typing import Any
 
 from assay.results.diff.differences import BoardDiff, OverallDiff, TaskDiff
 from assay.stats.drops import DropTest
+from assay.stats.families import CORRECTED_BY
 from assay.stats.intervals import Interval
 from assay.stats.margins import Sameness
 from assay.stats.paired import PairedComparison
 from assay.stats.paired_evidence import GuardedPairs
-from assay.text.numbers import equals_p, level_text, number, signed
+from assay.text.numbers import equals_p, error_text, level_text, number, signed
 
 
 def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
@@ -211,7 +212,7 @@ def _test(task: TaskDiff, board: BoardDiff) -> str:
     if comparison is None or comparison.p_value is None or comparison.evidence is None:
         return ""
     adjusted = (
-        f" ({equals_p(task.adjusted_p)} after Holm over {board.comparisons})"
+        f" ({equals_p(task.adjusted_p)} after {CORRECTED_BY[board.correction]} over {board.comparisons})"
         if board.comparisons > 1 and task.adjusted_p is not None
         else ""
     )
@@ -254,7 +255,14 @@ def _difference(task: TaskDiff) -> float:
 
 
 def _corrections(board: BoardDiff) -> str:
-    return "one comparison" if board.comparisons == 1 else f"{board.comparisons} comparisons, corrected by Holm"
+    if board.comparisons == 1:
+        return "one comparison"
+    of_what = (
+        ""
+        if board.correction == "holm"
+        else f", at most {error_text(board.level)} of those found are expected to be false"
+    )
+    return f"{board.comparisons} comparisons, corrected by {CORRECTED_BY[board.correction]}{of_what}"
 
 
 def _list(names: list[str]) -> str:
