@@ -102,7 +102,7 @@ _NAMES = (
     (re.compile(r"(?<=\d)(?:\{,\}|\\,)(?=\d{3}(?!\d))"), ","),
     (re.compile(r"(?<=[^.])\.\Z"), ""),
 )
-"""Spellings that only typesetting tells apart: names of relations, what an answer is in, thousands, a full stop."""
+"""Spellings of the same: names of relations, what an answer is in, thousands, a full stop."""
 
 
 def _typeset(text: str) -> str:
