@@ -204,8 +204,7 @@ class MeasuredScore(float):
         """The score, or the ends of what it could have been; None if there are none."""
         if not self.missing:
             return (float(self),)
-        bounds = None if any(row.remaining for row in self.rows) else self.bounds
-        return None if bounds is None else (bounds.low, bounds.high)
+        return None if self.bounds is None else (self.bounds.low, self.bounds.high)
 
     def _decided(self, compare: Callable[[float, float], bool], other: object) -> bool:
         __tracebackhide__ = True

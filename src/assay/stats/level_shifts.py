@@ -113,6 +113,7 @@ def fall_p(scores: Floats, window: int, level: float = 1.0) -> float:
 
 def possible_starts(scores: Floats) -> list[int]:
     """The columns with which a fall may have begun; the true one is among them in 95 % of cases or more."""
+    scores = scores[~np.isnan(scores).all(axis=1)]
     runs, have = scores.shape[1], ~np.isnan(scores)
     spread = np.nanvar(scores, axis=1)
     squares = np.zeros(runs)

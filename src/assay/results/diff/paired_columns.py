@@ -118,6 +118,15 @@ class Columns:
         scores = self.scores[rows]
         return int(self.places[rows[scores.argmax() if best else scores.argmin()]])
 
+    def with_failed(self, others: Columns) -> Columns:
+        """These attempts, and those of another result as failed ones."""
+        order = np.argsort(np.concatenate([self.identities, others.identities]))
+        failed = replace(others, scores=np.full(len(others), np.nan), failed=np.ones(len(others), dtype=np.bool_))
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(failed, name)])[order] for name in _PER_ATTEMPT
+        }
+        return replace(self, **joined, slices={})
+
     def only(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Columns:
         kept = {name: getattr(self, name)[rows] for name in _PER_ATTEMPT}
         return replace(self, **kept, slices={key: codes[rows] for key, codes in self.slices.items()})

@@ -44,6 +44,8 @@ class ScoreMatrix:
         self.samples = sum(map(len, weights))
         self._weights = np.concatenate(weights) * self.samples / len(self._tasks)
         self._codes = np.concatenate(codes)
+        self.row_weights = np.bincount(self._codes, weights=self._weights, minlength=self._rows).astype(np.float64)
+        """What each row counts in the score: a sample 1, a cluster as many as it holds."""
         self.columns: list[RunScores] = []
 
     def scores_of(self, side: Side) -> RunScores:
@@ -60,7 +62,7 @@ class ScoreMatrix:
 
     def means_over(self, rows: NDArray[np.bool_]) -> list[float | None]:
         """Each run's score over these rows."""
-        weights = np.bincount(self._codes, weights=self._weights, minlength=self._rows)[rows].sum()
+        weights = self.row_weights[rows].sum()
         return [float(column.seen[rows].sum() / weights) if weights else None for column in self.columns]
 
     def lost(self, side: Side) -> Floats:

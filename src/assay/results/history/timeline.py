@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
 from assay.results.board.board_types import Leaderboard, TaskRow
@@ -224,13 +225,14 @@ class _Epoch:
 
     def _with_difference(self, point: HistoryRun) -> HistoryRun:
         matrix = np.column_stack([column.seen for column in self._columns(1)])
-        difference, _, compared = _difference(matrix, 1)
+        difference, _, rows = _difference(matrix, 1, self._matrix.row_weights)
+        compared = self._matrix.samples_in(rows)
         names = [self._names[0]] if self._pinned is not None else self._names[self._begin : -1]
         return replace(point, difference=difference, compared=compared, reference=names)
 
     def _changed(self, point: HistoryRun, shift: Shift, sign: float, verdict: RunVerdict) -> HistoryRun:
         matrix = np.column_stack([column.seen for column in self._columns(shift.window)])
-        difference, error, _ = _difference(matrix, shift.window)
+        difference, error, _ = _difference(matrix, shift.window, self._matrix.row_weights)
         low, high = step_ends(difference or 0.0, error, self._level)
         names = [*(self._names[:1] if self._pinned is not None else self._names[self._begin : -shift.window])]
         names = [*names[-MOST_EARLIER:], *self._names[-shift.window :]]
@@ -249,16 +251,16 @@ class _Epoch:
         return replace(point, verdict=verdict, step=step)
 
 
-def _difference(matrix: Floats, window: int) -> tuple[float | None, float, int]:
+def _difference(matrix: Floats, window: int, weights: Floats) -> tuple[float | None, float, NDArray[np.bool_]]:
     """The mean over samples of how the last runs differ from the earlier ones, its standard error on these samples from
-    their noise between runs, and how many samples there are.
+    their noise between runs, and the rows that have both.
     """
     have = ~np.isnan(matrix)
     after, before = have[:, -window:].sum(axis=1), have[:, :-window].sum(axis=1)
-    both = (after > 0) & (before > 0)
-    count = int(both.sum())
-    if not count:
-        return None, 0.0, 0
+    both: NDArray[np.bool_] = (after > 0) & (before > 0)
+    whole = float(weights[both].sum())
+    if not whole:
+        return None, 0.0, both
     rows = matrix[both]
     differences = np.nanmean(rows[:, -window:], axis=1) - np.nanmean(rows[:, :-window], axis=1)
     runs = after[both] + before[both]
@@ -267,7 +269,7 @@ def _difference(matrix: Floats, window: int) -> tuple[float | None, float, int]:
     # what changed with the level is no noise; two runs say nothing about noise but their difference
     noise = np.where(runs > 2, squares / np.maximum(runs - 2, 1), differences**2 / 2.0)
     variance = float((noise * (1.0 / after[both] + 1.0 / before[both])).sum())
-    return float(differences.mean()), float(np.sqrt(variance)) / count, count
+    return float(differences.sum()) / whole, float(np.sqrt(variance)) / whole, both
 
 
 def _tested(side: Side, only: str | None) -> list[str]:

@@ -16,7 +16,7 @@ from assay.results.diff.paired_columns import Columns, Side
 from assay.results.diff.sentences import NO_NUMBERS
 from assay.results.report_settings import View
 from assay.results.standings.pairs import ModelPair, model_pairs
-from assay.results.standings.shared_samples import over_columns
+from assay.results.standings.shared_samples import over_columns, with_open_attempts
 from assay.stats import intervals
 from assay.stats.cells import UNIT
 from assay.stats.pareto import pareto_front
@@ -63,18 +63,18 @@ def ranks_of(
     return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, matched), []
 
 
-def ranks_at_worst(ranking: Ranking, sides: Sequence[Side]) -> dict[str, RankRange] | None:
-    """The ranks over all attempted samples if every failed attempt had been wrong: no model gains from failures.
+def ranks_at_worst(ranking: Ranking, sides: Sequence[Side], names: Sequence[str]) -> dict[str, RankRange] | None:
+    """The ranks over all attempted samples if every failed or remaining attempt had been wrong: no model gains from
+    either.
 
-    None when nothing failed. Where failed attempts could have scored anything, any rank is possible.
+    None when nothing is open. Where such attempts could have scored anything, any rank is possible.
     """
+    sides = with_open_attempts(sides)
     if not any(each.failed.any() for side in sides for each in side.tasks.values()):
         return None
-    if any(is_unbounded(side, name) for side in sides for name in side.tasks):
+    if any(is_unbounded(side, name) for side in sides for name in names):
         return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in ranking.labels}
-    wrong = over_columns([filled(side, right=False) for side in sides])
-    names = [name for name in wrong[0].tasks if wrong[0].measures[name].lower_is_better is False]
-    return ranks_of(ranking, wrong, names)[0]
+    return ranks_of(ranking, over_columns([filled(side, right=False) for side in sides]), names)[0]
 
 
 def _matched(name: str, sides: Sequence[Side]) -> PairedTask | None:

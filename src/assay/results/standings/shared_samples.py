@@ -139,6 +139,24 @@ def over_columns(sides: Sequence[Side]) -> list[Side]:
     ]
 
 
+def with_open_attempts(sides: Sequence[Side]) -> list[Side]:
+    """The results with what remains in one, and was tried in another, as failed attempts."""
+    return [
+        replace(side, tasks={name: _with_open(name, each, side, sides) for name, each in side.tasks.items()})
+        for side in sides
+    ]
+
+
+def _with_open(name: str, columns: Columns, side: Side, sides: Sequence[Side]) -> Columns:
+    if not any(row.task == name and row.remaining for row in side.board.tasks):
+        return columns
+    for other in sides:
+        theirs = other.tasks.get(name)
+        if theirs is not None and (missing := ~np.isin(theirs.identities, columns.identities)).any():
+            columns = columns.with_failed(theirs.only(missing))
+    return columns
+
+
 def _shared_by_task(
     sides: Sequence[Side], names: Iterable[str], which: Callable[[Columns], Mask] = rows_in_score
 ) -> dict[str, Digests]:

@@ -158,11 +158,11 @@ def standings_of(
     ]
     settings = Ranking(labels, view, normalisation, dict(chance or {}))
     directed = [name for name in shared if _direction(name, rows) is not None]
-    rising = [name for name in directed if _direction(name, rows) is False]
-    ranges, ranking, pairs = ranks_of(settings, compared, rising or directed)
-    # tasks where lower is better count in wins and ranks, not in the overall score
-    spread = ranges if len(rising) in (0, len(directed)) else ranks_of(settings, compared, directed)[0]
-    at_worst = ranks_at_worst(settings, sides) if unequal else None
+    averaged = _averaged(directed, rows)
+    ranges, ranking, pairs = ranks_of(settings, compared, averaged or directed)
+    # tasks that are not in the overall score count in wins and mean ranks
+    spread = ranges if len(averaged) in (0, len(directed)) else ranks_of(settings, compared, directed)[0]
+    at_worst = _at_worst(settings, sides, names) if unequal else None
     scores = {
         label: {name: _upwards(each[name]) for name in directed} for label, each in zip(labels, rows, strict=True)
     }
@@ -175,7 +175,9 @@ def standings_of(
     ]
     models.sort(key=lambda row: (row.rank_low, row.rank_high, *_order(row, at_worst), row.label))
     if at_worst is not None:
-        ranking += "; widened to what the failed attempts leave open, and sorted as if they had all been wrong"
+        ranking += (
+            "; widened to what failed and remaining attempts leave open, and sorted as if they had all been wrong"
+        )
     return Standings(
         level=view.level,
         normalisation=normalisation,
@@ -200,6 +202,18 @@ def _direction(name: str, rows: Sequence[Mapping[str, TaskRow]]) -> bool | None:
     """Whether lower is better on a task; None where neither is, or the results disagree."""
     directions = {each[name].lower_is_better for each in rows}
     return directions.pop() if len(directions) == 1 else None
+
+
+def _at_worst(settings: Ranking, sides: Sequence[Side], names: Sequence[str]) -> dict[str, RankRange] | None:
+    rows = [{row.task: row for row in side.board.tasks} for side in sides]
+    everywhere = [name for name in names if all(name in each for each in rows)]
+    return ranks_at_worst(settings, sides, _averaged(everywhere, rows))
+
+
+def _averaged(directed: Sequence[str], rows: Sequence[Mapping[str, TaskRow]]) -> list[str]:
+    """The tasks of the overall score, over which models are ranked; several scales have no mean."""
+    counted = [{row.task for row in overall_rows([each[name] for name in directed])} for each in rows]
+    return [name for name in directed if all(name in each for each in counted)]
 
 
 def _has_common(compared: Sequence[Side], name: str) -> bool:
