@@ -103,7 +103,7 @@ def shown_run(run: Path) -> dict[str, Shown]:
     """The table that `run` and `show` print; the score alone, which every width has."""
     found = {}
     for row in _first_table(said("show", run, codes=(0, 3))):
-        ends = [float(each) for each in row.get("95 % interval", "").split(" – ") if re.fullmatch(r"[\d.]+", each)]
+        ends = [float(each) for each in row["95 % interval"].split(" – ") if re.fullmatch(r"[\d.]+", each)]
         bounds = [float(each) for each in row.get("bounds", "").split(" – ") if re.fullmatch(r"[\d.]+", each)]
         ends_shown = (bounds[0], bounds[1]) if bounds else None
         found[row["task"].strip("* ")] = Shown(float(row["score"]), *(ends or (None, None)), ends_shown)
@@ -232,7 +232,8 @@ def _table(printed: str) -> dict[str, Verdict]:
             continue
         difference = signed(row["difference"])
         word = "no" if "*" not in row["difference"] else "better" if difference > 0 else "worse"
-        ends = [] if row["95 % interval"] == "–" else [signed(each) for each in row["95 % interval"].split(" – ")]
+        shown = next(cell for head, cell in row.items() if head.endswith("interval"))
+        ends = [] if shown == "–" else [signed(each) for each in shown.split(" – ")]
         found[row["task"].strip("* ")] = Verdict(word, difference, *(ends or (None, None)))
     return found
 
