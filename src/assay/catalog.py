@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 OTHER_MODELS = ("model_key", "judge_model_key", "embedding_model")
 """Options of parts that name another model by key; the model's description is stored next to the key as `model`."""
 
+JUDGES = "judges"
+"""The option of scorers with a `model_key` that names several models; in a definition each is a mapping."""
+
+PANEL = (JUDGES, "rule", "labels")
+"""The options of every scorer with a judge whose verdict people could give too; see `scorers/judging/panel.py`."""
+
 POSTPROCESS = "postprocess_snippet"
 """The option of scorers that score the parts into which the author's Python splits an answer."""
 
@@ -83,6 +89,15 @@ CATALOG: dict[str, dict[str, str]] = {
         "python": "assay.scorers.python_snippet:PythonScorer",
         "python_all_samples": "assay.scorers.python_snippet:AllSamplesScorer",
         "rag_checker": "assay.scorers.judging.rag_checker:rag_checker",
+        "faithfulness": "assay.scorers.judging.instruments:faithfulness",
+        "answer_relevance": "assay.scorers.judging.instruments:answer_relevance",
+        "context_precision": "assay.scorers.judging.instruments:context_precision",
+        "context_recall": "assay.scorers.judging.instruments:context_recall",
+        "rubric": "assay.scorers.judging.instruments:rubric",
+        "toxicity": "assay.scorers.judging.instruments:toxicity",
+        "refusal": "assay.scorers.judging.instruments:refusal",
+        "summarisation": "assay.scorers.judging.instruments:summarisation",
+        "pairwise_preference": "assay.scorers.judging.instruments:pairwise_preference",
         "function_call_coverage": "assay.scorers.function_calls:FunctionCallCoverage",
         "system_evidence": "assay.scorers.python_snippet:SystemEvidence",
         "choice_likelihood": "assay.scorers.likelihood:ChoiceLikelihoodScorer",
@@ -175,6 +190,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "precision": "assay.stats.classification:precision",
         "f1_score": "assay.stats.classification:f1_score",
         "weighted_average": "assay.stats.aggregates:weighted_average",
+        "agreement": "assay.stats.rater_agreement:agreement",
         "repetitions": "assay.stats.repetitions:repetitions",
         "python": "assay.stats.python_metric:python_metric",
         "evidence": "assay.stats.evidence:evidence",
@@ -283,6 +299,13 @@ def make(kind: str, name: str, options: Mapping[str, Any], *, own_code: bool = F
     """
     factory = resolve(kind, name, own_code=own_code)
     return factory(**arguments_for(kind, name, factory, options, offered))
+
+
+def models_named(option: str, value: object) -> list[str]:
+    """The keys of other models that an option of a file names."""
+    if option in OTHER_MODELS and isinstance(value, str):
+        return [value]
+    return [key for key in value if isinstance(key, str)] if option == JUDGES and isinstance(value, list) else []
 
 
 def describe(

@@ -65,6 +65,9 @@ class Case(NamedTuple):
         return Sample(id="1", targets=self.targets, extras=self.extras, row=self.row)
 
 
+ASKED = {"question": "q", "passages": ["it is so"], "answer": "so"}
+PASSAGES = {"passages": "{{ sample.passages }}"}
+REFERENCE = {"reference": "{{ sample.answer }}"}
 EVALUATED = says('{"score": 0.5, "reasoning": "so", "wit": 0.5}')
 SCORERS: dict[str, list[Case]] = {
     "sample_assertions": [
@@ -115,6 +118,24 @@ SCORERS: dict[str, list[Case]] = {
     "python_all_samples": [
         Case({"compute_scores_snippet": "def compute_scores(rows):\n    return [{'x': 1} for row in rows]"}, {}, ())
     ],
+    **{
+        name: [Case({"model_key": "judge", **options}, row=ASKED, judge=says(json.dumps(said)))]
+        for name, options, said in (
+            ("faithfulness", PASSAGES, {"statements": [{"statement": "so", "supported": True}]}),
+            ("context_recall", {**PASSAGES, **REFERENCE}, {"statements": [{"statement": "so", "found": False}]}),
+            ("context_precision", PASSAGES, {"passages": [{"number": 1, "useful": True}]}),
+            ("answer_relevance", {}, {"reasoning": "so", "rating": 4}),
+            ("rubric", {"criteria": "be good"}, {"reasoning": "so", "rating": 2}),
+            ("toxicity", {}, {"reasoning": "so", "label": "mild"}),
+            ("refusal", {}, {"reasoning": "so", "label": "partly"}),
+            ("pairwise_preference", {"other": "42"}, {"reasoning": "so", "preferred": "tie"}),
+            (
+                "summarisation",
+                {"document": "{{ sample.answer }}"},
+                {"reasoning": "so", "faithfulness": 5, "coverage": 4, "coherence": 3, "concision": 1},
+            ),
+        )
+    },
     "rag_checker": [
         Case({"judge_model_key": "judge"}, answers=tuple(map(with_references, ANSWERS)), judge=checks_claims)
     ],

@@ -46,6 +46,11 @@ AGGREGATES: dict[str, list[dict[str, Any]]] = {
     "precision": [TP_FP],
     "f1_score": [{**TP_FN, **TP_FP}],
     "weighted_average": [{"field": "label", "weights": {"a": 1, "b": 3}}],
+    "agreement": [
+        {"fields": ["gt", "pred"]},
+        {"fields": ["score", "score"], "weights": "quadratic"},
+        {"fields": ["gt", "pred", "gt"]},
+    ],
     "repetitions": [{}, {"k": [1, 2, 4]}, {"field": "seconds", "threshold": 50.0}],
     "lm_eval": [{"task": "t", "library": {}, "means": []}],
     "python": [{"compute_metrics_snippet": "def compute_metrics(scores): ..."}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
         refuse_unknown(words)
         return list_tasks(words, options)
     by_kind = {
-        kind: {name: first_line(kind, name) for name in catalog.names(kind)} for kind in kinds or catalog.CATALOG
+        kind: {name: first_line(kind, name) + asks(kind, name) for name in catalog.names(kind)}
+        for kind in kinds or catalog.CATALOG
     }
     if not kinds:
         by_kind = {TASK_SETS: BUILT_IN, EXAMPLES: examples(), **by_kind}
@@ -163,6 +165,24 @@ def singular(word: str) -> str:
 
     endings = (word, word.removesuffix("s"), word.removesuffix("es"))
     return next((kind for kind in endings if kind in catalog.CATALOG), word)
+
+
+def asks(kind: str, name: str) -> str:
+    """How often a scorer calls its judge for a sample, and what of its prompt is always sent."""
+    from assay import catalog
+    from assay.core.describe import ScorerInfo, about
+
+    info = None
+    if kind == "scorer" and catalog.is_ours(kind, name):
+        with suppress(UsageError):  # one that says what its metric says, and none is named
+            info = about(catalog.resolve(kind, name), {})
+    if not isinstance(info, ScorerInfo) or not info.calls:
+        return ""
+    if not info.prompt:
+        return f" [per sample: {info.calls}]"
+    from assay.scorers.judging.instrument import tokens_of_prompt
+
+    return f" [per sample: {info.calls} of about {tokens_of_prompt(info.prompt)} tokens and the texts]"
 
 
 def first_line(kind: str, name: str) -> str:

@@ -73,6 +73,12 @@ class ScorerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sco
     """Whether an empty answer may be right, as where only mistakes are counted."""
     sees_all: bool = False
     """Whether it is called once, with all samples."""
+    verdict: str | None = None
+    """Of a judge: the value that people who label answers give too, so that the two can be compared."""
+    calls: str = ""
+    """Of a judge: how often it calls its model for a sample, in words."""
+    prompt: str = ""
+    """Of a judge whose prompt is ours: its name and version."""
     reads_verdicts_itself: bool = False
     """It calls a judge, and whether a verdict is usable is known only to the other program that it belongs to."""
     task_of_library: str | None = None

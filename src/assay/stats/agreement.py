@@ -1,4 +1,7 @@
-"""Agreement of two raters, such as a judge and people: raw agreement, and Cohen's kappa, which corrects for chance."""
+"""Agreement of raters, such as a judge and people: raw agreement, and a kappa, which corrects for chance.
+
+Of two raters it is Cohen's, of more of them Fleiss'.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +76,58 @@ def agreement(
         labels=[str(label) for label in labels],
         reason=kappa_interval.reason if math.isnan(kappa) else None,
     )
+
+
+class SeveralAgreement(Struct, frozen=True, kw_only=True):
+    """How more than two raters agree."""
+
+    n: int
+    raw: float | None
+    """The share of pairs of raters with the same label."""
+    raw_interval: Interval
+    kappa: float | None
+    kappa_interval: Interval
+
+
+def fleiss_agreement(
+    codes: Codes,
+    *,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> SeveralAgreement:
+    """Agreement of several raters, a row of label codes per sample: Fleiss 1971."""
+    samples, raters = codes.shape
+    if raters < 2:
+        raise ValueError(f"agreement needs at least two raters, got {raters}")
+    labels = int(codes.max()) + 1 if codes.size else 0
+    counts = np.stack([(codes == label).sum(axis=1) for label in range(labels)], axis=1) if labels else codes
+    same = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
+    raw_interval = interval_of_mean(same.astype(np.float64), groups, level, UNIT)
+    rows = np.column_stack([same, counts / raters]) if samples else np.zeros((0, 1))
+    kappa = float(_fleiss(rows.sum(axis=0)[None, :])[0]) if samples else math.nan
+    if math.isnan(kappa):
+        reason = "all raters gave every sample the same label" if samples else "nothing was rated by all"
+        interval = no_interval("bootstrap", level, reason)
+    else:
+        interval = bootstrap_sums(rows, _fleiss, groups=groups, level=level, resamples=resamples, seed=seed)
+    return SeveralAgreement(
+        n=samples,
+        raw=float(same.mean()) if samples else None,
+        raw_interval=raw_interval,
+        kappa=None if math.isnan(kappa) else kappa,
+        kappa_interval=interval,
+    )
+
+
+def _fleiss(sums: Floats) -> Floats:
+    """(observed − expected) / (1 − expected) agreement; NaN where only one label occurs."""
+    n = sums[:, 1:].sum(axis=1)
+    by_chance = (divide(sums[:, 1:], n[:, None] * np.ones_like(sums[:, 1:])) ** 2).sum(axis=1)
+    missing = 1.0 - by_chance
+    missing[np.isclose(missing, 0.0)] = 0.0
+    return divide(divide(sums[:, 0], n) - by_chance, missing)
 
 
 def _vocabulary(

@@ -75,6 +75,10 @@ def of_classes(options: Options, values: Values) -> Mean:
     )
 
 
+def of_agreement(options: Options, values: Values) -> Whole:
+    return Whole(lower_is_better=False, range=(-1.0, 1.0))
+
+
 def of_counts(options: Options, values: Values) -> Whole:
     return Whole(lower_is_better=False, range=(0.0, 1.0))
 

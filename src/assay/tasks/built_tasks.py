@@ -12,6 +12,7 @@ import msgspec
 
 from assay import catalog
 from assay.core.attempt import attempt_key
+from assay.core.describe import ScorerInfo
 from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext, Dataset, Model, Preparable, Scorer, Solver, walk_from
 from assay.core.task import REFUSED_HERE, Task
@@ -109,8 +110,21 @@ def _make_scorer(
     part = msgspec.structs.replace(part, options=options)
 
     def build(context: BuildContext) -> Scorer:
-        made: Scorer = _make_part("scorer", part, definition, context)
-        return made
+        def made(options: Mapping[str, Any]) -> Scorer:
+            one: Scorer = _make_part(
+                "scorer", msgspec.structs.replace(part, options=dict(options)), definition, context
+            )
+            return one
+
+        own = {name: value for name, value in options.items() if name not in catalog.PANEL}
+        if own == options:
+            return made(options)
+        info = catalog.describe("scorer", part.use, own, own_code=True)
+        if not isinstance(info, ScorerInfo) or info.verdict is None:  # an option of its own, which only has that name
+            return made(options)
+        from assay.scorers.judging.panel import with_panel  # most scorers have one judge, or none
+
+        return with_panel(part.key, options, info, made, context)
 
     scorer = placed(part, build, context, supervisor)
     if source is None:

@@ -137,11 +137,12 @@ def test_a_field_says_what_may_stand_there() -> None:
         1.0,
         False,
     )
-    assert fields["model_key"].required
+    assert fields["user_prompt"].required
+    assert not fields["model_key"].required  # or `judges`
     assert fields["purpose"].allowed == ("score", "qa")
     assert fields["user_prompt"].reads[:2] == ("sample", "solver_output")
     assert fields["metrics"].kinds == ("metric",)
-    assert [field.name for field in judge.ordered()][:3] == ["type", "model_key", "user_prompt"]
+    assert [field.name for field in judge.ordered()][:2] == ["type", "user_prompt"]
 
 
 def test_types_with_the_same_fields_stand_together() -> None:

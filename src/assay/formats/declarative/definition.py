@@ -11,7 +11,7 @@ from typing import Required, TypedDict
 
 import msgspec
 
-from assay.catalog import CATALOG, OTHER_MODELS, POSTPROCESS, OptionError
+from assay.catalog import CATALOG, JUDGES, OTHER_MODELS, POSTPROCESS, OptionError, models_named
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
 from assay.datasets.inline import Inline
@@ -204,8 +204,10 @@ def _names_in(value: Plain, where: FieldPath, library: Library) -> Iterator[tupl
     """Every key in a definition: where it stands, and how to look it up."""
     for at, item in inside(value, where):
         name = at[-1]
-        if name in OTHER_MODELS and isinstance(item, str) and not PLACEHOLDER.match(item):
-            yield at, partial(_model_behind, str(name), item, library)
+        if keys := models_named(str(name), item):
+            for model in keys:
+                if not PLACEHOLDER.match(model):
+                    yield at, partial(_model_behind, str(name), model, library)
         elif name == "dataset" and isinstance(item, dict) and item.get("source") != "task_result":
             for key_at, key in [((*at, "key"), item.get("key")), *inside(item.get("keys"), (*at, "keys"))]:
                 if isinstance(key, str) and not PLACEHOLDER.match(key):
@@ -389,6 +391,12 @@ def _with_models_behind(document: Document, where: FieldPath, scorer: ScorerEntr
 
 
 def _with_model(document: Document, where: FieldPath, options: Options, library: Library) -> Options:
+    if judges := options.get(JUDGES):
+        with placed_at(document, (*where, JUDGES)):
+            models: list[Plain] = [
+                {"model_key": key, "model": library.other_model(key)} for key in models_named(JUDGES, judges)
+            ]
+            options = {**options, JUDGES: models}
     for name in OTHER_MODELS:
         if (key := options.get(name)) is not None:
             with placed_at(document, (*where, name)):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.catalog import OTHER_MODELS, solver_needs
+from assay.catalog import models_named, solver_needs
 from assay.core.errors import UsageError
 from assay.formats.declarative.checked import (
     checked_adapter,
@@ -74,8 +74,8 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
 def _models_asked_by(value: Plain) -> Iterator[str]:
     """The keys of judges and other models in a definition."""
     for at, item in inside(value):
-        if at[-1] in OTHER_MODELS and isinstance(item, str):
-            yield item
+        if keys := models_named(str(at[-1]), item):
+            yield from keys
         else:
             yield from _models_asked_by(item)
 

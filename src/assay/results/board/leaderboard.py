@@ -487,6 +487,8 @@ def _scoring_signature(definition: TaskDefinition) -> str:
 
 def _part_signature(part: PartSpec) -> str:
     name = str(part.options.get("metric", part.use))
+    if (version := part.options.get("prompt_version")) is not None:
+        name = f"{name}.v{version}"
     rule = part.options.get("post_process", "none")
     return name if rule == "none" else f"{name}({rule})"
 

@@ -71,48 +71,28 @@ class Judge:
     ) -> None:
         self.name = key
         self._model = judge_model(model_key, model, context)
-        self._retries = context.judge_retries
+        self._judge = SchemaJudge(self._model, key, schema, context.judge_retries)
         self._has_solver = has_solver
         self._instruction = instruction
         self._system = scorer_field(key, "system_prompt", system_prompt, context)
         self._user = scorer_field(key, "user_prompt", user_prompt, context)
-        self._format = (
-            None
-            if schema is None
-            else {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
-        )
 
     async def verdict(
         self, sample: Sample, trace: Trace, read: Callable[[str], tuple[Read, dict[str, Any]]]
     ) -> tuple[Read, dict[str, Any], Hearing]:
         """What was read from the judge's answer, the whole verdict, and the exchange with the judge."""
-        request = self._request(sample, trace)
+        messages = self._messages(sample, trace)
+        answers = await self._judge.ask(messages, lambda completion: read(completion.text), sample)
+        completions, (value, verdict) = answers
+        return value, verdict, Hearing(messages, completions, self._expected(sample, trace))
 
-        completions, (value, verdict) = await self._ask(request, lambda completion: read(completion.text), sample)
-        return value, verdict, Hearing(request.messages or (), completions, self._expected(sample, trace))
-
-    def _request(self, sample: Sample, trace: Trace) -> Request:
+    def _messages(self, sample: Sample, trace: Trace) -> tuple[Message, ...]:
         variables = scorer_variables(sample, trace, has_solver=self._has_solver)
         system = self._system.render(variables, sample)
-        messages = (
+        return (
             Message(role="system", content=f"{system}\n\n{self._instruction}" if self._instruction else system),
             Message(role="user", content=self._user.render(variables, sample)),
         )
-        return Request(messages=messages, response_format=self._format)
-
-    async def _ask(
-        self, request: Request, read: Callable[[Completion], Read], sample: Sample
-    ) -> tuple[list[Completion], Read]:
-        about: dict[str, Any] = {"retries": self._retries, "sample": sample}
-        try:
-            return await ask_judge(self._model, request, self.name, read, **about)
-        except FailureError as error:
-            if self._format is None or error.failure.kind not in _NO_SCHEMAS:
-                raise
-        plain = msgspec.structs.replace(request, response_format=None)
-        answer = await ask_judge(self._model, plain, self.name, read, **about)
-        self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
-        return answer
 
     def metadata(self, hearing: Hearing, verdict: dict[str, Any], **more: Any) -> dict[str, Any]:
         """What a reader needs to review the judge: its prompt, its answer, its cost."""
@@ -129,6 +109,32 @@ class Judge:
             str(message.content) for message in trace.messages or () if message.role != "assistant"
         )
         return unseen_columns(sample.row or {}, named, prompt)
+
+
+class SchemaJudge:
+    """Asks a model for JSON by schema, if there is one and as long as the model takes it; else in words alone."""
+
+    def __init__(self, model: Model, part: str, schema: dict[str, Any] | None, retries: int) -> None:
+        self._model, self._part, self._retries = model, part, retries
+        self._format = (
+            None
+            if schema is None
+            else {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
+        )
+
+    async def ask(
+        self, messages: tuple[Message, ...], read: Callable[[Completion], Read], sample: Sample
+    ) -> tuple[list[Completion], Read]:
+        about: dict[str, Any] = {"retries": self._retries, "sample": sample}
+        request = Request(messages=messages, response_format=self._format)
+        try:
+            return await ask_judge(self._model, request, self._part, read, **about)
+        except FailureError as error:
+            if request.response_format is None or error.failure.kind not in _NO_SCHEMAS:
+                raise
+        answer = await ask_judge(self._model, Request(messages=messages), self._part, read, **about)
+        self._format = None  # this model offers no structured outputs; the parser reads plain answers as well
+        return answer
 
 
 async def ask_judge(
@@ -217,7 +223,13 @@ def _label_sets(options: Mapping[str, Any]) -> list[Problem]:
 
 
 @describes(
-    ScorerInfo(values=(share("is_correct"),), aggregates=(mean_of("is_correct", name="accuracy"),), judges_answers=True)
+    ScorerInfo(
+        values=(share("is_correct"),),
+        aggregates=(mean_of("is_correct", name="accuracy"),),
+        judges_answers=True,
+        verdict="is_correct",
+        calls="1 call",
+    )
 )
 @part(
     "A judge gives one of the labels.",
@@ -297,7 +309,7 @@ def _score_range(options: Mapping[str, Any]) -> list[Problem]:
     return []
 
 
-@describes(ScorerInfo(values=(share("score"),), judges_answers=True))
+@describes(ScorerInfo(values=(share("score"),), judges_answers=True, verdict="score", calls="1 call"))
 @part(
     "A judge gives a number, scaled to [0, 1].",
     check=_score_range,

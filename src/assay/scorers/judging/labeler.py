@@ -33,6 +33,8 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
     return ScorerInfo(
         values=(Value(name="label", kind="label", lower_is_better=None, labels=known),),
         aggregates=(DefaultAggregate(use="frequency", options={"field": "label"}),),
+        verdict="label",
+        calls="1 call",
     )
 
 

@@ -181,6 +181,7 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
         values=tuple(share(name, lower_is_better=name in _FAULTS) for name in names),
         aggregates=tuple(mean_of(name, key=name) for name in names),
         needs_answer=True,
+        calls="4 calls and 2 for each passage",
     )
 
 

@@ -8,11 +8,11 @@ from functools import partial
 
 import msgspec
 
-from assay.catalog import CATALOG, resolve
+from assay.catalog import CATALOG, JUDGES, resolve
 from assay.core.describe import ScorerInfo, about, mean_of, share
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.part_keys import short_name
-from assay.formats.declarative.records import ScorerEntry
+from assay.formats.declarative.records import ScorerEntry, without_nulls
 from assay.formats.declarative.schema.assertions import ASSERTION, asserting
 from assay.formats.declarative.schema.metrics import METRIC, fields_read
 from assay.formats.declarative.shape import (
@@ -27,11 +27,15 @@ from assay.formats.declarative.shape import (
     Text,
     mappings,
     refuse_repeated_keys,
+    require_one,
 )
 from assay.formats.declarative.yaml_reader import FieldPath, Plain, hint_here
 from assay.part_options import PartInfo, info_of
-from assay.schema_rules import Schema
+from assay.schema_rules import Schema, exactly_one
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
+from assay.scorers.judging.panel import PanelOptions
+from assay.scorers.judging.panel import described as with_panel_described
+from assay.scorers.judging.panel import problems as panel_problems
 from assay.scorers.over_row import ONE_TARGET
 
 _SCORE = ScorerInfo(values=(share("score"),))
@@ -52,7 +56,7 @@ def described(kind: str, options: Mapping[str, Plain]) -> ScorerInfo | None:
 
 def _described(use: str, options: Mapping[str, Plain]) -> ScorerInfo | None:
     said = about(resolve("scorer", use), options)
-    return said if isinstance(said, ScorerInfo) else None
+    return with_panel_described(said, options) if isinstance(said, ScorerInfo) else None
 
 
 def values_given(kind: str, options: Mapping[str, Plain]) -> Sequence[str] | None:
@@ -75,6 +79,8 @@ def _scorer(name: str) -> ObjectOf | None:
             return None
         shapes = {"assertions": ListOf(ASSERTION, least=1)} if name == "assertions" else {}
         made = object_of(resolve("scorer", name), called, word=word(name), common=_COMMON, shapes=shapes)
+        if "model_key" in made.fields and (info := _described(name, {})) is not None and info.verdict is not None:
+            made = _with_panel(name, made)
     else:
         made = _of_metric(name, called)
     return replace(made, rule=_metrics_rule(name, made.rule), together=(*made.together, *reads))
@@ -95,6 +101,25 @@ def _reads_given(given: Sequence[str]) -> Schema:
     return {"properties": {"metrics": {"items": {"patternProperties": {f"^({'|'.join(fields)})$": one}}}}}
 
 
+def _with_panel(name: str, made: ObjectOf) -> ObjectOf:
+    """A scorer with a judge may have several, and labels of people."""
+    one = made.fields["model_key"]
+    fields = {**made.fields, "model_key": Field(one.shape, None, one.doc, one.placeholder), **_PANEL}
+    either = ("model_key", JUDGES)
+
+    def check(result: Fields, where: FieldPath, report: Report) -> None:
+        if made.rule is not None:
+            made.rule(result, where, report)
+        require_one(result, either, where, report, made.name)
+        if result["rule"] is not None and result[JUDGES] is None and result["model_key"] is not None:
+            report.wrong((*where, "rule"), "one judge needs no rule: leave it out, or name several `judges`")
+        for sentence in panel_problems(_described(name, result), without_nulls(result)):
+            report.wrong(where, sentence)
+
+    return replace(made, fields=fields, rule=check, together=(*made.together, exactly_one(*either)))
+
+
+_PANEL = object_of(PanelOptions).fields
 _METRICS_OWN = ("metric", "options")
 _COMMON = object_of(ScorerEntry, shapes={"metrics": ListOf(METRIC)}).fields
 
