@@ -18,7 +18,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import NO_CONTEXT, BuildContext
 from assay.core.types import Completion, Failure, Message, Sample, Score, ScoreValue, Trace
 from assay.core.usage import about_tokens
-from assay.evaluators.usable_answers import UnusableError
+from assay.evaluators.usable_answers import UnusableError, json_object
 from assay.part_options import ANSWER, Doc, TemplateOption, part
 from assay.prompts.jinja_rules import RenderError
 from assay.prompts.template import Expression, Template
@@ -27,7 +27,6 @@ from assay.scorers.judging.judge import NO_VERDICT, JudgeKey, SchemaJudge, const
 from assay.scorers.judging.rag_checker import references
 from assay.scorers.judging.rehearsed import Verdict
 from assay.scorers.judging.variables import scorer_field, scorer_variables
-from assay.scorers.judging.verdict import json_object
 
 Given = Mapping[str, Any]
 """The inputs for one sample, rendered, and the plain options."""
