@@ -32,6 +32,25 @@ class Repair(Struct, frozen=True, kw_only=True):
     time: str
 
 
+class ReusedTask(Struct, frozen=True, kw_only=True):
+    """What a run took of one task from an earlier result."""
+
+    folder: str
+    """Of that result, as it was named."""
+    run: str
+    """That result, as `sealed_as` names it."""
+    ref: str
+    """What the user gave after `--changed`."""
+    commit: str
+    """Where the answers were made; empty outside a checkout."""
+    created: str
+    """When the run that made the answers began: it may be another one, from which that result took them."""
+    attempts: int
+    """Answers that were taken."""
+    whole: bool
+    """Whether every attempt was taken with its scores, so that there is nothing to test."""
+
+
 class RunFile(Struct, frozen=True, kw_only=True):
     """Everything that the numbers of a run depend on, and its settings."""
 
@@ -53,6 +72,8 @@ class RunFile(Struct, frozen=True, kw_only=True):
     """The run whose answers were rescored, as `sealed_as` names it; empty for a run that called a model."""
     unbilled: tuple[str, ...] = ()
     """Of the evaluated model and the judges those that no vendor bills: Python, programs, servers that users run."""
+    reused: dict[str, ReusedTask] = {}
+    """By task, what `--changed` took from an earlier result."""
     repairs: tuple[Repair, ...] = ()
     """Each time that `assay repair` set damaged lines aside."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.examples import examples
 from assay.cli.flags import option
+from assay.cli.list_changed import add_changed_arguments, list_changed
 from assay.cli.output import add_form_arguments, is_laid_out, print_json, show
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND|TASKS",
         help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
+    add_changed_arguments(parser)
     option(parser, "--search TEXT", "only names that contain this text")
     option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
     add_form_arguments(parser, json="as JSON")
@@ -37,6 +39,7 @@ examples:
   assay list metrics                  one kind
   assay list --search match           names that contain a text
   assay list tasks/                   the tasks of a folder
+  assay list tasks/ --changed main    what `assay run tasks/ --changed main` would run, and why
   assay list examples                 what `assay init --example` can copy
   assay list lm-eval --search piqa    tasks of an installed lm-evaluation-harness
 """
@@ -46,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     from assay import catalog
     from assay.tasks.load import BUILT_IN
 
+    if options.changed is not None:
+        return list_changed(options)
     first = options.what[0] if len(options.what) == 1 else ""
     if first in catalog.CATALOG["source"] and (installed := installed_tasks(first, options)) is not None:
         return print_names(installed, options)

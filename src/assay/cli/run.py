@@ -23,6 +23,7 @@ from assay.cli.run_flags import (
     reading_of,
     refuse_contradictions,
     resources_of,
+    reuse_rules,
 )
 from assay.core.errors import UsageError
 from assay.runs.exit_status import BAD_INPUT, DONE, INTERRUPTED, WITH_FAILURES, why_without_score
@@ -223,6 +224,7 @@ def run_options(options: argparse.Namespace) -> RunOptions:
         command=["assay", *sys.argv[1:]],
         cluster=cluster,
         shard_size=options.shard_size,
+        changed=reuse_rules(options),
     )
 
 

@@ -21,6 +21,7 @@ from assay.text.os_errors import is_file, reason
 
 if TYPE_CHECKING:
     from assay.run_config import RunConfig
+    from assay.runs.reuse import ReuseRules
 
 EPILOG = """\
 examples:
@@ -125,6 +126,12 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-to NAME",
         "log the run to mlflow, wandb, otel, an installed listener, or your own `module:name` (repeatable)",
     )
+    option(
+        out,
+        "--changed REF",
+        "run only what differs from the result made at this git ref, or in this run folder, and take the rest from it; "
+        "`assay list --changed REF` shows the plan",
+    )
     switch(out, "--fresh", "move an earlier run aside and start over, without its answers")
     add_form_arguments(out, json="the leaderboard as JSON on stdout")
     switch(out, "--quiet", "no progress")
@@ -198,6 +205,12 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
     for name in _OF_A_RESULT:
         if options.dry_run and name in given:
             raise UsageError(f"{flag_of_run(name)} has no effect with --dry-run, which only estimates; leave it out")
+    for name in _NOT_WITH_CHANGED if options.changed is not None else ():
+        if name in given and getattr(options, name):
+            instead = ": `assay list --changed` prints the plan" if name == "dry_run" else ""
+            raise UsageError(
+                f"--changed takes whole tasks from an earlier result; leave out {flag_of_run(name)}{instead}"
+            )
     if options.shard is None:
         return
     for name in _OF_A_LEADERBOARD:
@@ -208,6 +221,7 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
             raise UsageError(f"{flag_of_run(name)} cannot be combined with --shard: a shard is a part of a run")
 
 
+_NOT_WITH_CHANGED = ("limit", "only", "fresh", "shard", "executor", "dry_run")
 _OF_A_RESUME = ("resume_foreign", "accept_model_change", "accept_versions")
 _OF_A_RESULT = ("output", "junit", "log_to")
 _OF_A_LEADERBOARD = ("gate", "gate_cannot_tell", "gate_left_out", "baseline", "junit", "output")
@@ -228,6 +242,23 @@ def config_of(options: argparse.Namespace) -> RunConfig:
         "task_config": key_texts(options.task_config or [], "--config"),
     }
     return make_config(called=flag_of_run, **settings)
+
+
+def reuse_rules(options: argparse.Namespace) -> ReuseRules | None:
+    """What `--changed` may take, with what the project says of it."""
+    if options.changed is None:
+        return None
+    from assay.formats.project.discovery import current_project
+    from assay.runs.reuse import ReuseRules
+
+    project = current_project()
+    reuse = project.entry.reuse if project is not None else None
+    return ReuseRules(
+        ref=options.changed,
+        max_age_seconds=reuse.max_age_seconds if reuse is not None else None,
+        sampled=reuse is not None and reuse.sampled,
+        foreign=bool(options.resume_foreign),
+    )
 
 
 def system_text(given: str | None) -> str | None:

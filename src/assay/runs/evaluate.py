@@ -32,7 +32,7 @@ from assay.runs.chosen_models import chosen_models
 from assay.runs.earlier_attempts import EarlierAttempts, attempts_in
 from assay.runs.exit_status import GATE_NOT_MET, INTERRUPTED, WITH_FAILURES, exit_status_of
 from assay.runs.finish import finish
-from assay.runs.folder import default_folder, prepare_folder
+from assay.runs.folder import default_folder, prepare_folder, record_change
 from assay.runs.indistinguishable_models import warn_of_a_twin
 from assay.runs.listeners import Listener, Listeners, RunStart, find_listeners
 from assay.runs.local import run_here
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from assay.results.gates.result import GateResult
     from assay.runs.executor import Cluster
     from assay.runs.gates import Gates
+    from assay.runs.reuse import ReuseRules
     from assay.runs.run_handle import Run
 
 
@@ -218,13 +219,19 @@ class RunOptions:
     command: Sequence[str] = ()
     cluster: Cluster | None = None
     shard_size: int | None = None
+    changed: ReuseRules | None = None
+    """What is taken from an earlier result; None: nothing."""
 
     def __post_init__(self) -> None:
         if self.shard_size is not None and self.cluster is None:
             raise UsageError("--shard-size: only a cluster is given shards; without one it has no effect")
 
     def folder_of(self, run_file: RunFile) -> Path:
-        return self.folder or default_folder(run_file, self.runs_folder)
+        if self.folder is not None or self.changed is None:
+            return self.folder or default_folder(run_file, self.runs_folder)
+        # what was taken depends on the earlier result, which may be the run of the same name
+        folder = default_folder(run_file, self.runs_folder)
+        return folder.with_name(f"{folder.name}.{run_file.commit[:8] or 'changed'}")
 
 
 async def run_all(
@@ -398,6 +405,8 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         try:
             with closing(Journal(folder / "journal.jsonl", own_parts=parts.own_parts)) as journal:
                 merge_shards(folder, journal)  # what shards of this run have finished is not repeated
+                if options.changed is not None:
+                    await take_unchanged(parts, folder, journal, options.changed, progress)
                 finished = EarlierAttempts(journal.path)
                 if run.given is not None:
                     warn_of_a_twin(folder, run.given, progress.warn, resumed=bool(finished))
@@ -412,6 +421,18 @@ async def _run_here(run: PlannedRun, options: RunOptions, listeners: Listeners) 
         finally:
             progress.end()
     return await result_of(folder, config, stop)
+
+
+async def take_unchanged(parts: Parts, folder: Path, journal: Journal, rules: ReuseRules, progress: Progress) -> None:
+    """Take what an earlier result still answers, and record what was taken."""
+    from assay.runs.reuse import plan_of, summary_of  # most runs take nothing
+
+    reuse = await plan_of(parts, rules)
+    if reuse.baseline is not None and reuse.baseline.folder.resolve() == folder.resolve():
+        return  # it is this run, which is resumed
+    progress.say(summary_of(reuse))
+    if reused := reuse.fill(journal):
+        record_change(folder, msgspec.structs.replace(read_run_file(folder), reused=reused))
 
 
 async def result_of(folder: Path, config: RunConfig, stop: Stop) -> RunResult:

@@ -7,7 +7,7 @@ longer, and may not be installed. What was changed and not committed is not know
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
@@ -28,32 +28,53 @@ def commit_here(folder: Path | None = None) -> str:
         return ""
 
 
+def commit_of(ref: str, folder: Path | None = None) -> str | None:
+    """The commit that a branch, tag or abbreviated commit names; None where git does not know it."""
+    if not ref or ref.startswith("-"):
+        return None
+    try:
+        commit = _git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"], b"", folder)
+    except OSError:  # git is not installed
+        return None
+    return (commit or "").strip() or None
+
+
 def commits_in_order(commits: Iterable[str], folder: Path | None = None) -> list[str] | None:
     """These commits, the earliest in the history of this repository first; None where git cannot order them."""
     wanted = {commit for commit in commits if COMMIT.fullmatch(commit)}
     if not wanted:
         return None
+    command = ["rev-list", "--topo-order", "--reverse", "--ignore-missing", "--stdin"]
+    try:
+        listed = _git(command, "".join(f"{item}\n" for item in sorted(wanted)).encode(), folder)
+    except OSError:  # git is not installed
+        return None
+    ordered = [line for line in (listed or "").split() if line in wanted]
+    return ordered or None
+
+
+def _git(arguments: Sequence[str], stdin: bytes, folder: Path | None) -> str | None:
+    """What git prints; None where it takes too long or prints too much."""
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     from assay.processes.capped import run_capped
     from assay.processes.environment import child_environment
 
-    command = ["git", "rev-list", "--topo-order", "--reverse", "--ignore-missing", "--stdin"]
-    listing = run_capped(
-        command,
-        stdin="".join(f"{item}\n" for item in sorted(wanted)).encode(),
-        timeout_seconds=SECONDS,
-        cwd=folder,
-        env=child_environment(),
-        max_stdout_bytes=MOST_BYTES,
-        max_stderr_bytes=SMALL,
-    )
-    try:
-        result = asyncio.run(listing)
-    except OSError:  # git is not installed
-        return None
-    ordered = [line for line in result.stdout.decode("ascii", "replace").split() if line in wanted]
-    return None if result.timed_out or result.stdout_too_long or not ordered else ordered
+    async def call() -> str | None:
+        result = await run_capped(
+            ["git", *arguments],
+            stdin=stdin,
+            timeout_seconds=SECONDS,
+            cwd=folder,
+            env=child_environment(),
+            max_stdout_bytes=MOST_BYTES,
+            max_stderr_bytes=SMALL,
+        )
+        return None if result.timed_out or result.stdout_too_long else result.stdout.decode("ascii", "replace")
+
+    with ThreadPoolExecutor(1) as alone:  # a run that is being assembled has a loop of its own
+        return alone.submit(asyncio.run, call()).result()
 
 
 def _folders(git: Path) -> tuple[Path, Path]:

@@ -6,12 +6,13 @@ needs only new scores of the answers that are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assay.catalog import OTHER_MODELS
 from assay.core.fingerprint import fingerprint, short_fingerprint
 from assay.core.types import PartSpec, TaskDefinition
+from assay.snippets.imported_modules import modules_of
 
 
 class TaskParts(NamedTuple):
@@ -29,15 +30,34 @@ class TaskParts(NamedTuple):
 
 def task_parts(definition: TaskDefinition) -> TaskParts:
     others = [part for part in definition.scorers if not asks_a_model(part)]
+    computed = (*others, *definition.aggregates, *definition.actions)
     dataset = definition.dataset
     return TaskParts(
         content=dataset.sha256 or fingerprint([dataset.use, dataset.options, dataset.size]),
-        asking=short_fingerprint((definition.solver.use, definition.solver.options)),
+        asking=short_fingerprint(
+            (definition.solver.use, definition.solver.options, *_code([definition.solver], definition))
+        ),
         judging={part.key: judging_of(part) for part in definition.scorers if asks_a_model(part)},
         scoring=short_fingerprint(
-            [[part.key, part.use, part.options] for part in (*others, *definition.aggregates, *definition.actions)]
+            [
+                *([part.key, part.use, part.options] for part in computed),
+                *_code(computed, definition),
+            ]
         ),
     )
+
+
+def scorer_parts(definition: TaskDefinition) -> dict[str, str]:
+    """A fingerprint of each scorer with what it may read of a task; a score stands as long as its own is the same."""
+    return {
+        part.key: short_fingerprint([part.use, part.options, *_code([part], definition)]) for part in definition.scorers
+    }
+
+
+def _code(parts: Sequence[PartSpec], definition: TaskDefinition) -> list[dict[str, str]]:
+    """The author's modules that the Python of these parts imports; nothing where there are none."""
+    modules = modules_of(parts, definition)
+    return [modules] if modules else []
 
 
 def judging_of(part: PartSpec) -> str:

@@ -12,6 +12,7 @@ from assay.results.board.cost_notes import costs_something, price_notes
 from assay.results.board.overall import coverage_of
 from assay.results.board.slices import weak_sentences
 from assay.results.board.weak_passes import weak_sentence
+from assay.text.ages import age_text, seconds_between
 from assay.text.numbers import MISSING, interval, level_text, milliseconds, number, percent
 from assay.text.printable import one_line
 from assay.text.wording import count_of, few
@@ -44,6 +45,8 @@ def leaderboard_table(board: Leaderboard, *, with_percentiles: bool = False) -> 
     ]
     overall += [""] * (len(header) - len(times) - len(overall))
     rows.append([*overall, *(percentiles(board.latency) if with_percentiles else [""])])
+    if any(row.reused is not None for row in board.tasks):
+        _add_column(header, rows, "from", [*(reused_from(row, board) for row in board.tasks), ""])
     judged = is_worth_showing(board.judge_cost)
     if judged or any(costs_something(row) for row in board.tasks):
         _add_column(header, rows, "cost", [*(money(row.cost) for row in board.tasks), money(board.cost)])
@@ -51,6 +54,16 @@ def leaderboard_table(board: Leaderboard, *, with_percentiles: bool = False) -> 
         costs = [*(row.judge_cost for row in board.tasks), board.judge_cost]
         _add_column(header, rows, "judges' cost", [money(cost) for cost in costs])
     return TextTable(header=header, rows=rows, numeric_from=2, drops=DROPS, summed=True)
+
+
+def reused_from(row: TaskRow, board: Leaderboard) -> str:
+    """Where answers that were not made by this run come from, such as `main@3f2c, 2 d`."""
+    if row.reused is None:
+        return ""
+    made = f"@{row.reused.commit[:4]}" if row.reused.commit else ""
+    part = "" if row.reused.attempts == row.total else f"{row.reused.attempts:,} of {row.total:,} "
+    rescored = "" if row.reused.whole or part else "rescored "
+    return f"{part}{rescored}{row.reused.ref}{made}, {age_text(seconds_between(row.reused.created, board.created))}"
 
 
 def _times(row: TaskRow, columns: list[str]) -> list[str]:
@@ -194,7 +207,8 @@ def _remaining(board: Leaderboard) -> list[str]:
 
 
 def _cells(row: TaskRow, shown: list[str], partial: list[str]) -> list[Cell]:
-    score = Span("refused", "bad") if row.refused is not None else Span(number(row.score), "key")
+    taken = "= " if row.reused is not None and row.reused.whole else ""
+    score = Span("refused", "bad") if row.refused is not None else Span(f"{taken}{number(row.score)}", "key")
     counts = zip(shown, optional_cells(row, shown), strict=True)
     return [
         row.task,

@@ -16,7 +16,7 @@ from assay.costs.spending import Cost, JudgeRow
 from assay.overriding import override
 from assay.results.board.stretches import Stretch
 from assay.results.per_example import PerExample
-from assay.run_file import write_whole
+from assay.run_file import ReusedTask, write_whole
 from assay.stats.calibration import ReliabilityBin
 
 _T = TypeVar("_T")
@@ -235,6 +235,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """When every sample was attempted several times."""
     calibration: Calibration | None = None
     likelihood: Likelihood | None = None
+    reused: ReusedTask | None = None
+    """What `--changed` took from an earlier result; null where nothing was."""
     per_example: list[PerExample] | UnsetType = UNSET
 
     def __post_init__(self) -> None:

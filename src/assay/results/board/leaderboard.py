@@ -143,7 +143,7 @@ def _board(
         stretches=stretches,
         answered=answered,
         notices=[
-            *_answers_of_earlier_runs(tables),
+            *_answers_of_earlier_runs(tables, run),
             *_partial_imports(run.definitions),
             *template_notices(run),
             *stretch_notices([first_versions(run), *stretches], damaged, answered),
@@ -228,6 +228,7 @@ def _row(
         variance=variance_row(table, run.config.repeat, view.level, cost),
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
+        reused=run.reused.get(definition.name),
         per_example=UNSET if examples is None else _examples(examples.get(definition.name, []), table, headline),
         **_counts(definition, table, run, headline, broken_metrics(python, definition, table)),
         **spent,
@@ -383,14 +384,15 @@ def attempts_counted(repeat: int) -> list[int]:
     return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
 
 
-def _answers_of_earlier_runs(tables: dict[str, TaskTable]) -> list[str]:
+def _answers_of_earlier_runs(tables: dict[str, TaskTable], run: RunFile) -> list[str]:
     """How many answers the run has in common with earlier runs."""
     parts = {
         "answers": [table.spent for table in tables.values()],
         "judges' answers": [spent for table in tables.values() for spent in table.judges.values()],
     }
+    how = "--changed" if run.reused else "the cache"
     return [
-        f"{earlier:,} of {sum(each.answers for each in of):,} {what} came from an earlier run, through the cache"
+        f"{earlier:,} of {sum(each.answers for each in of):,} {what} came from an earlier run, through {how}"
         for what, of in parts.items()
         if (earlier := sum(each.from_earlier_runs for each in of))
     ]

@@ -157,6 +157,7 @@ def _task(
         lower_is_better=any(row is not None and bool(row.lower_is_better) for row in rows),
         share_of_faults=any(row is not None and row.lower_is_better and row.range == UNIT for row in rows),
         is_share=all(row is None or row.range == UNIT for row in rows),
+        unchanged=first is not None and second is not None and _taken_whole(sides, (first, second)),
         untested=next((row.untested for row in rows if row is not None and row.untested is not None), None),
         compared=0,
         only_a=0,
@@ -171,6 +172,17 @@ def _task(
         scored = [row.scored if row else 0 for row in rows]
         return replace(task, only_a=max(0, scored[0] - scored[1]), only_b=max(0, scored[1] - scored[0]))
     return _paired(task, sides, (columns[0], columns[1]), view, samples)
+
+
+def _taken_whole(sides: tuple[Side, Side], rows: tuple[TaskRow, TaskRow]) -> bool:
+    """Whether the attempts of both sides are those of one run, with their scores."""
+    made = [
+        row.reused.run
+        if row.reused is not None and row.reused.whole
+        else f"{side.board.run_fingerprint} {side.board.created}"
+        for side, row in zip(sides, rows, strict=True)
+    ]
+    return made[0] == made[1] and any(row.reused is not None for row in rows)
 
 
 def _paired(
@@ -365,7 +377,9 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
             *labelled(labels, [overridden_settings(board.stretches) for board in (first, second)]),
             *missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
         ],
-        overall=overall_diff([*compared.values()], view.level) if len(compared) > 1 else None,
+        overall=overall_diff([*compared.values()], view.level)
+        if len(compared) > 1 and not all(task.unchanged for task in tasks)
+        else None,
     )
 
 
@@ -385,7 +399,7 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
     tested = {
         index: task.comparison
         for index, task in enumerate(board.tasks)
-        if task.comparison is not None and task.comparison.n
+        if task.comparison is not None and task.comparison.n and not task.unchanged
     }
     overall = board.overall
     compared: list[PairedComparison | OverallDiff] = [*tested.values()]

@@ -133,6 +133,9 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """Whether the score is one from 0 to 1."""
     untested: str | None = None
     """Why the difference is not tested; null where it is."""
+    unchanged: bool = False
+    """Whether one side took the task whole from the other, or both from one result (`assay run --changed`): it differs
+    by nothing by construction, and is not tested."""
     in_overall: bool = True
     """Whether the task counts in the overall score and its difference."""
     compared: int

@@ -20,6 +20,9 @@ def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
     return key in ("model", "object") and all(str(each.get(key) or "") in str(each.get("name")) for each in models)
 
 
+UNCHANGED = "unchanged: the attempts of one are those of the other, so there is nothing to test"
+
+
 def task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     """One task in a sentence or two."""
     return f"{_task_verdict(task, board)}{'' if task.same is None else f'; {same_sentence(task.same)}'}"
@@ -43,6 +46,7 @@ def _task_verdict(task: TaskDiff, board: BoardDiff) -> str:
     if task.flips == 0:
         changed = task.changes.answer if task.changes is not None else 0
         verdict = f"no difference in scores; {changed:,} answers read differently" if changed else "no difference"
+        verdict = UNCHANGED if task.unchanged else verdict
         others = _list([each.name for each in task.other_numbers])
         return f"{verdict}; other numbers changed: {others}" if others else verdict
     moved = f"{_moved(task.comparison)} over {task.comparison.n:,} pairs"

@@ -22,6 +22,7 @@ from assay.stats.intervals import Interval
 from assay.stats.margins import GateOutcome, non_inferiority, out_of_reach
 from assay.stats.paired import PairedComparison
 from assay.text.numbers import level_text, signed
+from assay.text.wording import count_of
 
 
 def check_drop(
@@ -111,7 +112,13 @@ def _significant(gate: DropGate, ends: DiffEnds, hidden: list[str]) -> GateResul
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
-    return _result(gate, "met", [f"no significant drop{whatever}"])
+    return _result(gate, "met", [f"no significant drop{whatever}{_unchanged(gate, ends)}"])
+
+
+def _unchanged(gate: DropGate, ends: DiffEnds) -> str:
+    """What needed no test, because it was taken from the baseline."""
+    tasks = [task for task in ends.worst.tasks if task.unchanged and gate.looks_at(task.task)]
+    return f"; {count_of(len(tasks), 'task')} unchanged, taken from the baseline" if tasks else ""
 
 
 class _Difference(NamedTuple):
@@ -138,14 +145,17 @@ def _beyond(gate: DropGate, margin: float, ends: DiffEnds, hidden: list[str]) ->
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
-    return _result(
-        gate, "met", [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
-    )
+    within = [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
+    unchanged = _unchanged(gate, ends).removeprefix("; ")
+    return _result(gate, "met", [*within, *([unchanged] if unchanged else [])])
 
 
 def _differences(gate: DropGate, diff: BoardDiff) -> Iterable[_Difference]:
     compared = {task.task: task.comparison for task in diff.tasks if task.comparison is not None and _seen(task)}
+    unchanged = {task.task for task in diff.tasks if task.unchanged}
     for name, comparison in compared.items():
+        if name in unchanged:
+            continue
         # the overall difference of one task is that task's
         if gate.looks_at(name) and (not gate.overall_only or len(compared) == 1):
             yield _Difference(name, comparison.difference or 0.0, comparison.margin_interval)

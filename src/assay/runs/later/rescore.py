@@ -239,7 +239,7 @@ class _Rescoring:
         for each in work:
             record = self._answers.of(each.task.name, each.sample.id, each.attempt)
             has_answer = record is not None and _has_answer(record)
-            if record is not None and has_answer and _asks_the_same(each, record):
+            if record is not None and has_answer and asks_the_same(each, record):
                 yield _Answered(each.task, each.position, each.sample, each.attempt, each.key, record)
                 continue
             self._counts["changed"] += has_answer
@@ -324,7 +324,7 @@ def _key(task: str, sample_id: str, attempt: int) -> int:
 _decode = msgspec.json.Decoder(Record).decode
 
 
-def _asks_the_same(work: Work, record: Record) -> bool:
+def asks_the_same(work: Work, record: Record) -> bool:
     """Whether the answer is one to the question the sample asks now. For a conversation that is unknown."""
     sample, trace = work.sample, record.trace
     if trace is None:

@@ -1,0 +1,312 @@
+"""`--changed`: what a run takes from an earlier result, what it does not, and that the plan is what is done."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from assay.cli.main import main
+from assay.core.types import Record
+from assay.run_file import read_run_file
+
+TASK = """\
+key: {name}
+display_name: {name}
+description: d
+definition:
+  dataset: {{key: {name}}}
+  solver:
+    type: single_turn_solver
+    input_builder: {{type: chat_completion, input_messages: [{{role: user, content: "say {{{{ sample.q }}}}"}}]}}
+  scorers:
+    - key: right
+      type: python
+      compute_scores_snippet: |
+        from shared import same
+        def compute_scores(sample, solver_output):
+            return {{"right": same(sample, str(solver_output.output))}}
+      metrics: [{{type: mean, field: right}}]
+    - {{key: short, type: contains, value: "{{{{ sample.a }}}}"}}
+"""
+ROWS = "".join(f'{{"q": "q{n}", "a": "{n}"}}\n' for n in range(4))
+SHARED = "def same(sample, answer):\n    return sample['a'] in answer\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tasks that share a module, and a finished run of the commit `main`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        write(f"tasks/{name}.yaml", TASK.format(name=name))
+        write(f"datasets/{name}.jsonl", ROWS)
+    write("tasks/shared.py", SHARED)
+    write("models/plain.py", "def answer(prompt):\n    return prompt\n")
+    write(".gitignore", "runs/\n.assay/\n")
+    git("init", "-q", "-b", "main")
+    commit("begin")
+    assert main(["run", "tasks", "--model", "echo", "--quiet"]) == 0
+    git("checkout", "-q", "-b", "edit")
+    return tmp_path
+
+
+def write(name: str, text: str) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(text)
+
+
+def edit(name: str, old: str, new: str) -> None:
+    text = Path(name).read_text()
+    assert old in text
+    Path(name).write_text(text.replace(old, new))
+
+
+def git(*arguments: str) -> None:
+    identity = ["-c", "user.email=a@b.c", "-c", "user.name=n"]
+    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+
+
+def commit(message: str) -> None:
+    git("add", "-A")
+    git("commit", "-q", "--allow-empty", "-m", message)
+
+
+class Done(NamedTuple):
+    """What came of the attempts of one task."""
+
+    kept: int
+    rescored: int
+    run: int
+
+
+def planned(capsys: pytest.CaptureFixture[str], *flags: str, ref: str = "main") -> dict[str, Any]:
+    capsys.readouterr()
+    assert main(["list", "tasks", "--model", "echo", "--changed", ref, "--json", *flags]) == 0
+    return {row["task"]: row for row in json.loads(capsys.readouterr().out)["tasks"]}
+
+
+def done(*flags: str, ref: str = "main", code: int = 0) -> tuple[Path, dict[str, Done]]:
+    """The run, and what it did with each attempt as its journal says."""
+    before = set(Path("runs").iterdir())
+    assert main(["run", "tasks", "--model", "echo", "--changed", ref, "--quiet", *flags]) == code
+    [folder] = set(Path("runs").iterdir()) - before
+    records: dict[str, Record] = {}
+    for line in (folder / "journal.jsonl").read_bytes().splitlines():
+        record = msgspec.json.decode(line, type=Record)
+        if not record.failures:
+            records[record.key] = record
+    counts: dict[str, list[int]] = {}
+    for record in records.values():
+        taken = record.trace is not None and all(each.from_earlier_run for each in record.trace.completions)
+        counts.setdefault(record.task, [0, 0, 0])[2 if not taken else int(record.continued)] += 1
+    return folder, {task: Done(*each) for task, each in counts.items()}
+
+
+def foretold(plan: dict[str, Any]) -> dict[str, Done]:
+    return {task: Done(row["kept"], row["rescored"], row["run"]) for task, row in plan.items()}
+
+
+ALL_KEPT, ALL_RESCORED, ALL_RUN = Done(4, 0, 0), Done(0, 4, 0), Done(0, 0, 4)
+ONE = "tasks/one.yaml"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "one", "two", "outcome", "why"),
+    [
+        pytest.param(ONE, "key: one", "# why\nkey: one", ALL_KEPT, ALL_KEPT, "same", "", id="comment"),
+        pytest.param(ONE, "description: d", "description: e", ALL_KEPT, ALL_KEPT, "same", "", id="description"),
+        pytest.param(ONE, '"say ', '"tell ', ALL_RUN, ALL_KEPT, "run", "prompt", id="prompt"),
+        pytest.param(
+            "datasets/one.jsonl", '"q2"', '"other"', Done(3, 0, 1), ALL_KEPT, "run", "1 of 4 attempts", id="a row"
+        ),
+        pytest.param(
+            "datasets/one.jsonl", '"a": "2"', '"a": "3"', Done(3, 1, 0), ALL_KEPT, "rescore", "", id="a gold"
+        ),
+        pytest.param(
+            ONE, "sample.a }}", "sample.q }}", ALL_RESCORED, ALL_KEPT, "rescore", "scoring: `short`", id="scorer"
+        ),
+        pytest.param(
+            "tasks/shared.py", " in ", " not in ", ALL_RESCORED, ALL_RESCORED, "rescore", "`right`", id="module"
+        ),
+        pytest.param(
+            ONE, "field: right}", "field: right}, {type: max, field: right}", ALL_KEPT, ALL_KEPT, "rescore", "metrics",
+            id="metric",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_predicted_is_done(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    old: str,
+    new: str,
+    one: Done,
+    two: Done,
+    outcome: str,
+    why: str,
+) -> None:
+    edit(file, old, new)
+    commit("edit")
+    plan = planned(capsys)
+    folder, made = done()
+    assert made == foretold(plan) == {"one": one, "two": two}
+    assert plan["one"]["outcome"] == outcome
+    assert why in plan["one"]["why"]
+    reused = read_run_file(folder).reused
+    assert {task: each.attempts for task, each in reused.items()} == {
+        task: 4 - each.run for task, each in made.items() if each.run < 4
+    }
+    assert {task: each.whole for task, each in reused.items() if each.whole} == {
+        task: True for task, each in made.items() if each == ALL_KEPT
+    }
+
+
+def test_only_the_scores_that_changed_are_made_again(project: Path) -> None:
+    edit("tasks/shared.py", " in ", " not in ")
+    folder, _ = done()
+    board = json.loads((folder / "leaderboard.json").read_text())
+    assert [row["score"] for row in board["tasks"]] == [0.0, 0.0]
+    [row] = [row for row in board["tasks"] if row["task"] == "one"]
+    assert {each["name"]: each["value"] for each in row["aggregates"]} == {"right_mean": 0.0, "score_mean": 1.0} or {
+        each["value"] for each in row["aggregates"]
+    } == {0.0, 1.0}
+
+
+def test_other_settings_another_model_and_the_tag_always_run_again(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {row["why"] for row in planned(capsys, "--repeat", "2").values()} == {"repeat was 1, now 2"}
+    edit(ONE, "display_name: one", "display_name: one\ntags: [always]")
+    plan = planned(capsys)
+    assert plan["one"]["why"] == "has the tag `always`"
+    assert plan["two"]["outcome"] == "same"
+    capsys.readouterr()
+    assert main(["list", "tasks", "--model", "toy", "--changed", "main", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["tasks"]
+    assert rows[0]["run"] == 4
+    assert rows[0]["why"].startswith("no result of `toy` was made at main (")
+
+
+def test_answers_that_may_be_sampled_run_again_unless_the_project_takes_them(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ["--model", "models.plain:answer"]
+    assert main(["run", "tasks", *model, "--quiet"]) == 0
+    plan = planned(capsys, *model, ref="HEAD")
+    assert {(row["outcome"], row["why"]) for row in plan.values()} == {("run", "sampled: no temperature is set")}
+    write("assay.yaml", "version: 1\nreuse: {sampled: true}\n")
+    assert foretold(planned(capsys, *model, ref="HEAD")) == {"one": ALL_KEPT, "two": ALL_KEPT}
+
+
+def test_results_that_are_too_old_are_not_taken(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("assay.yaml", "version: 1\nreuse: {max_age: 1 h}\n")
+    [folder] = Path("runs").iterdir()
+    assert foretold(planned(capsys)) == {"one": ALL_KEPT, "two": ALL_KEPT}
+    edit(str(folder / "run.json"), f'"created": "{read_run_file(folder).created}"', '"created": "2020-01-01T00:00:00Z"')
+    plan = planned(capsys, "--resume-foreign")
+    assert {row["why"] for row in plan.values()} == {"older than 60 min"}
+
+
+def test_a_result_of_somebody_else_counts_as_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [folder] = Path("runs").iterdir()
+    for each in (folder / "seals").iterdir():
+        each.unlink()
+    plan = planned(capsys)
+    assert {row["outcome"] for row in plan.values()} == {"run"}
+    assert "made by another user or machine (--resume-foreign accepts it)" in plan["one"]["why"]
+    assert foretold(planned(capsys, "--resume-foreign")) == {"one": ALL_KEPT, "two": ALL_KEPT}
+
+
+def test_a_ref_that_is_not_here_is_refused_and_one_without_a_result_runs_everything(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "tasks", "--model", "echo", "--changed", "nosuch"]) == 2
+    assert "--changed nosuch: neither a run folder nor a commit of this clone" in capsys.readouterr().err
+    commit("empty")
+    plan = planned(capsys, ref="edit")
+    assert {row["run"] for row in plan.values()} == {4}
+    assert plan["one"]["why"].startswith("no finished result in runs was made at edit (")
+
+
+def test_a_run_folder_may_be_named_itself(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [folder] = Path("runs").iterdir()
+    assert foretold(planned(capsys, ref=str(folder))) == {"one": ALL_KEPT, "two": ALL_KEPT}
+
+
+def test_attempts_that_failed_are_made_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit("tasks/shared.py", "return", "if sample['a'] == '1': raise ValueError\n    return")
+    commit("broken")
+    assert main(["run", "tasks", "--model", "echo", "--quiet"]) == 3
+    git("tag", "broken")
+    edit("tasks/shared.py", "if sample['a'] == '1': raise ValueError", "if sample['a'] == '9': raise ValueError")
+    assert foretold(planned(capsys, ref="broken")) == {"one": Done(0, 3, 1), "two": Done(0, 3, 1)}
+
+
+def test_new_and_gone_tasks_are_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tasks/two.yaml").rename("tasks/three.yaml")
+    edit("tasks/three.yaml", "key: two\ndisplay", "key: three\ndisplay")
+    capsys.readouterr()
+    assert main(["list", "tasks", "--model", "echo", "--changed", "main"]) == 0
+    shown = capsys.readouterr()
+    assert "2 tasks: 1 same, 1 new; compared with main (runs/" in shown.err
+    assert "gone or renamed: two" in shown.err
+    assert "| three | new" in shown.out
+
+
+def test_the_board_marks_what_was_taken_and_the_age_goes_back_to_the_first_run(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(ONE, '"say ', '"tell ')
+    commit("prompt")
+    first, _ = done()
+    origin = read_run_file(first).reused["two"]
+    out = capsys.readouterr().out
+    assert f"main@{origin.commit[:4]}" in out
+    assert "| = 1.000 |" in out
+    commit("more")
+    edit(ONE, '"tell ', '"name ')
+    second, _ = done(ref="HEAD~1")
+    reused = read_run_file(second).reused["two"]
+    assert (reused.commit, reused.created) == (origin.commit, origin.created)
+    assert reused.folder == str(first)
+
+
+def test_nothing_that_was_taken_is_paid_or_tested(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [before] = Path("runs").iterdir()
+    edit(ONE, '"say ', '"tell ')
+    commit("prompt")
+    capsys.readouterr()
+    folder, _ = done("--baseline", str(before), "--gate", "no-drop-beyond 0.9", "--json")
+    [gate] = json.loads(capsys.readouterr().out)["gates"]
+    assert gate["outcome"] == "met"
+    assert gate["sentences"][-1] == "no-drop-beyond 0.9: 1 task unchanged, taken from the baseline"
+    rows = {row["task"]: row for row in json.loads((folder / "leaderboard.json").read_text())["tasks"]}
+    assert rows["two"]["from_earlier_runs"] == 4
+    assert rows["one"]["from_earlier_runs"] == 0
+    assert main(["diff", str(before), str(folder), "--json"]) == 0
+    diff = json.loads(capsys.readouterr().out)
+    tasks = {task["task"]: task for task in diff["tasks"]}
+    assert tasks["two"]["unchanged"] is True
+    assert tasks["two"]["adjusted_p"] is None
+    assert diff["comparisons"] == 2  # the other task and the overall difference
+
+
+def test_the_same_command_resumes_its_own_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(ONE, '"say ', '"tell ')
+    commit("prompt")
+    folder, _ = done()
+    journal = (folder / "journal.jsonl").read_bytes()
+    assert main(["run", "tasks", "--model", "echo", "--changed", "main", "--quiet"]) == 0
+    assert (folder / "journal.jsonl").read_bytes() == journal
+
+
+@pytest.mark.parametrize("flag", [["--limit", "1"], ["--only", "1"], ["--fresh"], ["--shard", "1/2"], ["--dry-run"]])
+def test_parts_of_tasks_are_not_combined_with_it(
+    project: Path, capsys: pytest.CaptureFixture[str], flag: list[str]
+) -> None:
+    assert main(["run", "tasks", "--changed", "main", *flag]) == 2
+    assert f"leave out {flag[0]}" in capsys.readouterr().err
