@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.intervals import Floats
+from assay.stats.paired_evidence import Basis
 from assay.stats.quantiles import normal_cdf, normal_quantile
 
 WINDOWS = (1, 2, 4, 8, 16)
@@ -60,10 +61,23 @@ def alarm_chances(level: float) -> tuple[float, float]:
     return (1.0 - level) * FALLS, (1.0 - level) * (1.0 - FALLS)
 
 
-def step_ends(difference: float, error: float, level: float) -> tuple[float, float]:
-    """The interval of a step, on these samples."""
+def step_ends(difference: float, error: float, level: float) -> tuple[float, float] | None:
+    """The interval of a step, on these samples; None where no noise from run to run was seen, which may not be none."""
     reach = normal_quantile(0.5 + level / 2.0) * error
-    return difference - reach, difference + reach
+    return (difference - reach, difference + reach) if reach else None
+
+
+def basis(level: float, windows: int, would_change: str) -> Basis:
+    """What the answer to "since when?" rests on, in one run."""
+    return Basis(
+        level=level,
+        comparisons=2 * windows,
+        correction="spent",
+        method=f"the scores of each sample shuffled between the last runs and those before, in {windows} windows",
+        assumes="samples are independent of each other, and no noise is common to all samples of a run; about these "
+        "samples alone",
+        would_change=would_change,
+    )
 
 
 def window_levels(run: int, earlier: int, alpha: float) -> dict[int, float]:

@@ -7,7 +7,7 @@ pairs to tell? `diff`, gates, ranks, searches and reports ask an evidence; none 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.overriding import override
-from assay.stats.families import Corrected, Correction
+from assay.stats.families import Corrected
 from assay.stats.guarded import (
     SkewedT,
     Spread,
@@ -41,13 +41,40 @@ class Basis(Struct, frozen=True, kw_only=True):
     level: float
     comparisons: int
     """How many comparisons it is corrected for."""
-    correction: Correction = "holm"
-    """How."""
+    correction: str = "holm"
+    """How: `holm`, `bh`, `by`; `every one must pass`; or `spent`, in order over all looks; `none` where nothing is
+    tested.
+    """
     method: str
     """The test, in words."""
     assumes: str
     would_change: str
     """What would make it another answer."""
+
+
+def basis_of_drops(evidence: Sequence[PairedEvidence], level: float, *, correction: str, would_change: str) -> Basis:
+    """What the answer to "did anything get worse?" rests on, over several comparisons."""
+    methods, assumed = (dict.fromkeys(getattr(each, name) for each in evidence) for name in ("method", "assumes"))
+    return Basis(
+        level=level,
+        comparisons=len(evidence),
+        correction=correction,
+        method=f"{' and '.join(methods)}, on the side of a drop",
+        assumes="; ".join(assumed),
+        would_change=would_change,
+    )
+
+
+def basis_of_number(level: float, would_change: str) -> Basis:
+    """What the answer to "does a number hold?" rests on: the number, and no test."""
+    return Basis(
+        level=level,
+        comparisons=1,
+        correction="none",
+        method="the number as measured; with every attempt that has no score wrong, and with every one right",
+        assumes="nothing about other questions: it is about these",
+        would_change=would_change,
+    )
 
 
 class Enough(NamedTuple):

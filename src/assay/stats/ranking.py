@@ -19,6 +19,7 @@ from assay.stats.bootstrap import expanded_tails, resampled_sums, row_histogram
 from assay.stats.families import Corrected, correct
 from assay.stats.intervals import Floats, Interval, check_level, rows_by_cluster
 from assay.stats.pair_tests import PairTests
+from assay.stats.paired_evidence import Basis, GuardedPairs
 from assay.stats.quantiles import normal_cdf, normal_quantile
 
 Normalisation = Literal["none", "chance", "z"]
@@ -36,6 +37,18 @@ class Standing(Struct, frozen=True, kw_only=True):
     """Share of (task, other model) pairs won; a tie is half a win."""
     score: float | None
     """Mean of the normalised columns, over tasks that every model has a score on; None when there is none."""
+
+
+def basis_of_ranks(level: float, models: int, *, paired: bool) -> Basis:
+    """What ranks rest on."""
+    method = "paired tests of every two models" if paired else "scores whose intervals overlap have the same rank"
+    return Basis(
+        level=level,
+        comparisons=models * (models - 1) // 2,
+        method=f"{method}; a rank is how many models are significantly better, and how many not significantly worse",
+        assumes=GuardedPairs.assumes,
+        would_change="more samples, scored for every model" if paired else "per-example records of every model",
+    )
 
 
 def standings(

@@ -237,3 +237,25 @@ def test_a_drop_of_a_measure_without_bounds_cannot_be_ruled_out_when_attempts_fa
         "a drop cannot be ruled out"
     )
     assert result.sentences == [f"no-significant-drop: {doubt}"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "correction", "method"),
+    [
+        ("no-significant-drop", "holm", "on the side of a drop"),
+        ("no-drop-beyond 0.5", "every one must pass", "on the side of a drop"),
+        ("overall >= 0.5", "none", "the number as measured"),
+    ],
+)
+def test_every_outcome_carries_what_it_rests_on(
+    runs: Path, boards: tuple[Leaderboard, Leaderboard], gate: str, correction: str, method: str
+) -> None:
+    pairs = diff_ends(runs / "a", runs / "b", View())
+    [result] = check_gates(parse_gates([gate]), boards[1], baseline=boards[0], pairs=lambda: pairs)
+    basis = result.basis
+    assert basis is not None
+    assert (basis.level, basis.correction) == (0.95, correction)
+    assert basis.comparisons == (1 if correction == "none" else 3)
+    assert method in basis.method
+    assert basis.assumes
+    assert basis.would_change

@@ -316,6 +316,63 @@ def test_drops_are_seen_as_soon_as_the_page_says(
     assert share_seen(made, points, before, within, 1000) >= least
 
 
+SPREAD = {"ratings": 0.12, "skewed": 0.02}
+"""Of graded scores from run to run."""
+
+
+def centres_of(random: np.random.Generator, samples: int, kind: str) -> NDArray[np.float64]:
+    return random.beta(8.0, 4.0, samples) if kind == "ratings" else random.uniform(0.85, 0.95, samples)
+
+
+def graded(random: np.random.Generator, centres: NDArray[np.float64], runs: int, kind: str) -> NDArray[np.float64]:
+    """Scores around those of their samples; of the skewed ones 2 % are lost altogether, others in every run."""
+    scores = np.clip(random.normal(centres, SPREAD[kind], (runs, len(centres))), 0.0, 1.0)
+    lost = random.random(scores.shape) < (0.02 if kind == "skewed" else 0.0)
+    return np.where(lost, 0.0, scores)
+
+
+def graded_alarms(made: Made, kind: str, number: int, runs: int) -> float:
+    """In which share of the histories without a change one is found."""
+    random, alarms = np.random.default_rng(8), 0
+    for _ in range(number):
+        scores = graded(random, centres_of(random, 100, kind), runs, kind)
+        alarms += bool(made([columns_of(row) for row in scores]).steps)
+    return alarms / number
+
+
+def graded_drops_seen(made: Made, kind: str, number: int, *, after_a_rise: bool = False) -> float:
+    """In which share of the histories a loss of 0.1 by all samples is seen in its run."""
+    random, seen = np.random.default_rng(9), 0
+    for _ in range(number):
+        centres = centres_of(random, 300, kind)
+        before = [graded(random, np.maximum(centres - 0.1, 0.0), 4, kind)] if after_a_rise else []
+        scores = np.concatenate([*before, graded(random, centres, 4, kind), graded(random, centres - 0.1, 1, kind)])
+        seen += made([columns_of(row) for row in scores]).runs[-1].verdict == "worse"
+    return seen / number
+
+
+@pytest.mark.parametrize("kind", SPREAD)
+def test_graded_histories_seldom_alarm_and_a_drop_of_ten_points_is_seen_at_once(made: Made, kind: str) -> None:
+    assert graded_alarms(made, kind, 6, 8) <= 1 / 6
+    assert graded_drops_seen(made, kind, 3) == 1.0
+    assert graded_drops_seen(made, kind, 3, after_a_rise=True) == 1.0
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("kind", SPREAD)
+def test_of_thirty_graded_runs_without_a_change_at_most_one_history_in_twenty_ever_raises_an_alarm(
+    made: Made, kind: str
+) -> None:
+    assert graded_alarms(made, kind, 2000, 30) <= 0.05
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("kind", SPREAD)
+@pytest.mark.parametrize("after_a_rise", [False, True])
+def test_of_graded_scores_a_drop_of_ten_points_is_seen_in_its_run(made: Made, kind: str, *, after_a_rise: bool) -> None:
+    assert graded_drops_seen(made, kind, 500, after_a_rise=after_a_rise) >= 0.9
+
+
 def test_a_drop_after_a_rise_is_seen(made: Made) -> None:
     """0.700 → 0.917 → 0.757: pooled with the first run, the third would look like no change."""
     scores = [np.arange(300) < right for right in (210, 275, 227)]
@@ -331,6 +388,16 @@ def test_the_same_regression_night_after_night_stays_found(made: Made) -> None:
         found = made([columns_of(good), *[columns_of(bad)] * nights])
         [step] = found.steps
         assert (step.run, step.verdict) == ("02", "worse")
+
+
+def test_every_verdict_carries_what_it_rests_on_and_no_interval_of_width_0(made: Made) -> None:
+    """Runs that never differ within a level show no noise, which is not to say that there is none."""
+    good, bad = np.ones(60), (np.arange(60) >= 6).astype(np.float64)
+    first, *others = made([columns_of(good), *[columns_of(bad)] * 3]).runs
+    assert first.basis is None
+    assert [(point.basis.level, point.basis.correction) for point in others if point.basis] == [(0.95, "spent")] * 3
+    [step] = [point.step for point in others if point.step is not None]
+    assert (step.difference, step.low, step.high) == (pytest.approx(-0.1), None, None)
 
 
 def test_the_trend_is_over_the_samples_that_all_runs_share(made: Made) -> None:

@@ -39,7 +39,11 @@ def verdict(history: History) -> Line:
     step = point.step
     if step is None:
         return ""
-    ends = f"{signed(step.low)} to {signed(step.high)} on these samples"
+    ends = (
+        "on these samples; no interval, since no noise between runs was seen"
+        if step.low is None
+        else f"{signed(step.low)} to {signed(step.high)} on these samples"
+    )
     since = step.since[0] if len(step.since) == 1 else f"one of {step.since[0]} … {step.since[-1]}"
     more = len(history.steps) - 1
     others = f" {count_of(more, 'smaller change')} of level as well." if more else ""

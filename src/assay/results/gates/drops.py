@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.comparison import paired_diff
 from assay.results.diff.differences import BoardDiff, DiffEnds, TaskDiff
@@ -21,6 +23,7 @@ from assay.results.report_settings import View
 from assay.stats.intervals import Interval
 from assay.stats.margins import GateOutcome, non_inferiority, out_of_reach
 from assay.stats.paired import PairedComparison
+from assay.stats.paired_evidence import Basis, PairedEvidence, basis_of_drops
 from assay.text.numbers import level_text, signed
 from assay.text.wording import count_of
 
@@ -32,9 +35,22 @@ def check_drop(
     compared.
     """
     hidden = [*_hidden(gate, ends, allow_unequal=allow_unequal), *not_made]
-    if gate.margin is None:
-        return _significant(gate, ends, hidden)
-    return _beyond(gate, gate.margin, ends, hidden)
+    result = _significant(gate, ends, hidden) if gate.margin is None else _beyond(gate, gate.margin, ends, hidden)
+    return replace(result, basis=_basis(gate, ends))
+
+
+def _basis(gate: DropGate, ends: DiffEnds) -> Basis:
+    worst = ends.worst
+    compared = [task.comparison for task in worst.tasks if task.comparison is not None and gate.looks_at(task.task)]
+    tested: list[PairedEvidence | None] = [comparison.evidence for comparison in compared]
+    if worst.overall is not None and (gate.name is None or gate.overall_only):
+        tested.append(worst.overall.evidence)
+    return basis_of_drops(
+        [evidence for evidence in tested if evidence is not None],
+        worst.level,
+        correction="holm" if gate.margin is None else "every one must pass",
+        would_change="more samples in both, or scores in place of failed attempts",
+    )
 
 
 def not_made_sentences(gate: DropGate, board: Leaderboard) -> list[str]:

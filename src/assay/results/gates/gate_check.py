@@ -24,6 +24,7 @@ from assay.results.gates.result import GateResult
 from assay.results.gates.terms import Ends, Meaning, TermValue, meanings, read
 from assay.results.gates.unknown import Unknown
 from assay.stats.margins import GateOutcome
+from assay.stats.paired_evidence import basis_of_number
 
 Pairs = Callable[[], DiffEnds]
 """Compares the result with the baseline sample by sample, called only if a gate needs it."""
@@ -103,7 +104,9 @@ def _check(gate: Gate, board: Leaderboard, baseline: Leaderboard | None, pairs: 
             return _cannot_tell(gate, total)
         sums.append(total)
     left, right = sums
-    return _decide(gate, left, right, (_corner(left.ends, right.ends, min), _corner(left.ends, right.ends, max)))
+    result = _decide(gate, left, right, (_corner(left.ends, right.ends, min), _corner(left.ends, right.ends, max)))
+    change = "scores in place of the attempts without one" if result.outcome == "cannot tell" else "another measurement"
+    return replace(result, basis=basis_of_number(board.level, change))
 
 
 def _incomparable(terms: Sequence[tuple[Term, Term]], baseline: Leaderboard | None, pairs: Pairs | None) -> str | None:

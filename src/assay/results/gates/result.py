@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.stats.margins import GateOutcome
+from assay.stats.paired_evidence import Basis
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
@@ -17,6 +18,8 @@ class GateResult(Struct, frozen=True, kw_only=True):
     """`cannot tell`: the evidence is missing, or too weak, to say either."""
     sentences: list[str]
     """The detail: why it is not met, why it cannot tell, or what it compared."""
+    basis: Basis | None = None
+    """What the outcome rests on; null where the gate could not be checked."""
     ignored: str = ""
     """How many attempts were left out of the run, and ignored because the user said so."""
 

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.results.board.board_types import ScoreInterval
+from assay.stats.paired_evidence import Basis
 
 RunVerdict = Literal["first", "worse", "better", "nothing found", "cannot tell", "not compared"]
 
@@ -39,6 +40,8 @@ class HistoryRun(Struct, frozen=True, kw_only=True):
     """The runs of that level."""
     step: Step | None = None
     """Where it is worse, or better."""
+    basis: Basis | None = None
+    """What the verdict rests on; null where the run is the first, or not compared."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -48,8 +51,9 @@ class Step(Struct, frozen=True, kw_only=True):
     """The last runs that lie on the new level, this one included."""
     difference: float
     """Of their mean from the level before, on these samples."""
-    low: float
-    high: float
+    low: float | None
+    """Null where the runs of a level do not differ: no noise was seen, which is not to say that there is none."""
+    high: float | None
     since: list[str]
     """The runs with which it may have begun."""
     p_value: float

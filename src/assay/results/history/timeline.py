@@ -19,7 +19,16 @@ from assay.results.history.score_matrix import MOST_EARLIER, RunScores, ScoreMat
 from assay.results.report_settings import View
 from assay.run_file import RunFile
 from assay.stats.intervals import Floats
-from assay.stats.level_shifts import Shift, alarm_chances, can_fall, fall, possible_starts, step_ends, window_levels
+from assay.stats.level_shifts import (
+    Shift,
+    alarm_chances,
+    basis,
+    can_fall,
+    fall,
+    possible_starts,
+    step_ends,
+    window_levels,
+)
 from assay.text.numbers import percent
 
 LINES = ("model", "prompt", "commit", "tag", "all")
@@ -27,6 +36,14 @@ FALL, RISE = 1.0, -1.0
 """A rise is a fall of the scores with the other sign."""
 LEAST_COVERAGE = 0.9
 """A run that has a smaller share of the samples is not compared."""
+
+
+WOULD_CHANGE: dict[RunVerdict, str] = {
+    "worse": "nothing that later runs show: they are compared with the new level",
+    "better": "nothing that later runs show: they are compared with the new level",
+    "nothing found": "more runs on the new level, if there is one: a smaller change shows in a longer window",
+    "cannot tell": "more samples, or answers in place of the failed and remaining attempts",
+}
 
 
 class HistorySource(NamedTuple):
@@ -172,7 +189,11 @@ class _Epoch:
         self._matrix.columns.append(self._matrix.scores_of(side))
         self._names.append(point.run)
         self._scores.append(point.score)
-        return point if len(self._names) == 1 else self._verdict(point, side)
+        if len(self._names) == 1:
+            return point
+        windows = len(window_levels(1, len(self._names) - 1 - self._begin, 1.0))
+        point = self._verdict(point, side)
+        return replace(point, basis=basis(self._level, windows, WOULD_CHANGE[point.verdict]))
 
     @property
     def shared(self) -> int:
@@ -233,7 +254,7 @@ class _Epoch:
     def _changed(self, point: HistoryRun, shift: Shift, sign: float, verdict: RunVerdict) -> HistoryRun:
         matrix = np.column_stack([column.seen for column in self._columns(shift.window)])
         difference, error, _ = _difference(matrix, shift.window, self._matrix.row_weights)
-        low, high = step_ends(difference or 0.0, error, self._level)
+        low, high = step_ends(difference or 0.0, error, self._level) or (None, None)
         names = [*(self._names[:1] if self._pinned is not None else self._names[self._begin : -shift.window])]
         names = [*names[-MOST_EARLIER:], *self._names[-shift.window :]]
         since = [names[start] for start in possible_starts(matrix * sign)]

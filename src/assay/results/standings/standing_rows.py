@@ -27,7 +27,8 @@ from assay.results.side_labels import labelled, numbered_sides, side_labels
 from assay.results.standings.pairs import ModelPair
 from assay.results.standings.ranks import Ranking, ranks_at_worst, ranks_of
 from assay.results.standings.shared_samples import over_shared, shared_attempts, unequal_tasks
-from assay.stats.ranking import Normalisation, RankRange, Standing, standings
+from assay.stats.paired_evidence import Basis
+from assay.stats.ranking import Normalisation, RankRange, Standing, basis_of_ranks, standings
 from assay.text.wording import count_of
 
 
@@ -122,6 +123,8 @@ class Standings(Struct, frozen=True, kw_only=True):
     targets; costs, tokens and latency stay those of whole runs."""
     pairs: list[ModelPair] = []
     """Every two models on the samples that all share; empty where samples cannot be paired."""
+    basis: Basis | None = None
+    """What the ranks rest on; null where there is one model."""
 
 
 def standings_of(
@@ -189,6 +192,7 @@ def standings_of(
         notes=[*numbered_sides(sides), *_notes(names, shared, unequal, models), *_notes_of_results(sides, labels)],
         unequal=list(unequal.values()),
         pairs=pairs,
+        basis=basis_of_ranks(view.level, len(sides), paired=bool(pairs)) if len(sides) > 1 else None,
     )
 
 
