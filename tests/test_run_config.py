@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.fingerprint import fingerprint
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
-from assay.run_config import RunConfig
+from assay.run_config import RunConfig, TaskOverrides
 from assay.setting import Purpose, settings_of
 
 
@@ -39,6 +39,7 @@ CHANGES_A_RESULT = {
     "limit": 3,
     "prompt": "polite",
     "only": {"sums": ("s1",)},
+    "of_tasks": {"sums": TaskOverrides(repeat=2)},
 }
 NAMED_ELSEWHERE = {"model", "model_options", "task_config"}
 """A run's fingerprint has the model and the tasks beside the settings, as they turn out."""

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Struct
 
 from assay.core.types import Request, TaskDefinition
 from assay.run_settings import RunSettings
 from assay.setting import AppliesTo, Purpose, Setting, settings_of
+
+
+class TaskOverrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is different for one task of a run, as the folders of its project or its suites have it."""
+
+    repeat: int | None = None
+    limit: int | None = None
+    generation: dict[str, Any] = {}
+    """How its answers are sampled, by the names of settings of a run."""
 
 
 class RunConfig(RunSettings, frozen=True, kw_only=True):
@@ -20,19 +30,46 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
     prompt: Annotated[str | None, Setting(Purpose.RESULT)] = None
     """Which of a run file's prompts this run uses."""
 
+    of_tasks: Annotated[dict[str, TaskOverrides], Setting(Purpose.RESULT)] = {}  # noqa: RUF012 - a record copies it
+    """What is different for single tasks, by name."""
+
+    usual: Annotated[tuple[str, ...], Setting(Purpose.SHOWN, AppliesTo.LIMIT)] = ()
+    """The settings that are from the project's defaults: where one has no effect, that is said and no error."""
+
     def settings(self) -> Request:
         """The generation settings, as a request."""
         fields = settings_of(RunConfig).values()
         names = [field.name for field in fields if field.setting.applies_to is AppliesTo.ANSWERS]
         return Request(**{name: getattr(self, name) for name in names})
 
+    def settings_of_tasks(self) -> dict[str, Request]:
+        """The generation settings of the tasks that have some of their own."""
+        settings = self.settings()
+        given = {name: own.generation for name, own in self.of_tasks.items() if own.generation}
+        return {name: msgspec.structs.replace(settings, **generation) for name, generation in given.items()}
+
+    def repeats(self) -> dict[str, int]:
+        """How often the samples of a task are attempted, where that is its own."""
+        return {name: own.repeat for name, own in self.of_tasks.items() if own.repeat is not None}
+
+    def repeat_of(self, task: str) -> int:
+        """How often each sample of a task is attempted."""
+        own = self.of_tasks.get(task)
+        return self.repeat if own is None or own.repeat is None else own.repeat
+
+    def limit_of(self, task: str) -> int | None:
+        """How many samples of a task are attempted, at most."""
+        own = self.of_tasks.get(task)
+        return self.limit if own is None or own.limit is None else own.limit
+
     def samples_of(self, definition: TaskDefinition) -> int:
         """How many samples of a task the run includes."""
         size = definition.dataset.size if self.only is None else len(self.only.get(definition.name, ()))
-        return size if self.limit is None else min(self.limit, size)
+        limit = self.limit_of(definition.name)
+        return size if limit is None else min(limit, size)
 
     def attempts_of(self, definition: TaskDefinition) -> int:
-        return self.samples_of(definition) * self.repeat
+        return self.samples_of(definition) * self.repeat_of(definition.name)
 
     def left_out_of(self, definition: TaskDefinition) -> int:
         """The attempts at samples of a task that the run leaves out."""
@@ -42,5 +79,5 @@ class RunConfig(RunSettings, frozen=True, kw_only=True):
         """The settings that identify a result: those with the purpose RESULT, and no others."""
         identifying = [field for field in settings_of(RunConfig).values() if field.setting.purpose is Purpose.RESULT]
         names = [field.name for field in identifying if field.setting.applies_to is not AppliesTo.ANSWERS]
-        others = {name: value for name in names if (value := getattr(self, name))}
+        others = {name: msgspec.to_builtins(value) for name in names if (value := getattr(self, name))}
         return {"generation": msgspec.to_builtins(self.settings()), "limit": None, **others}

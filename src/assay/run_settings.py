@@ -27,6 +27,8 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
     """The settings of a run, by what they are for; a flag that is not given leaves the field as it is here."""
 
     # fmt: off
+    budget_minutes: Annotated[float | None, Setting(Purpose.SPENDING, AppliesTo.LIMIT, ABOVE_0),
+        Flag("--budget-minutes M", "start no further attempts after so many minutes of this session")] = None
     model_options: Annotated[dict[str, Any], Setting(Purpose.CHOICE, AppliesTo.EVALUATED_CALLS),
         Flag("--model-arg KEY=VALUE", "an option of every evaluated model (repeatable)", everyday=True)] = {}
     task_config: Annotated[dict[str, Any], Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),

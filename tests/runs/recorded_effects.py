@@ -63,7 +63,7 @@ VALUES: dict[str, Any] = {
 """A value for each setting that must have an effect or be refused."""
 HOLDS_ANYWAY = {
     *("adaptive", "cache_by_default", "cache_reads"),  # the defaults of commands and projects
-    *("budget_cost", "budget_tokens", "allow_bad_tasks", "trust"),
+    *("budget_cost", "budget_tokens", "budget_minutes", "allow_bad_tasks", "trust"),
     "tag",
 }
 """Limits and permissions, which are kept where there is nothing to limit or to permit, and names for people."""

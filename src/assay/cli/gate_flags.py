@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.flags import choice, option, repeated
+from assay.cli.flags import choice, option, repeated, switch
 
 if TYPE_CHECKING:
     from assay.results.board.board_types import Leaderboard
@@ -25,7 +25,8 @@ Each is met, not met, or cannot tell (the evidence is missing or too weak). docs
 """
 
 
-def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True) -> None:
+def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True, own: bool = False) -> None:
+    """`own`: whether a project may have gates of its own for this command."""
     ci = parser.add_argument_group("gates, for CI")
     repeated(
         ci,
@@ -43,6 +44,8 @@ def add_gate_arguments(parser: argparse.ArgumentParser, *, baseline: bool = True
     )
     if baseline:
         option(ci, "--baseline FILE|RUN", "what gates compare with: a leaderboard or a run folder")
+    if own:
+        switch(ci, "--no-gates", "check none of the gates of the project and its suites")
     option(ci, "--junit FILE", "gates and tasks as JUnit XML")
 
 

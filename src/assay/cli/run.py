@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assay.run_config import RunConfig
     from assay.runs.evaluate import RunOptions, RunResult
     from assay.runs.plan import PlannedRun
+    from assay.runs.project_plan import ProjectPlan, RunGates
 
 __all__ = ["add_arguments", "run"]
 
@@ -50,22 +51,36 @@ def run(options: argparse.Namespace) -> int:
     from assay.runs.evaluate import EvaluationResult, check_all, checked_gates, run_all
     from assay.runs.plan import pick_samples, plan_runs
     from assay.runs.progress import run_blocking
+    from assay.runs.project_plan import project_plan
 
     garbage.pass_over_what_is_loaded()
     config = config_of(options)
     refuse_contradictions(options)
     env_file.choose(Path(options.env) if options.env else None)
+    options.tasks = options.tasks or project_default()
+    project = project_plan(options.tasks, gates=not options.no_gates)
+    config, given = project.configured(config, given_flags(options))
+    options.model = options.model or project.models
     definitions = definitions_of(options, config)
     if options.only:
         definitions, config = pick_samples(definitions, config, options.only)
-    planned = plan_runs(definitions, config, options.model, given=given_flags(options))
+    definitions, config = project.applied(definitions, config, given)
+    planned = project.with_defaults(plan_runs(definitions, config, options.model, given=given))
     if options.save is not None:
         save_table(definitions, options)
+    gates = _all_gates(project, definitions, config, options)
     if len(planned) > 1 and (options.run_dir or options.output or options.junit):
         raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
     if options.dry_run:
         passes, ignored = options.gate_cannot_tell == "pass", options.gate_left_out == "ignore"
-        checked_gates(planned, options.gate, options.baseline, cannot_tell_passes=passes, left_out_ignored=ignored)
+        checked_gates(
+            planned,
+            gates.gates,
+            gates.baseline,
+            members=gates.members,
+            cannot_tell_passes=passes,
+            left_out_ignored=ignored,
+        )
         return print_estimate(planned, options)
     if options.shard is not None:
         if len(planned) > 1:
@@ -90,8 +105,9 @@ def run(options: argparse.Namespace) -> int:
         run_all(
             planned,
             run_options(options),
-            gates=options.gate,
-            baseline=options.baseline,
+            gates=gates.gates,
+            baseline=gates.baseline,
+            members=gates.members,
             cannot_tell_passes=options.gate_cannot_tell == "pass",
             left_out_ignored=options.gate_left_out == "ignore",
             on_result=print_result,
@@ -103,6 +119,18 @@ def run(options: argparse.Namespace) -> int:
     elif len(results) > 1 and (variants or options.model):
         print_matrix([result.folder for result in results], options)
     return EvaluationResult(runs=tuple(results)).exit_status
+
+
+def _all_gates(
+    project: ProjectPlan, definitions: Sequence[TaskDefinition], config: RunConfig, options: argparse.Namespace
+) -> RunGates:
+    """The gates of the command, the project and its suites; those that are not checked are named on stderr."""
+    if options.no_gates and not project.notes:
+        raise UsageError("--no-gates: neither a project nor a suite has gates here; leave it out")
+    gates = project.gates_of_run(options.gate, options.baseline, definitions, config)
+    for note in (*project.notes, *gates.notes):
+        print(note, file=sys.stderr)
+    return gates
 
 
 def save_table(definitions: Sequence[TaskDefinition], options: argparse.Namespace) -> None:
@@ -181,7 +209,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
     from assay.runs.plan import read_tasks
 
     definitions, warnings = read_tasks(
-        options.tasks or project_default() or ["starter"],
+        options.tasks or ["starter"],
         config,
         evaluated=options.model,
         generative=options.generative,
@@ -232,7 +260,7 @@ def write_output(result: RunResult, options: argparse.Namespace) -> str | None:
     """The leaderboard where `--output` wants it; that of the starter tasks has a place of its own."""
     from assay.results.board.board_types import write_leaderboard_file
 
-    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks and not project_default() else None)
+    output: str | None = options.output or (STARTER_OUTPUT if not options.tasks else None)
     if output is not None:
         write_leaderboard_file(Path(output), result.leaderboard)
     return output

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch(spending, "--dry-run", "estimate requests, tokens and cost without calling any model")
     _add_place_arguments(parser)
     _add_output_arguments(parser)
-    add_gate_arguments(parser)
+    add_gate_arguments(parser, own=True)
     add_purpose(parser, Purpose.SHOWN, RunSettings)
     _add_permissions(parser)
 

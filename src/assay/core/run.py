@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from types import MappingProxyType
 
 from assay.core.attempt import attempt_key, make_attempt, was_made
 from assay.core.journal import Journal
@@ -60,6 +61,8 @@ async def run_attempts(
     finished: Container[int],
     settings: Request,
     repeat: int = 1,
+    repeats: Mapping[str, int] = MappingProxyType({}),
+    settings_of: Mapping[str, Request] = MappingProxyType({}),
     positions: Mapping[str, range] | None = None,
     earlier: Callable[[int], Record | None] = lambda key: None,
     stop: Stop | None = None,
@@ -67,16 +70,21 @@ async def run_attempts(
 ) -> None:
     """Make every attempt that is not in `finished`, and record it, also if it fails.
 
-    `positions` has the samples of each task that are this process's share; None means all of them. `earlier` is
-    asked for the record of each attempt, by its key: one that has an answer and lacks scores is continued."""
+    `repeats` and `settings_of` have what is different for single tasks. `positions` has the samples of each task that
+    are this process's share; None means all of them. `earlier` is called with the key of each attempt and gives its
+    record: one that has an answer and lacks scores is continued.
+    """
     stop = stop or Stop()
     defaults = given_settings(settings)
+    of_tasks = {name: given_settings(own) for name, own in settings_of.items()}
 
     def attempt(work: Work) -> Awaitable[Record]:
-        return make_attempt(work, WithRunSettings(model, defaults), earlier(int(work.key, 16)))
+        own = of_tasks.get(work.task.definition.name, defaults)
+        return make_attempt(work, WithRunSettings(model, own), earlier(int(work.key, 16)))
 
     async def run_and_write() -> None:
-        async with aclosing(executor.run(attempt, remaining_work(tasks, finished, repeat, stop, positions))) as batches:  # type: ignore[type-var]
+        work = remaining_work(tasks, finished, repeat, stop, positions, repeats)
+        async with aclosing(executor.run(attempt, work)) as batches:  # type: ignore[type-var]
             async for records in batches:
                 on_records(journal.append([record for record in records if was_made(record)]))
 
@@ -95,11 +103,12 @@ def remaining_work(
     repeat: int,
     stop: Stop,
     positions: Mapping[str, range] | None = None,
+    repeats: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[Work]:
     """The remaining attempts, lazily, in the order of the tasks and their samples."""
     for task in tasks:
         for index, sample in _share(task, positions):
-            for attempt in range(1, repeat + 1):
+            for attempt in range(1, repeats.get(task.definition.name, repeat) + 1):
                 key = attempt_key(task.definition.name, sample, attempt)
                 if stop.requested or stop.signals:
                     return

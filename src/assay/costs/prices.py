@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextvars import ContextVar
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -122,12 +123,22 @@ class Prices:
         return None
 
 
+_of_project: ContextVar[tuple[str, PriceFile] | None] = ContextVar("_of_project", default=None)
+
+
+def use_prices_of_project(source: str, prices: PriceFile | None) -> None:
+    """Let the prices that a project gives its models come after a price file here, and before all others."""
+    _of_project.set(None if prices is None else (source, prices))
+
+
 def find_prices(path: Path | None = None, folder: Path | None = None, *, run: Path | None = None) -> Prices:
-    """The named file or the one in the folder, over those that a run kept, over the prices that come with assay."""
+    """The named file or the one in the folder, over those of the project, those that a run kept, and assay's own."""
     found = [path or _file_in(folder or Path())]
     if run is not None and (run / KEPT).is_file():
         found.append(run / KEPT)
     files = [(str(item), read_price_file(item)) for item in found if item is not None]
+    if (own := _of_project.get()) is not None:
+        files.insert(found[0] is not None, own)
     files.append((BUNDLED, _bundled()))
     return Prices(files)
 
@@ -145,8 +156,20 @@ def _bundled() -> PriceFile:
 def keep_prices(run: Path, named: str | None) -> None:
     """Leave a copy of the user's price file in the run, so that its cost is known from anywhere, and later."""
     used = Path(named) if named else _file_in(Path())
-    if used is not None:
+    if (own := _of_project.get()) is not None:
+        joined = _joined(None if used is None else read_price_file(used), *own)
+        write_whole(run / KEPT, msgspec.json.encode(joined))
+    elif used is not None:
         write_whole(run / KEPT, _content(used))
+
+
+def _joined(used: PriceFile | None, source: str, own: PriceFile) -> PriceFile:
+    """A price file with the prices of the project that it lacks; money of two currencies is not mixed."""
+    if used is None:
+        return own
+    if used.currency != own.currency:
+        raise UsageError(f"{source}: its prices are in {own.currency}, those of the price file here in {used.currency}")
+    return msgspec.structs.replace(used, models={**own.models, **used.models})
 
 
 def _file_in(folder: Path) -> Path | None:

@@ -267,7 +267,7 @@ class Parts(JudgedTasks):
     async def refuse_without_effect(self) -> None:
         from assay.runs.effects import PlannedParts, refuse_without_effect
 
-        await refuse_without_effect(
+        self.notes += await refuse_without_effect(
             PlannedParts(
                 config=self.config,
                 tasks=self.tasks,

@@ -52,8 +52,12 @@ class PlannedParts:
         return [*([self.model] if self.asking else []), *self.judges]
 
 
-async def refuse_without_effect(run: PlannedParts) -> None:
-    """`UsageError` for the first setting that the run has no use for: the flag, why, and what to do."""
+async def refuse_without_effect(run: PlannedParts) -> list[str]:
+    """`UsageError` for the first setting that the run has no use for: the flag, why, and what to do.
+
+    Returns a sentence for each that is from the project's defaults, which are for many runs.
+    """
+    notes: list[str] = []
     requests: dict[str, list[Request] | None] = {}
     given = {name: applies_to for name, applies_to in _applies_to().items() if _is_set(run.config, name)}
     if AppliesTo.ANSWERS in given.values():
@@ -63,8 +67,15 @@ async def refuse_without_effect(run: PlannedParts) -> None:
         why = _why_not_answers(run, name, requests) if applies_to is AppliesTo.ANSWERS else None
         if applies_to in _REASONS:
             why = _REASONS[applies_to](run, name)
-        if why is not None:
+        if why is not None and name in run.config.usual:
+            notes.append(f"`{name}` of the project's defaults has no effect here: {why}")
+        elif why is not None:
             raise UsageError(f"{run.flags.get(name) or flag_of(RunConfig, name)} has no effect here: {why}")
+
+    for name in dict.fromkeys(name for own in run.config.of_tasks.values() for name in own.generation):
+        if run.asking and (why := why_not_applied(run.model, name)) is not None:
+            notes.append(f"`{name}` of the project's folders has no effect here: {why}")
+    return notes
 
 
 def _applies_to() -> dict[str, AppliesTo]:

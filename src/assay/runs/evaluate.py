@@ -47,6 +47,7 @@ from assay.runs.plan import (
     refuse_same_runs,
 )
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
+from assay.runs.project_plan import project_plan
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
 from assay.tasks.task_settings import TaskSettings
@@ -55,7 +56,7 @@ from assay.text.wording import in_python
 if TYPE_CHECKING:
     from assay.results.gates.result import GateResult
     from assay.runs.executor import Cluster
-    from assay.runs.gates import Gates
+    from assay.runs.gates import Gates, MemberGates
     from assay.runs.reuse import ReuseRules
     from assay.runs.run_handle import Run
 
@@ -176,11 +177,16 @@ async def aevaluate(
         given: dict[str, Any] = {name: value for name, value in settings.items() if name not in reading}
         config = make_config(**given)
         sources = [*tasks] if isinstance(tasks, Iterable) and not isinstance(tasks, str) else [tasks]
+        project = project_plan([str(source) for source in sources if not isinstance(source, TaskDefinition)])
+        config, known = project.configured(config, given)
+        chosen = chosen or chosen_models(project.models)
         how = {"evaluated": chosen, "generative": generative, **reading}
         definitions, warnings = _tasks_of(sources, config, metric, **how)
         definitions, config = keep_picked(definitions, config)
+        definitions, config = project.applied(definitions, config, known)
+        own_gates = project.gates_of_run([gates] if isinstance(gates, str) else gates, baseline, definitions, config)
         runs = await run_all(
-            plan_runs(definitions, config, chosen, given=given),
+            project.with_defaults(plan_runs(definitions, config, chosen, given=known)),
             RunOptions(
                 folder=None if folder is None else Path(folder),
                 runs_folder=Path(runs_folder),
@@ -192,12 +198,13 @@ async def aevaluate(
                 cluster=cluster,
                 shard_size=shard_size,
             ),
-            gates=[gates] if isinstance(gates, str) else gates,
-            baseline=baseline,
+            gates=own_gates.gates,
+            baseline=own_gates.baseline,
+            members=own_gates.members,
             cannot_tell_passes=cannot_tell_passes,
             left_out_ignored=left_out_ignored,
         )
-    return EvaluationResult(runs=tuple(runs), warnings=tuple(warnings))
+    return EvaluationResult(runs=tuple(runs), warnings=(*own_gates.notes, *warnings))
 
 
 evaluate_tasks = blocking(aevaluate)
@@ -240,6 +247,7 @@ async def run_all(
     *,
     gates: Sequence[str] = (),
     baseline: Path | str | None = None,
+    members: Sequence[MemberGates] = (),
     cannot_tell_passes: bool = False,
     left_out_ignored: bool = False,
     on_result: Callable[[RunResult, str], None] = lambda result, label: None,
@@ -251,7 +259,12 @@ async def run_all(
     if len(planned) > 1 and options.folder is not None:
         raise UsageError("several models are one run each: leave the folder of the run (--run-dir) out")
     keepers = checked_gates(
-        planned, gates, baseline, cannot_tell_passes=cannot_tell_passes, left_out_ignored=left_out_ignored
+        planned,
+        gates,
+        baseline,
+        members=members,
+        cannot_tell_passes=cannot_tell_passes,
+        left_out_ignored=left_out_ignored,
     )
     labels = await check_all(planned, options) if len(planned) > 1 else [""]
     for sentence in dict.fromkeys(item for keeper in keepers if keeper is not None for item in keeper.out_of_reach()):
@@ -281,12 +294,13 @@ def checked_gates(
     gates: Sequence[str],
     baseline: Path | str | None,
     *,
+    members: Sequence[MemberGates] = (),
     cannot_tell_passes: bool,
     left_out_ignored: bool,
 ) -> list[Gates | None]:
     """The gates of each run; what is only for gates is refused where there is none."""
-    keepers = [_gates_of(run, gates, baseline) for run in planned]
-    if any(keeper is not None and keeper.gates for keeper in keepers):
+    keepers = [_gates_of(run, gates, baseline, members) for run in planned]
+    if any(keeper is not None and (keeper.gates or members) for keeper in keepers):
         if left_out_ignored and all(run.config.limit is None and run.config.only is None for run in planned):
             raise UsageError("--gate-left-out ignore: this run leaves nothing out; it goes with --limit or --only")
         return keepers
@@ -332,13 +346,15 @@ def _assembled(run: PlannedRun, options: RunOptions) -> AbstractAsyncContextMana
     return assemble(run.definitions, run.config, model=model, command=options.command)
 
 
-def _gates_of(run: PlannedRun, gates: Sequence[str], baseline: Path | str | None) -> Gates | None:
+def _gates_of(
+    run: PlannedRun, gates: Sequence[str], baseline: Path | str | None, members: Sequence[MemberGates]
+) -> Gates | None:
     policies = any(definition.plan.policies for definition in run.definitions)
-    if not gates and baseline is None and not policies:
+    if not gates and not members and baseline is None and not policies:
         return None
     from assay.runs.gates import Gates  # most runs have none
 
-    return Gates(gates, run.definitions, run.config, baseline)
+    return Gates(gates, run.definitions, run.config, baseline, members)
 
 
 def run_evaluation(

@@ -74,11 +74,14 @@ def prepare_folder(
 
 
 def _described_as(earlier: RunFile, now: RunFile) -> RunFile:
-    """The run with what its parts say of themselves now, which does not make it another one."""
+    """The run with what its parts and its project say now, which does not make it another one."""
     parts = {definition.name: definition for definition in now.definitions}
     definitions = tuple(
         msgspec.structs.replace(
-            definition, scorers=parts[definition.name].scorers, aggregates=parts[definition.name].aggregates
+            definition,
+            scorers=parts[definition.name].scorers,
+            aggregates=parts[definition.name].aggregates,
+            shown=parts[definition.name].shown,
         )
         for definition in earlier.definitions
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.costs.prices import find_prices
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import read_leaderboard
+from assay.results.board.overall import overall_bounds, overall_interval, overall_score
 from assay.results.diff.ends import diff_ends
 from assay.results.diff.paired_columns import read_side
 from assay.results.gates.drops import gates_on_margins, margins_out_of_reach
@@ -43,16 +47,23 @@ class Gates:
         definitions: Sequence[TaskDefinition],
         config: RunConfig,
         baseline: Path | str | None = None,
+        members: Sequence[MemberGates] = (),
     ) -> None:
         # no code of the author's is needed to know the names of numbers
         definitions = [with_aggregates_described(definition, own_code=False) for definition in definitions]
-        tasks = {definition.name: numbers_of_definition(definition, config.repeat) for definition in definitions}
+        tasks = {
+            definition.name: numbers_of_definition(definition, config.repeat_of(definition.name))
+            for definition in definitions
+        }
         self.gates = parse_gates([*expressions, *_of_policies(definitions, tasks)])
         self._view = View.of(config, prices=find_prices(Path(config.prices)) if config.prices else None)
         self._source = baseline
         self._baseline = read_leaderboard(baseline, self._view) if baseline is not None else None
         if self.gates:
             check_names(self.gates, tasks, baseline=self._baseline)
+        self._members = [(member, parse_gates(member.gates)) for member in members]
+        for member, gates in self._members:
+            check_names(gates, {name: tasks[name] for name in member.weights if name in tasks}, baseline=self._baseline)
 
     def out_of_reach(self) -> list[str]:
         """The gates on a margin that the baseline's samples cannot reach, with the margin that they can."""
@@ -69,7 +80,39 @@ class Gates:
         results = check_gates(
             self.gates, board, baseline=self._baseline, pairs=pairs, left_out_ignored=left_out_ignored
         )
+        for member, gates in self._members:
+            theirs = None if self._baseline is None else board_of_member(self._baseline, member.weights)
+            own = board_of_member(board, member.weights)
+            found = check_gates(gates, own, baseline=theirs, pairs=pairs, left_out_ignored=left_out_ignored)
+            results += [_of_member(result, member.suite) for result in found]
         return tuple(results), not broken_gates(results, cannot_tell_passes=cannot_tell_passes)
+
+
+def _of_member(result: GateResult, suite: str) -> GateResult:
+    sentences = [f"@{suite}: {sentence}" for sentence in result.sentences]
+    return msgspec.structs.replace(result, gate=f"@{suite}: {result.gate}", sentences=sentences)
+
+
+class MemberGates(NamedTuple):
+    """The gates of a suite inside another one: they are about its own tasks, with its own weights."""
+
+    suite: str
+    gates: tuple[str, ...]
+    weights: Mapping[str, float]
+
+
+def board_of_member(board: Leaderboard, weights: Mapping[str, float]) -> Leaderboard:
+    """The leaderboard of the tasks of a suite alone."""
+    rows = [msgspec.structs.replace(row, weight=weights[row.task]) for row in board.tasks if row.task in weights]
+    overall, reason = overall_score(rows)
+    return msgspec.structs.replace(
+        board,
+        tasks=rows,
+        overall_score=overall,
+        overall_reason=reason,
+        overall_interval=overall_interval(rows, overall, board.level),
+        overall_bounds=overall_bounds(rows, board.level) if overall is not None else None,
+    )
 
 
 def _of_policies(definitions: Sequence[TaskDefinition], tasks: Mapping[str, TaskNumbers]) -> list[str]:

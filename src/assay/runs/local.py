@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from types import coroutine
 
 from assay.core.journal import Journal
@@ -39,21 +39,39 @@ async def run_here(
     parts.supervisor.bind(stop, progress.say)
     progress.watch(parts.models.request_state)
     model = NotesOverridden(parts.model, given_settings(config.settings()))
-    await run_attempts(
-        parts.tasks,
-        model,
-        journal,
-        InStretch(LocalExecutor(parts.in_flight), stretch),
-        finished=finished,
-        earlier=finished.record,
-        settings=config.settings(),
-        repeat=config.repeat,
-        positions=positions,
-        stop=stop,
-        on_records=on_records,
-    )
+    with ending_after(config.budget_minutes, stop):
+        await run_attempts(
+            parts.tasks,
+            model,
+            journal,
+            InStretch(LocalExecutor(parts.in_flight), stretch),
+            finished=finished,
+            earlier=finished.record,
+            settings=config.settings(),
+            repeat=config.repeat,
+            repeats=config.repeats(),
+            settings_of=config.settings_of_tasks(),
+            positions=positions,
+            stop=stop,
+            on_records=on_records,
+        )
     if model.overridden:  # what a solver of the user's own sends is not known before
         stretch.note_overridden(model.overridden)
+
+
+@contextmanager
+def ending_after(minutes: float | None, stop: Stop) -> Iterator[None]:
+    """Start nothing new once this time is over; what is in flight is finished."""
+    if minutes is None:
+        yield
+        return
+    timer = asyncio.get_running_loop().call_later(
+        minutes * 60, stop.end, f"the budget of {minutes:g} minutes is used up"
+    )
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class InStretch:

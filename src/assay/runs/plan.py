@@ -96,6 +96,7 @@ class RunKeywords(TypedDict, total=False):
     level: float
     budget_cost: float | None
     budget_tokens: int | None
+    budget_minutes: float | None
     prices: str | None
     group_by: str | None
     by: tuple[str, ...]

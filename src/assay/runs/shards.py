@@ -122,7 +122,7 @@ async def run_range(
 ) -> ShardCounts:
     """The ordinary runner on the samples of a shard, into a new file next to those of earlier attempts."""
     positions = positions_of(shard, parts.run_file.definitions, parts.config)
-    total = sum(map(len, positions.values())) * parts.config.repeat
+    total = sum(len(part) * parts.config.repeat_of(name) for name, part in positions.items())
     earlier = EarlierAttempts(*(path for other, path in shard_files(folder) if other.overlaps(shard)))
     count = _Count(on_records_for(progress, listeners or Listeners((), progress.warn)))
     # the journal's keys are of the whole run; how many of this shard are among them is known when all are made

@@ -33,10 +33,12 @@ class TaskScore(NamedTuple):
         return (self.high - self.low) / 2.0 / normal_quantile(0.5 + self.level / 2.0)
 
 
-def combined_mean_interval(scores: Sequence[TaskScore], level: float) -> Interval:
-    """The interval of the mean over tasks, each with the same weight."""
-    scale = all(each.low >= 0.0 and each.high <= 1.0 for each in scores)
-    return mean_of_tasks_interval([_task_mean(each) for each in scores], level, scale=scale)
+def combined_mean_interval(
+    scores: Sequence[TaskScore], level: float, shares: Sequence[float] | None = None
+) -> Interval:
+    """The interval of the mean over tasks, each with the same weight or with its share."""
+    scale = all(score.low >= 0.0 and score.high <= 1.0 for score in scores)
+    return mean_of_tasks_interval([_task_mean(score) for score in scores], level, scale=scale, shares=shares)
 
 
 def weighted_mean_interval(scores: Sequence[TaskScore], shares: Sequence[float], level: float) -> Interval:

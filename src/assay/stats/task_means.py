@@ -34,8 +34,12 @@ class TaskMean(Struct, frozen=True, kw_only=True):
     """Degrees of freedom of the variance; infinite for right/wrong answers, whose variance follows from their mean."""
 
 
-def mean_of_tasks_interval(tasks: Sequence[TaskMean], level: float, *, scale: bool = True) -> Interval:
+def mean_of_tasks_interval(
+    tasks: Sequence[TaskMean], level: float, *, scale: bool = True, shares: Sequence[float] | None = None
+) -> Interval:
     """Interval of the mean of the tasks' means: Wilson at the number of right/wrong answers that is as sure.
+
+    `shares` are what the tasks count, and sum to 1; None: each the same.
 
     Without a `scale` from 0 to 1 it is Student's t with the combined standard error. The degrees of freedom are those
     that Welch and Satterthwaite give a sum of independent means.
@@ -44,14 +48,17 @@ def mean_of_tasks_interval(tasks: Sequence[TaskMean], level: float, *, scale: bo
     means, units, variances = (
         np.array([getattr(each, name) for each in tasks], dtype=np.float64) for name in ("mean", "units", "variance")
     )
-    mean = math.fsum(means) / len(tasks)
+    counts = np.ones(len(tasks)) if shares is None else np.array(shares, dtype=np.float64) * len(tasks)
+    mean = math.fsum(counts * means) / len(tasks)
     if not scale:
-        error = math.sqrt(math.fsum(variances)) / len(tasks)
-        reach = quantile(0.5 + level / 2.0, _degrees(tasks, variances)) * error
+        spreads = counts**2 * variances
+        error = math.sqrt(math.fsum(spreads)) / len(tasks)
+        reach = quantile(0.5 + level / 2.0, _degrees(tasks, spreads)) * error
         return Interval(low=mean - reach, high=mean + reach, level=level, method=OPEN, standard_error=error)
     centres, spreads = with_shared_ends(means, units, variances, ends=(0.0, 1.0))
+    spreads = counts**2 * spreads
     variance = math.fsum(spreads) / len(tasks) ** 2
-    centre = math.fsum(centres) / len(tasks)
+    centre = math.fsum(counts * centres) / len(tasks)
     low, high = wilson_bounds(
         mean, centre * (1.0 - centre) / variance, quantile(0.5 + level / 2.0, _degrees(tasks, spreads))
     )

@@ -170,7 +170,7 @@ def keys_of(definitions: Iterable[TaskDefinition], config: RunConfig) -> KeySet 
         if is_elsewhere(definition.dataset):
             return None
         for sample in chosen_samples(build_dataset(definition), definition, config):
-            for attempt in range(1, config.repeat + 1):
+            for attempt in range(1, config.repeat_of(definition.name) + 1):
                 keys.add(int(attempt_key(definition.name, sample, attempt), 16))
     return keys
 
@@ -179,7 +179,8 @@ def chosen_samples(dataset: Dataset, definition: TaskDefinition, config: RunConf
     """The samples of a dataset that a run asks for."""
     if config.only is not None:
         dataset = PickedSamples(dataset, config.only.get(definition.name, ()))
-    return dataset if config.limit is None else FirstSamples(dataset, config.limit)
+    limit = config.limit_of(definition.name)
+    return dataset if limit is None else FirstSamples(dataset, limit)
 
 
 class PickedSamples:

@@ -80,7 +80,8 @@ def load_tasks(
     loaded, refused = read_sources(sources, allow_bad=allow_bad, **how)
     left_out = [file for file in refused if leave_out_broken and loaded and file.in_folder]
     if len(refused) > len(left_out):
-        raise UsageError("\n".join([*(str(file.error) for file in refused), *_others(loaded, refused)]))
+        sentences = dict.fromkeys(str(file.error) for file in refused)  # what is wrong with all of them is said once
+        raise UsageError("\n".join([*sentences, *_others(loaded, refused)]))
     definitions = [task.definition for task in loaded]
     return _with_warnings(
         definitions, [f"{file.path} is left out (--allow-bad-tasks): {file.error}" for file in left_out]

@@ -274,13 +274,16 @@ class Library:
     def _model(self, key: str) -> ModelSpec:
         if key in self.reading.models or key in self.models:
             return self.models[key]
-        if spec := self._of_keyed_file(key):
+        if spec := self._described(key):
             self.models[key] = spec
             return spec
         if catalog.is_name("model", key):
             return ModelSpec(model=key, options={})
         self.nearby.refuse_broken("model", key)
         if spec := of_provider(key):
+            return spec
+        if spec := self._usual_judge(key):
+            self.models[key] = spec
             return spec
         if not self.reading.models_needed:
             self.missing_models.append(key)
@@ -299,9 +302,35 @@ class Library:
         """The model that a name after `--model-for KEY=` stands for, where it is the key of a model file."""
         if ":" in name or catalog.is_name("model", name):
             return None
-        if (spec := self._of_keyed_file(name) or of_provider(name)) is None:
+        if (spec := self._described(name) or of_provider(name)) is None:
             self._refuse_misspelt(name)
         return spec
+
+    def _described(self, key: str) -> ModelSpec | None:
+        """The model that the project or a model file calls by this key."""
+        from assay.formats.project.aliases import alias_called  # reads files by the shapes that this module has, too
+
+        spec, alias = self._of_keyed_file(key), alias_called(key)
+        if alias is None:
+            return spec
+        if spec is not None:
+            raise UsageError(
+                f"`{key}` is a model of {alias.file} and of a model file near {self.nearby.home}; rename one"
+            )
+        self.nearby.used.append(alias.file)
+        return alias.spec
+
+    def _usual_judge(self, key: str) -> ModelSpec | None:
+        """The project's judge, for a key that nothing describes; a misspelt alias is not one of those."""
+        from assay.formats.project.aliases import near_alias
+
+        judge = self.reading.judge
+        if judge is None:
+            return None
+        if near := near_alias(key):
+            raise UsageError(f"there is no model `{key}`. Did you mean `{near}`, a model of the project?")
+        self.warnings.append(f"the model behind the key `{key}` is `{judge}`, the project's judge")
+        return self._described(judge) or of_provider(judge) or ModelSpec(model=judge, options={})
 
     def _of_keyed_file(self, key: str) -> ModelSpec | None:
         if (document := self.nearby.keyed_file("model", key)) is None:
@@ -314,13 +343,17 @@ class Library:
         """The model whose key is given with `--model`: a model file, a run file's model, or a provider's."""
         if ":" in name or catalog.is_name("model", name):
             return None
-        if name in self.models or self.nearby.keyed_file("model", name) or of_provider(name):
+        if name in self.models or self._described(name) or of_provider(name):
             return self.model(name)
         self._refuse_misspelt(name)
         return None
 
     def _refuse_misspelt(self, name: str) -> None:
         """What is the key of no model file may be that of one with a slip; what it is otherwise is decided later."""
+        from assay.formats.project.aliases import near_alias
+
+        if alias := near_alias(name):
+            raise UsageError(f"unknown model `{name}`. Did you mean `{alias}`, a model of the project?")
         keys = {*self.models, *self.nearby.keys("model")}
         if (near := nearest(name, [*catalog.names("model"), *sorted(keys)])) in keys:
             raise UsageError(f"unknown model `{name}`. Did you mean `{near}`, the key of a model file?")

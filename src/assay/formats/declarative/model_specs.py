@@ -100,11 +100,11 @@ def model_spec(
             for name, value in (("tls_context", config.tls_context), ("custom_headers", config.custom_headers)):
                 if value:
                     document.warn((*inside, name), "is not used: this connection has no such setting here")
-    if variable := _key_variable(document, (*inside, "api_key"), written):
+    if variable := key_variable(document, (*inside, "api_key"), written):
         options["api_key_env"] = variable
     if model.cache is not None:
         options["cache"] = model.cache
-    _keep_key_at_home(argument, options)
+    keep_key_at_home(argument, options)
     return model.key, ModelSpec(
         model=argument,
         options=options,
@@ -174,7 +174,7 @@ def _address(config: CustomConnection) -> str:
     return f"{config.url.rstrip('/')}/responses"
 
 
-def _key_variable(document: Document, where: FieldPath, written: str | None) -> str | None:
+def key_variable(document: Document, where: FieldPath, written: str | None) -> str | None:
     """The variable that holds the key; a key written into a file is refused."""
     if not written:
         return None
@@ -184,7 +184,7 @@ def _key_variable(document: Document, where: FieldPath, written: str | None) -> 
     return name
 
 
-def _keep_key_at_home(model: str, options: Options) -> None:
+def keep_key_at_home(model: str, options: Options) -> None:
     """A file that chooses a host and no key does not get the key of the provider whose protocol it speaks."""
     adapter, _, argument = model.partition(":")
     address = chosen_address(argument, options)

@@ -55,6 +55,20 @@ def for_task(project: Project, name: str, own_tags: Iterable[str] = ()) -> ForTa
     return ForTask(values=TaskDefaults(**values, tags=tuple(dict.fromkeys(tags))), places=places)
 
 
+def of_folders(project: Project, name: str) -> TaskDefaults:
+    """What `folders` alone sets for a task, apart from its tags."""
+    values: dict[str, Any] = {}
+    for pattern, said in project.entry.folders.items():
+        if not matches(pattern, name):
+            continue
+        for field_name, value in msgspec.structs.asdict(said).items():
+            if field_name == "tags" or ("folders", pattern, field_name) not in project.document.marks:
+                continue
+            is_mapping = field_name in _MAPPINGS
+            values[field_name] = {**values.get(field_name, {}), **value} if is_mapping else value
+    return TaskDefaults(**values)
+
+
 def _layers(project: Project, name: str) -> Iterator[tuple[FieldPath, TaskDefaults, str]]:
     yield ("defaults",), project.entry.defaults, "defaults"
     for pattern, said in project.entry.folders.items():

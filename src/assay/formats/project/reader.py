@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.catalog import is_name
 from assay.core.errors import UsageError
 from assay.formats.declarative.records import record
 from assay.formats.declarative.shape import Report, check
@@ -98,6 +99,8 @@ def _check_names(value: Plain, report: Report) -> None:
                 report.wrong(
                     (field, name), "a name has letters, digits, `_`, `-` and `.`, and begins with none of `-.`"
                 )
+            elif field == "models" and is_name("model", name):
+                report.wrong((field, name), "is the name of a model already (`assay list models`); choose another")
 
 
 def _refuse_circles(project: Project) -> None:

@@ -164,7 +164,6 @@ class Suite(Struct, frozen=True, kw_only=True):
     where: Annotated[tuple[Words, ...], Doc("Each as after `-t`: all must hold.")] = ()
     description: Annotated[Words | None, Doc("What it is for.")] = None
     model: Models = None
-    judge: Judge = None
     limit: Limit = None
     repeat: Repeat = None
     weights: Annotated[

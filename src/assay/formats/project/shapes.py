@@ -63,6 +63,8 @@ def _defaults(called: str) -> ObjectOf:
         word: Field(Refused(f"a {word.removesuffix('s')} belongs into a task or its parent; {called} set {_SET}"), None)
         for word in _OF_A_TASK
     }
+    if called == "folders":
+        refused = {**refused, "timeout": Field(Refused("is for all tasks of a run: write it in `defaults`"), None)}
     made = object_of(TaskDefaults, called, shapes={"weight": _WEIGHT, "settings": _SETTINGS})
     return replace(made, fields={**made.fields, **refused}, rule=_without_refused)
 

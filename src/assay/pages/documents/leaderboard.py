@@ -9,7 +9,7 @@ from assay.costs.spending import is_worth_showing, money
 from assay.pages.document import Cell, Span, TextTable
 from assay.results.board.board_types import Latency, Leaderboard, TaskRow, missing_words
 from assay.results.board.cost_notes import costs_something, price_notes
-from assay.results.board.overall import coverage_of
+from assay.results.board.overall import coverage_of, is_weighted
 from assay.results.board.slices import weak_sentences
 from assay.results.board.weak_passes import weak_sentence
 from assay.text.ages import age_text, seconds_between
@@ -53,6 +53,8 @@ def leaderboard_table(board: Leaderboard, *, with_percentiles: bool = False) -> 
     if judged:
         costs = [*(row.judge_cost for row in board.tasks), board.judge_cost]
         _add_column(header, rows, "judges' cost", [money(cost) for cost in costs])
+    if is_weighted(board.tasks):
+        _add_column(header, rows, "weight", [*(f"{row.weight:g}" for row in board.tasks), ""])
     return TextTable(header=header, rows=rows, numeric_from=2, drops=DROPS, summed=True)
 
 

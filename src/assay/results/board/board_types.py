@@ -218,6 +218,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     weak_passes: int | None = None
     """Attempts whose marks rest on what the model-written code itself reported; None when no outcome was graded."""
     category: str | None = None
+    weight: float = 1.0
+    """What the task counts in the overall score."""
     display_name: str | None = None
     scorers: list[ScorerRow] = []
     aggregates: list[Summary] = []

@@ -185,7 +185,10 @@ def _row(
 ) -> TaskRow:
     remaining = _remaining(definition, table, run)
     for each in table.tables.values():
-        each.remaining, each.planned = remaining, (run.config.samples_of(definition), run.config.repeat)
+        each.remaining, each.planned = (
+            remaining,
+            (run.config.samples_of(definition), run.config.repeat_of(definition.name)),
+        )
     summaries = summaries_of(definition, table, view.level, python)
     measure = table.measure = _on_its_scale(table)
     headline = _headline(definition, table, summaries)
@@ -202,6 +205,7 @@ def _row(
         metric_definition=metric_label(definition),
         category=definition.category,
         display_name=definition.shown.display_name,
+        weight=definition.shown.weight,
         scorers=_scorers(definition),
         score=headline.value,
         reason=headline.reason,
@@ -224,8 +228,8 @@ def _row(
         latency=latency,
         aggregates=summaries,
         slices=_slices(definition, table, view),
-        repetitions=_repetitions(definition, table, run.config.repeat, view.level),
-        variance=variance_row(table, run.config.repeat, view.level, cost),
+        repetitions=_repetitions(definition, table, run.config.repeat_of(definition.name), view.level),
+        variance=variance_row(table, run.config.repeat_of(definition.name), view.level, cost),
         calibration=calibration_of(table.likelihoods, view.level),
         likelihood=likelihood_of(table.likelihoods, view.level),
         reused=run.reused.get(definition.name),
@@ -277,7 +281,7 @@ def _counts(
     definition: TaskDefinition, table: TaskTable, run: RunFile, headline: Summary, broken: dict[str, str]
 ) -> dict[str, Any]:
     """How many attempts were planned, and their outcomes as the score counts them."""
-    total = run.config.samples_of(definition) * run.config.repeat
+    total = run.config.attempts_of(definition)
     made = table.scored + table.failed + table.timeouts
     remaining = _remaining(definition, table, run)
     planned = total - table.excluded
@@ -314,7 +318,7 @@ def _on_its_scale(table: TaskTable) -> Measure:
 def _remaining(definition: TaskDefinition, table: TaskTable, run: RunFile) -> int:
     """The attempts that are planned and not yet made."""
     made = table.scored + table.failed + table.timeouts
-    return run.config.samples_of(definition) * run.config.repeat - made - table.excluded
+    return run.config.attempts_of(definition) - made - table.excluded
 
 
 _REFUSED = f"/{REFUSED_HERE}"

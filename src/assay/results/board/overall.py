@@ -1,4 +1,4 @@
-"""The overall score: the mean of the task scores, each task with the same weight, and how sure it is."""
+"""The overall score: the mean of the task scores, each with the weight of its task, and how sure it is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,24 @@ def overall_score(rows: Sequence[TaskRow]) -> tuple[float | None, str | None]:
             left_out.setdefault(_why_not(row, chosen), []).append(row.task)
     omitted = "; ".join(f"{why}: {', '.join(tasks)}" for why, tasks in left_out.items() if tasks)
     note = f"over {len(included)} of {len(rows)} tasks; {omitted}" if omitted else None
-    return sum((row.score or 0.0) / len(included) for row in included), note
+    return _mean(included), note
+
+
+def _mean(rows: Sequence[TaskRow]) -> float:
+    """The mean of scores that are there; a sum of shares, so that equal weights give what they always did."""
+    if not is_weighted(rows):
+        return sum((row.score or 0.0) / len(rows) for row in rows)
+    return math.fsum(share * (row.score or 0.0) for share, row in zip(_shares(rows), rows, strict=True))
+
+
+def is_weighted(rows: Sequence[TaskRow]) -> bool:
+    """Whether tasks count differently."""
+    return len({row.weight for row in rows}) > 1
+
+
+def _shares(rows: Sequence[TaskRow]) -> list[float]:
+    total = math.fsum(row.weight for row in rows)
+    return [row.weight / total for row in rows]
 
 
 def overall_rows(rows: Sequence[TaskRow]) -> list[TaskRow]:
@@ -94,7 +111,7 @@ def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
         return None
     wrong = [_with(row, each.low, each.low_interval, level) for row, each in zip(included, bounds, strict=True)]
     right = [_with(row, each.high, each.high_interval, level) for row, each in zip(included, bounds, strict=True)]
-    low, high = (math.fsum(row.score or 0.0 for row in each) / len(each) for each in (wrong, right))
+    low, high = _mean(wrong), _mean(right)
     ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
     low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
     return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
@@ -147,12 +164,16 @@ def interval_of_tasks(rows: list[TaskRow], level: float) -> ScoreInterval | None
     if len(rows) == 1:
         return rows[0].interval
     scores = [score for row in rows if (score := _task_score(row)) is not None]
-    return combined_interval(scores, level) if len(scores) == len(rows) else None
+    if len(scores) < len(rows):
+        return None
+    return combined_interval(scores, level, _shares(rows) if is_weighted(rows) else None)
 
 
-def combined_interval(scores: Sequence[TaskScore], level: float) -> ScoreInterval | None:
-    """The interval of the mean over tasks, each with the same weight."""
-    interval = combined_mean_interval(scores, level)
+def combined_interval(
+    scores: Sequence[TaskScore], level: float, shares: Sequence[float] | None = None
+) -> ScoreInterval | None:
+    """The interval of the mean over tasks, each with the same weight or with its share."""
+    interval = combined_mean_interval(scores, level, shares)
     if interval.low is None or interval.high is None:
         return None
     return ScoreInterval(low=interval.low, high=interval.high, level=level, method=interval.method)

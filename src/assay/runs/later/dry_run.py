@@ -124,7 +124,7 @@ class RecordingPool(ModelPool):
 
 async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEstimate:
     config, quotes = parts.run_file.config, parts.quotes
-    remaining, answered = _remaining(task, config.repeat, earlier)
+    remaining, answered = _remaining(task, config.repeat_of(task.name), earlier)
     listening = RecordingModel(parts.model)
     recording = parts.models.listening if isinstance(parts.models, RecordingPool) else []
     judges = [item for item in recording if item is not parts.model]
@@ -138,7 +138,7 @@ async def _measure(task: Task, parts: Parts, earlier: EarlierAttempts) -> TaskEs
     quote = quotes.get(parts.model.name)
     return TaskEstimate(
         task=task.name,
-        attempts=len(task.dataset) * config.repeat,
+        attempts=len(task.dataset) * config.repeat_of(task.name),
         remaining=remaining,
         requests=requests,
         tokens_in=tokens_in,
@@ -172,7 +172,8 @@ async def _listen(task: Task, listening: RecordingModel, config: RunConfig) -> t
 
     How many samples, how long their answers are, and of those that could not be rendered, why.
     """
-    model = WithRunSettings(with_frame(listening, config), given_settings(config.settings()))
+    settings = config.settings_of_tasks().get(task.name, config.settings())
+    model = WithRunSettings(with_frame(listening, config), given_settings(settings))
     judging = [task.scorers[part.key] for part in task.definition.scorers if asks_a_model(part)]
     tried, target_tokens = 0, 0
     faults: dict[str, str] = {}

@@ -138,7 +138,7 @@ class _Walk:
         self._scorers = {
             definition.name: {part.key: part for part in definition.scorers} for definition in run.definitions
         }
-        self._repeat = run.config.repeat
+        self._repeats = {definition.name: run.config.repeat_of(definition.name) for definition in run.definitions}
         self._known_keys = known_keys
         self._set_aside = [gap for repair in run.repairs if repair.file == "journal.jsonl" for gap in repair.missing]
         self._next_number: int | None = 1
@@ -188,8 +188,9 @@ class _Walk:
         if size is None:
             self._report("foreign", f"run.json has no task `{record.task}`")
             return
-        if not (0 <= record.index < size and 1 <= record.attempt <= self._repeat):
-            self._report("foreign", f"{attempt} is not among the {size:,} samples × {self._repeat} that were planned")
+        repeat = self._repeats[record.task]
+        if not (0 <= record.index < size and 1 <= record.attempt <= repeat):
+            self._report("foreign", f"{attempt} is not among the {size:,} samples × {repeat} that were planned")
         elif counts and not failed and not self._places.add(_place(record)):
             self._report("foreign", f"{attempt} takes the place of another sample: position {record.index} has two")
         if self._known_keys is not None and key not in self._known_keys:

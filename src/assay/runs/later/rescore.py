@@ -158,7 +158,8 @@ async def _rescore(
                 try:
                     parts.supervisor.bind(stop, progress.say)
                     with signals(stop, progress):
-                        work = rescoring.answered(remaining_work(parts.tasks, finished, config.repeat, stop))
+                        left = remaining_work(parts.tasks, finished, config.repeat, stop, repeats=config.repeats())
+                        work = rescoring.answered(left)
                         await _score_all(work, rescoring.score, journal, in_flight, stop, progress)
                 finally:
                     progress.end()
