@@ -257,7 +257,7 @@ class OptionError(UsageError):
 
 OFFERED = {"scorer": ("context", "key"), "solver": ("context",), "aggregate": ("table", "level")}
 """The arguments that every factory of a kind may take in addition to its options."""
-SAID_BY_TASKS = ("bounds", "lower_is_better")
+SAID_BY_TASKS = ("bounds", "lower_is_better", "largest_loss")
 """What a task may say of any aggregate, whether or not it has such an option."""
 OWN_NAME = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 """`package.module:object`."""

@@ -136,3 +136,10 @@ def test_the_smallest_margin_is_what_unchanged_scores_reach_graded_or_not(units:
 def test_one_sample_reaches_no_margin_and_sixty_about_six_hundredths() -> None:
     assert smallest_margin(1, 0.95) is None
     assert smallest_margin(60, 0.95) == pytest.approx(0.0602, abs=0.0005)
+
+
+def test_a_declared_largest_loss_makes_smaller_margins_reachable() -> None:
+    whole, quarter = smallest_margin(60, 0.95), smallest_margin(60, 0.95, 0.25)
+    assert whole is not None
+    assert quarter is not None
+    assert quarter < whole / 3

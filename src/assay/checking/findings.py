@@ -58,6 +58,8 @@ class TaskCheck(Struct, frozen=True, kw_only=True):
     samples: int = 0
     groups: int | None = None
     """The groups that the samples come in; None where each is independent."""
+    largest_loss: float | None = None
+    """The most that the task declares a sample's score to change."""
     gold_checked: int = 0
     """Samples whose gold answer could be tried; code tasks have none unless `extras.solution` gives one."""
     findings: list[Finding]

@@ -31,6 +31,7 @@ from assay.formats.task_source import LoadedTask
 from assay.run_config import RunConfig
 from assay.scorers.judging.rehearsed import KnowsGold
 from assay.tasks.built_tasks import Unavailable, start_scorers
+from assay.tasks.descriptions import largest_loss_of
 from assay.tasks.load import RefusedFile
 from assay.text.wording import shortened
 
@@ -251,13 +252,20 @@ async def check_task(
             task=task.name,
             samples=samples,
             groups=units,
+            largest_loss=largest_loss_of(task.definition),
             gold_checked=gold_checked,
             findings=findings,
             tried=samples,
         )
     rehearsal = await rehearse(task, script or Script(), refused)
     located = [_located(task, each, places) for each in rehearsal.findings]
-    return msgspec.structs.replace(rehearsal, samples=samples, groups=units, findings=[*located, *findings])
+    return msgspec.structs.replace(
+        rehearsal,
+        samples=samples,
+        groups=units,
+        largest_loss=largest_loss_of(task.definition),
+        findings=[*located, *findings],
+    )
 
 
 def _of_test(task: Task, bad: BadTest, places: Places | None) -> Finding:

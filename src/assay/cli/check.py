@@ -96,12 +96,13 @@ def _with_margins(check: TaskCheck, gates: Sequence[DropGate]) -> TaskCheck:
     from assay.stats.margins import out_of_reach, smallest_margin
 
     units = check.samples if check.groups is None else check.groups
+    reachable = smallest_margin(units, View().level, check.largest_loss)
     samples = count_of(units, "sample" if check.groups is None else "group")
     remarks = [
         Finding(task=check.task, problem="margin_out_of_reach", detail=f"gate `{gate.text}`: {why}", error=False)
         for gate in gates
         if check.samples and gate.looks_at(check.task)
-        if (why := out_of_reach(gate.margin or 0.0, smallest_margin(units, View().level), samples)) is not None
+        if (why := out_of_reach(gate.margin or 0.0, reachable, samples)) is not None
     ]
     return msgspec.structs.replace(check, findings=[*check.findings, *remarks])
 

@@ -81,15 +81,17 @@ def same_within(evidence: Sequence[PairedEvidence], margin: float, level: float)
     ]
 
 
-def smallest_margin(units: int, level: float) -> float | None:
+def smallest_margin(units: int, level: float, largest_loss: float | None = None) -> float | None:
     """The smallest margin that so many samples, or groups, can show a drop to be within, even if no score changes.
 
-    None where there is none. It is that of right/wrong answers or of graded scores, whichever is larger.
+    None where there is none. It is that of right/wrong answers or of graded scores, whichever is larger; of graded
+    scores alone where the largest loss is declared.
     """
     if units < 2:
         return None
     unchanged = spread_of(np.zeros(units))
-    kinds = AnswerPairs(0, 0, units, right=units), GuardedPairs(unchanged, had=unchanged)
+    graded = GuardedPairs(unchanged, had=unchanged, reach=largest_loss or 1.0)
+    kinds = [graded] if largest_loss is not None else [AnswerPairs(0, 0, units, right=units), graded]
     return max(-(each.margin_interval(level).low or 0.0) for each in kinds)
 
 

@@ -94,10 +94,12 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     shares: bool = True,
+    largest_loss: float | None = None,
 ) -> PairedComparison:
     """Compare two aligned lists of scores, one pair per sample (or attempt, with the sample as its group).
 
-    `shares` says that they are scores from 0 to 1; other numbers have no scale, whatever values occur.
+    `shares` says that they are scores from 0 to 1; other numbers have no scale, whatever values occur. `largest_loss`
+    is the most that such a score can change; a larger change is a `ValueError`.
 
     Right/wrong answers: McNemar's exact test and Bonett and Price's interval. Scores on a scale, or clusters: a t test
     that is guarded against a loss that was not seen. Values without a scale: a t test corrected for skewness.
@@ -127,7 +129,8 @@ def compare(
     if binary and groups is None:
         evidence = AnswerPairs(wins, losses, n, int(before.sum()))
     elif scale:
-        evidence = GuardedPairs(spread_of(differences, groups), had=spread_of(before, groups))
+        reach = _reach(differences, largest_loss)
+        evidence = GuardedPairs(spread_of(differences, groups), had=spread_of(before, groups), reach=reach)
     else:
         evidence = OpenPairs(skewed_t(differences, groups))
     interval, p_value = evidence.interval(level), evidence.p_value
@@ -192,6 +195,16 @@ def _differences(before: Floats, after: Floats) -> Floats:
     largest = max(before.max(), after.max(), -before.min(), -after.min())
     rounding = 4.0 * np.finfo(np.float64).eps * largest
     return np.full_like(differences, np.median(differences)) if np.ptp(differences) <= rounding else differences
+
+
+def _reach(differences: Floats, largest_loss: float | None) -> float:
+    if largest_loss is None:
+        return 1.0
+    seen = float(np.abs(differences).max())
+    if seen > largest_loss + 1e-9:
+        declared = f"`largest_loss: {largest_loss:g}`"
+        raise ValueError(f"the score of a sample changed by {seen:.3g}, more than {declared} allows")
+    return largest_loss
 
 
 def _in_unit(values: Floats) -> bool:

@@ -92,6 +92,12 @@ def as_task_says(said: About, options: Mapping[str, Any]) -> About:
     return said
 
 
+def largest_loss_of(definition: TaskDefinition) -> float | None:
+    """The most that the task declares the score of a sample to change from one result to another."""
+    declared = definition.aggregates[0].options.get("largest_loss") if definition.aggregates else None
+    return None if declared is None else float(declared)
+
+
 def own_options(part: PartSpec, aggregate: Callable[..., Any]) -> dict[str, Any]:
     """The options that an aggregate of the author's is called with."""
     taken = inspect.signature(aggregate).parameters

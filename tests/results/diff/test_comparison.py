@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from tests.results.board.scripted_boards import write_run
 from tests.results.runs import Adder, Broken, run_into, write_sums
 
 from assay.core.errors import UsageError
-from assay.core.types import Score
+from assay.core.types import PartSpec, Score
 from assay.pages.documents.diff import diff_document
 from assay.pages.markdown import markdown
 from assay.results.board.board_types import write_leaderboard_file
@@ -278,3 +279,32 @@ def test_values_that_no_number_is_made_of_are_no_nothing(tmp_path: Path) -> None
         write_run(tmp_path / name, {"t": [[Score(name="match", values={"score": 1.0, "note": note})]]})
     assert "no number; but values of some samples" in markdown(diff_document(diff(tmp_path / "a", tmp_path / "b")))
     assert "- nothing" in markdown(diff_document(diff(tmp_path / "a", tmp_path / "a")))
+
+
+def graded(folder: Path, scores: Sequence[float], largest_loss: float | None) -> Path:
+    options = {"field": "score", "bounds": [0.0, 1.0], **({"largest_loss": largest_loss} if largest_loss else {})}
+    mean = PartSpec(key="score", use="mean", options=options)
+    return write_run(folder, {"t": [[each] for each in scores]}, {"t": mean})
+
+
+def test_a_declared_largest_loss_lets_fewer_samples_show_a_gain(tmp_path: Path) -> None:
+    """A gain of 0.03 by 100 samples: a total loss in one of 34 would undo it, one of 0.25 only in one of 9."""
+    before = [0.5 + 0.001 * (n % 7) for n in range(100)]
+    after = [each + 0.03 + 0.001 * (n % 5) for n, each in enumerate(before)]
+    found = {
+        loss: diff(graded(tmp_path / f"a{loss}", before, loss), graded(tmp_path / f"b{loss}", after, loss)).tasks[0]
+        for loss in (None, 0.25)
+    }
+    assert [task.significant for task in found.values()] == [False, True]
+    assert found[0.25].largest_loss == 0.25
+
+
+def test_a_change_beyond_the_declared_loss_is_refused(tmp_path: Path) -> None:
+    before, after = [0.9] * 20, [0.9] * 19 + [0.4]
+    with pytest.raises(UsageError, match=r"t: the score of a sample changed by 0.5, more than `largest_loss: 0.25`"):
+        diff(graded(tmp_path / "a", before, 0.25), graded(tmp_path / "b", after, 0.25))
+
+
+def test_a_largest_loss_that_one_result_lacks_is_none(tmp_path: Path) -> None:
+    found = diff(graded(tmp_path / "a", [0.5] * 30, 0.25), graded(tmp_path / "b", [0.51] * 30, None))
+    assert found.tasks[0].largest_loss is None

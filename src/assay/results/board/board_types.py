@@ -181,6 +181,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     """The number of an attempt that stands for the score in tests, where the score is no mean: bits per byte."""
     untested: str | None = None
     """Why no difference of the score is tested, gated or ranked; null where they are."""
+    largest_loss: float | None = None
+    """The most that a sample's score can change from one result to another, where the task declares it."""
     asking: str = ""
     """Fingerprint of how the questions are put to the model: solver and templates."""
     judging: str = ""

@@ -56,6 +56,7 @@ from assay.results.server_template import template_notices
 from assay.run_file import RunFile, read_run_file
 from assay.stats.failure_bounds import whole_bounds, with_bounds
 from assay.stats.score_table import ScoreTable
+from assay.tasks.descriptions import largest_loss_of
 from assay.tasks.task_parts import task_parts
 
 _L = TypeVar("_L", bound=AttemptLine)
@@ -218,6 +219,7 @@ def _row(
         range=None if misdescribed else measure.score_bounds,
         compared_by=measure.proxy,
         untested=misdescribed or measure.untested,
+        largest_loss=largest_loss_of(definition),
         sha256=definition.dataset.sha256,
         fingerprint=run.tasks[definition.name],
         signature=f"{_scoring_signature(definition)}|{headline.signature}",
@@ -444,7 +446,7 @@ def summaries_by_part(
     return summaries
 
 
-_NOT_PASSED = ("scorer", "lower_is_better")
+_NOT_PASSED = ("scorer", "lower_is_better", "largest_loss")
 """Options that say what a number is over and how to read it, not how to compute it."""
 
 

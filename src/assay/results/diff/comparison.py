@@ -156,6 +156,7 @@ def _task(
         other_numbers=_other_numbers(first, second),
         lower_is_better=any(row is not None and bool(row.lower_is_better) for row in rows),
         share_of_faults=any(row is not None and row.lower_is_better and row.range == UNIT for row in rows),
+        largest_loss=_largest_loss(first, second),
         is_share=all(row is None or row.range == UNIT for row in rows),
         unchanged=first is not None and second is not None and _taken_whole(sides, (first, second)),
         untested=next((row.untested for row in rows if row is not None and row.untested is not None), None),
@@ -203,6 +204,15 @@ def _paired(
         pairs_a, pairs_b = pairs_a[:0], pairs_b[:0]
     before, after = _on_scale(task, a.scores[pairs_a]), _on_scale(task, b.scores[pairs_b])
     groups = _groups(b, pairs_b)
+    # a failed attempt, counted as lost or as right, may change by anything
+    failed = a.failed[pairs_a].any() or b.failed[pairs_b].any()
+    largest_loss = None if failed else task.largest_loss
+    try:
+        comparison = compare(
+            before, after, groups=groups, level=view.level, shares=task.is_share, largest_loss=largest_loss
+        )
+    except ValueError as error:
+        raise UsageError(f"{task.task}: {error}") from error
     flipped = np.flatnonzero(before != after)
     # the largest losses first
     shown = flipped[np.lexsort((b.places[pairs_b[flipped]], after[flipped] - before[flipped]))][:samples]
@@ -213,7 +223,7 @@ def _paired(
         only_b=int(b.in_score.sum()) - int(in_both.sum()),
         other_targets=int((in_both & ~same_key).sum()),
         key_unknown=task.content == "changed" and key_unknown(a, b),
-        comparison=compare(before, after, groups=groups, level=view.level, shares=task.is_share),
+        comparison=comparison,
         untested=untested,
         changes=_changes(*columns, *_common_rows(*columns)),
         flips=len(flipped),
@@ -265,6 +275,13 @@ def _common_rows(a: Columns, b: Columns) -> tuple[NDArray[np.intp], NDArray[np.i
 def _ends(better: np.bool_) -> tuple[bool, bool]:
     """Whether A's best and B's best attempt show a flip, or their worst: the ones that are furthest apart."""
     return not better, bool(better)
+
+
+def _largest_loss(*rows: TaskRow | None) -> float | None:
+    """The larger of what both declare; None where one declares none."""
+    declared = [row.largest_loss for row in rows if row is not None]
+    known = [loss for loss in declared if loss is not None]
+    return max(known) if known and len(known) == len(declared) else None
 
 
 def _on_scale(task: TaskDiff, scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -131,6 +131,8 @@ class TaskDiff(Struct, frozen=True, kw_only=True):
     """Lower is better, and it is a share, such as of hallucinations: the share without the fault is compared."""
     is_share: bool = False
     """Whether the score is one from 0 to 1."""
+    largest_loss: float | None = None
+    """The most that a sample's score can change, as the task declares it in both."""
     untested: str | None = None
     """Why the difference is not tested; null where it is."""
     unchanged: bool = False

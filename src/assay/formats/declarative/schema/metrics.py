@@ -5,12 +5,18 @@ from __future__ import annotations
 from assay.catalog import CATALOG, resolve
 from assay.formats.declarative.from_annotations import an, object_of, word
 from assay.formats.declarative.records import MetricEntry
-from assay.formats.declarative.shape import Boolean, Field, ObjectOf, PartTypes, Tagged, Text, ValueText
+from assay.formats.declarative.shape import Boolean, Field, Number, ObjectOf, PartTypes, Tagged, Text, ValueText
 from assay.part_options import info_of
 
 _COMMON = {
     **object_of(MetricEntry).fields,
     "lower_is_better": Field(Boolean(), None, "Whether a lower number is better."),
+    "largest_loss": Field(
+        Number(above=0.0, most=1.0),
+        None,
+        "Of graded scores: the most that the score of a sample can change from one model to another. Comparisons need "
+        "fewer samples, and refuse a larger change.",
+    ),
 }
 
 
