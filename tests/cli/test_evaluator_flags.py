@@ -68,6 +68,7 @@ def test_what_cannot_score_is_a_sentence(words: list[str], said: str) -> None:
         ([*COMMAND, "--judge-arg", "a=b"], "--judge-model"),
         ([*COMMAND, "--judge-retries", "3"], "--judge-model"),
         ([*COMMAND, "--evaluator-header", "a:b"], "--evaluator-url"),
+        ([*COMMAND, "--patience", "3"], "--evaluator-url or --judge-model"),
         ([*SERVICE, "--evaluator-cwd", "."], "--evaluator-command"),
         ([*SERVICE, "--evaluator-persistent"], "--evaluator-command"),
         ([*JUDGE, "--evaluator-env", "HOME"], "--evaluator-command"),

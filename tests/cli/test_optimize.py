@@ -519,6 +519,20 @@ def test_an_outage_before_the_seed_is_scored_is_a_failure_and_not_bad_input(
     assert "the seed was not scored" in capsys.readouterr().err
 
 
+def test_the_model_that_answers_the_task_is_waited_for_as_long_as_was_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_sums(tmp_path / "sums.jsonl", {f"compute: {n} + 1": str(n + 1) for n in range(6)})
+    said = {"choices": [{"message": {"role": "assistant", "content": "1"}, "finish_reason": "stop"}]}
+    answers = iter([Answer(json.dumps(said).encode())])
+    with serving(lambda payload: next(answers, Answer(b"{}", status=503))) as server:
+        model = ["--task-model", f"openai:m@{server.url}", "--concurrency", "1", "--patience", "0.001"]
+        flags = ["--task", str(tmp_path / "sums.jsonl"), *model, "--model", "stub:x", "--objective", "short"]
+        (tmp_path / "seed.txt").write_text("{prompt}")
+        assert main(["optimize", str(tmp_path / "seed.txt"), *flags, "--run-dir", str(tmp_path / "run")]) == 3
+    assert "the seed was not scored: openai:m has not answered for 0 s (--patience)" in capsys.readouterr().err
+
+
 def test_a_proposer_that_writes_no_first_text_is_a_failure_and_not_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,8 +21,15 @@ _JUDGES, _COMMANDS = "--judge-model", "--evaluator-command"
 _PROGRAMS = f"{_COMMANDS} or --evaluator-url"
 
 
-def add_evaluator_arguments(parser: argparse.ArgumentParser, *, judges: str = _JUDGES) -> None:
-    """`judges` are the flags that bring judges."""
+_SERVERS = f"--evaluator-url or {_JUDGES}"
+
+
+def add_evaluator_arguments(
+    parser: argparse.ArgumentParser, *, judges: str = _JUDGES, servers: str | None = _SERVERS
+) -> None:
+    """`judges` are the flags that bring judges, `servers` those that bring what a command waits for; None: it always
+    has one.
+    """
     who = parser.add_argument_group("evaluator (one of these)")
     option(
         who,
@@ -69,7 +76,8 @@ def add_evaluator_arguments(parser: argparse.ArgumentParser, *, judges: str = _J
         needs=f"{_PROGRAMS} or {_JUDGES}",
     )
     option(how, "--concurrency N", "evaluator calls in flight (default 4)", int, 4)
-    add_settings(how, RunSettings, "patience_seconds", "prices")
+    add_settings(how, RunSettings, "patience_seconds", needs=servers)
+    add_settings(how, RunSettings, "prices")
     switch(how, "--no-preflight", "do not try the evaluator before the work begins")
 
 

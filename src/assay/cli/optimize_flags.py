@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     repeated(parser, "--component NAME=FILE", "one of several texts that are searched together, instead of SEED")
     switch(parser, "--no-seed", "let the proposer write the first text")
     _add_proposer(parser)
-    add_evaluator_arguments(parser, judges="--judge-model or --task")
+    add_evaluator_arguments(parser, judges="--judge-model or --task", servers=None)
     _add_tasks(parser)
     _add_sets_and_search(parser)
     _add_output(parser)

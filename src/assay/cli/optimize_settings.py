@@ -180,12 +180,14 @@ def _task_fitness(options: argparse.Namespace) -> Any:
 
     if not options.task_model:
         raise UsageError("--task needs --task-model: the model that answers the prompts")
+    shared = run_settings_of(options)
     config = RunConfig(
         model_options=json_values(options.task_model_arg, "--task-model-arg"),
         max_tokens=options.task_max_tokens,
         limit=options.limit,
         concurrency=options.concurrency,
-        judge_retries=run_settings_of(options).judge_retries,
+        judge_retries=shared.judge_retries,
+        patience_seconds=shared.patience_seconds,
         task_config=dict(key_texts(options.task_config or [], "--config")),
         trust=bool(options.trust),
         cache=False,  # a search reuses evaluations, not answers
@@ -199,6 +201,11 @@ def _task_fitness(options: argparse.Namespace) -> Any:
         raise UsageError(f"--task: a search has one way to ask and to score, and these tasks are {len(runs)} runs")
     definitions, config = runs[0].definitions, runs[0].config
     places = options.prompt_at
-    if len(places) > 1 or any("=" in place for place in places):
-        return TaskFitness(definitions, config, prompt_at=_named(places, "--prompt-at"), flags=_FLAGS)
-    return TaskFitness(definitions, config, prompt_at=places[0] if places else None, flags=_FLAGS)
+    several = len(places) > 1 or any("=" in place for place in places)
+    return TaskFitness(
+        definitions,
+        config,
+        prompt_at=_named(places, "--prompt-at") if several else places[0] if places else None,
+        flags=_FLAGS,
+        used_elsewhere=("patience_seconds",),
+    )

@@ -5,7 +5,7 @@ Each evaluation is an ordinary attempt, made by `core/attempt.py`: same solver, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -45,10 +45,13 @@ class TaskFitness:
         *,
         prompt_at: str | Mapping[str, str] | None = None,
         flags: Mapping[str, str] | None = None,
+        used_elsewhere: Collection[str] = (),
     ) -> None:
-        """`flags` are what messages call settings of the config, where it is not what `assay run` calls them."""
+        """`flags` are what messages call settings of the config, where it is not what `assay run` calls them;
+        `used_elsewhere` are those that the search needs for its proposer too.
+        """
         self._parts = parts = Parts(config)
-        parts.flags = flags or {}
+        parts.flags, parts.used_elsewhere = flags or {}, used_elsewhere
         parts.build(definitions)
         self._refuse_unusable()
         self._settings = given_settings(config.settings())
@@ -110,7 +113,8 @@ class TaskFitness:
             await self.close()
 
     def bind(self, stop: Stop, say: Callable[[str], None]) -> None:
-        """From now on scoring ends when the search is stopped."""
+        """From now on waiting and scoring end when the search is stopped, and an outage ends it."""
+        self._parts.models.bind(stop, say)
         self._parts.supervisor.bind(stop, say)
 
     def _refuse_unusable(self) -> None:

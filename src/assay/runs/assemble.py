@@ -9,7 +9,7 @@ request.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -210,6 +210,8 @@ class Parts(JudgedTasks):
     """The price of the evaluated model and of every judge, where it is known."""
     flags: Mapping[str, str] = MappingProxyType({})
     """What messages call settings, where the command does not call them as `run` does."""
+    used_elsewhere: Collection[str] = ()
+    """Settings that the command needs for something else too."""
     unproven: tuple[TaskDefinition, ...] = ()
     """Tasks that need likelihoods from a server that has not been checked yet."""
 
@@ -274,6 +276,7 @@ class Parts(JudgedTasks):
                 model=self.measured,
                 judges=[model for model in self.models.built if model is not self.measured],
                 flags=self.flags,
+                used_elsewhere=self.used_elsewhere,
             )
         )
 

@@ -6,7 +6,7 @@ not a table: its models and solvers say what they do, and what a task sets itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -41,6 +41,8 @@ class PlannedParts:
     judges: Sequence[Model]
     flags: Mapping[str, str] = field(default_factory=dict)
     """What the command calls settings, where it is not the name that `run` has for them."""
+    used_elsewhere: Collection[str] = ()
+    """Settings that have an effect outside of the run, such as for the proposer of a search."""
 
     @property
     def asking(self) -> list[Task]:
@@ -59,7 +61,11 @@ async def refuse_without_effect(run: PlannedParts) -> list[str]:
     """
     notes: list[str] = []
     requests: dict[str, list[Request] | None] = {}
-    given = {name: applies_to for name, applies_to in _applies_to().items() if _is_set(run.config, name)}
+    given = {
+        name: applies_to
+        for name, applies_to in _applies_to().items()
+        if _is_set(run.config, name) and name not in run.used_elsewhere
+    }
     if AppliesTo.ANSWERS in given.values():
         for task in run.asking:
             requests[task.name] = await first_requests(task.definition)
