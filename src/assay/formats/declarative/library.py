@@ -226,8 +226,10 @@ class Library:
 
     def source(self, key: str) -> tuple[str, Options]:
         """How to read the dataset with this key: its catalog name and options."""
-        if key in self.datasets:
-            return self._source(*self.datasets[key])
+        if key in self.datasets or (own := self._of_project(key)) is None:
+            own = self.datasets.get(key)
+        if own is not None:
+            return self._source(*own)
         if document := self.nearby.keyed_file("dataset", key):
             return self._source(document, (), checked_dataset(document, document.value))
         if path := self.nearby.data_file_called(key):
@@ -241,6 +243,21 @@ class Library:
             f"there is no dataset `{key}`. {self.nearby.hint('dataset', key, self.datasets)}Looked for a dataset file "
             f"with this key, or {key}.jsonl, .csv or .parquet, in {places}"
         )
+
+    def _of_project(self, key: str) -> tuple[Document, FieldPath, DatasetEntry] | None:
+        """The dataset of the project file; a file with the same key would be another one."""
+        from assay.formats.project.libraries import dataset_of_project, project_of  # most tasks have no project
+
+        project = project_of(self.nearby.home)
+        found = None if project is None else dataset_of_project(project, key)
+        if found is None or project is None:
+            return None
+        same = self.nearby.keyed_file("dataset", key)
+        path = self.nearby.data_file_called(key) if same is None else same.path
+        if path is not None and path.resolve() != (project.root / str(project.entry.datasets[key].path)).resolve():
+            raise project.error(("datasets", key), f"the dataset `{key}` is given in {path} too; remove or rename one")
+        self.nearby.used.append(project.path)
+        return found
 
     def _source(self, document: Document, where: FieldPath, dataset: DatasetEntry) -> tuple[str, Options]:
         self.warnings.extend(document.warnings)

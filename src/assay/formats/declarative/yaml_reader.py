@@ -316,14 +316,22 @@ class _File:
             own[key] = value
             if not isinstance(value, list | dict):
                 marks[at] = self._mark(key_node)  # an error about a field points at its name, where the eye looks first
-        result: Plain = {**merged, **own}
-        if reading.of_another_program:
-            return result
+        whole = {**merged, **own}
+        return whole if reading.of_another_program else self._resolved(whole, where, marks, refers="$ref" in own)
+
+    def _resolved(
+        self, value: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position], *, refers: bool
+    ) -> Plain:
+        """A mapping with what it refers to in other files."""
+        reading = self.reading
+        result: Plain = value
         try:
-            if "$ref" in own:
-                result = self._referred({**merged, **own}, where, marks)
-            if isinstance(result, dict) and EXTENDS in result and self._may_be_task(where):
-                result = self._extended(result, where, marks)
+            if refers:
+                result = self._referred(value, where, marks)
+            if isinstance(result, dict) and self._may_be_task(where):
+                self._expand_scorers(result, where, marks)
+                if EXTENDS in result:
+                    result = self._extended(result, where, marks)
         except UsageError as error:
             if not where or reading.nodes > MAX_NODES or len(reading.document.files) >= MAX_FILES:
                 raise
@@ -334,6 +342,39 @@ class _File:
     def _may_be_task(self, where: FieldPath) -> bool:
         """Whether this is a whole file, or one of the tasks of a run file."""
         return where == self.top or (where[: len(self.top)] == self.top and where[len(self.top) : -1] == ("tasks",))
+
+    def _expand_scorers(self, task: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position]) -> None:
+        """Put the scorers that the task names by key alone in their places, as the project's file has them."""
+        definition = task.get("definition")
+        scorers = definition.get("scorers") if isinstance(definition, dict) else None
+        at = (*where, "definition", "scorers")
+        if not isinstance(scorers, list) or not any(isinstance(each, str) for each in scorers):
+            return
+        from assay.formats.project.libraries import scorer_file  # most tasks write their scorers themselves
+
+        path = scorer_file(self.path)
+        shared: dict[FieldPath, Position] = {}
+        content = None if path is None else self.reading.file(path, at, shared, self.above)
+        items = content if isinstance(content, list) else []
+        keyed = [each for each in items if isinstance(each, dict) and "key" in each]
+        by_key = {str(each["key"]): number for number, each in enumerate(keyed)}
+        if (path is not None and len(by_key) < len(items)) or not isinstance(content, list | None):
+            raise UsageError(f"{path}:1:1: a file of scorers is a list of them, each with its own `key`")
+        for number, name in enumerate(scorers):
+            here = (*at, number)
+            if not isinstance(name, str) or "<<" in name:
+                continue
+            if path is None:
+                message = f"`{name}`: a scorer by its key alone needs `scorers: FILE` in the project's assay.yaml"
+                self.reading.fault(here, _error(marks[here], here, message))
+            elif name not in by_key:
+                message = f"no scorer `{name}` in {path}. {hint_here(name, by_key)}"
+                self.reading.fault(here, _error(marks[here], here, message))
+            else:
+                there = (*at, by_key[name])
+                scorers[number] = items[by_key[name]]
+                of_item = {each: mark for each, mark in shared.items() if each[: len(there)] == there}
+                marks.update({(*here, *each[len(there) :]): mark for each, mark in of_item.items()})
 
     def _extended(self, value: dict[str, Plain], where: FieldPath, marks: dict[FieldPath, Position]) -> Plain:
         """A task with what it inherits from the file that it extends."""
