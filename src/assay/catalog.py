@@ -207,6 +207,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "openai-evals": "assay.bridges.openai_evals.openai_evals_source:OpenAIEvalsSource",
         "promptfoo": "assay.bridges.promptfoo.promptfoo_source:PromptfooSource",
         "table": "assay.formats.table.table_source:TableSource",
+        "rows": "assay.formats.table.table_source:RowsSource",
     },
     "importer": {
         "lm-eval": "assay.bridges.lm_eval.importer:import_lm_eval",

@@ -10,7 +10,8 @@ import msgspec
 import yaml
 
 from assay.core.errors import UsageError
-from assay.formats.table.table_source import TableOptions, written_task
+from assay.formats.table.table_options import TableOptions
+from assay.formats.table.table_source import written_task
 from assay.formats.task_source import SourceContext
 from assay.run_file import write_whole
 

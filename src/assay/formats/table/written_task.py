@@ -19,6 +19,7 @@ from assay.datasets.text_table import text_form
 from assay.formats.declarative.records import Options
 from assay.formats.declarative.schema.scorers import SCORER
 from assay.formats.declarative.yaml_reader import Plain
+from assay.formats.table.table_options import TableOptions
 from assay.prompts.bare_columns import with_sample
 from assay.prompts.template import template_reads
 from assay.task_records import TableColumns
@@ -51,9 +52,10 @@ class TablePrompt:
 class TableTask:
     """A table as a task."""
 
-    path: Path
-    form: Options
-    """How its file is written, where it is not written as usual."""
+    name: str
+    source: Options
+    """The dataset's source, without the path of its file."""
+    path: Path | None
     solver: Options
     scorers: list[Plain]
     prompts: tuple[TablePrompt, ...]
@@ -63,7 +65,7 @@ class TableTask:
 
     @property
     def key(self) -> str:
-        return re.sub(r"[^a-zA-Z0-9_-]+", "-", self.path.stem).strip("-") or "table"
+        return re.sub(r"[^a-zA-Z0-9_-]+", "-", self.name).strip("-") or "table"
 
     def run_file(self, folder: Path) -> Options:
         """The run file, for a file in this folder."""
@@ -71,16 +73,17 @@ class TableTask:
         def named(path: Path) -> str:
             return os.path.relpath(path, folder)
 
-        source = {"type": "local", "file_path": named(self.path), **self.form}
+        file = {} if self.path is None else {"file_path": named(self.path)}
+        title = self.name if self.path is None else self.path.name
         prompts: list[Plain] = [named(prompt.file) for prompt in self.prompts if prompt.file is not None]
         return {
             **({"prompts": prompts} if prompts else {}),
-            "datasets": [{"key": self.key, "display_name": self.path.name, "source": source}],
+            "datasets": [{"key": self.key, "display_name": title, "source": {**self.source, **file}}],
             "tasks": [
                 {
                     "key": self.key,
-                    "display_name": self.path.stem,
-                    "description": f"The rows of {self.path.name}.",
+                    "display_name": self.name,
+                    "description": f"The rows of {title}.",
                     "definition": {
                         "dataset": {"key": self.key},
                         "solver": self.solver,
@@ -91,55 +94,59 @@ class TableTask:
         }
 
 
-def task_of_table(
-    path: Path,
-    *,
-    prompts: Sequence[str] = (),
-    target: str | None = None,
-    answers: str | None = None,
-    contexts: str | None = None,
-    scorers: Sequence[str] = (),
-    form: Mapping[str, str | None],
+def task_of_file(path: Path, said: TableOptions) -> TableTask:
+    """What a table in a file means; `UsageError` where that is not clear, with what to say."""
+    form, remarks = _form_of(path, {"separator": said.separator, "encoding": said.encoding, "sheet": said.sheet})
+    columns = _Columns(str(path), _first_row(path, form))
+    return _task(columns, said, remarks, name=path.stem, source={"type": "local", **form}, path=path)
+
+
+def task_of_rows(name: str, rows: list[Row], said: TableOptions) -> TableTask:
+    """The same of rows that are given in Python."""
+    if unread := next((each for each in ("separator", "encoding", "sheet") if getattr(said, each) is not None), None):
+        raise UsageError(f"{name}: `{unread}` is for files")
+    if not rows:
+        raise UsageError(f"{name}: there are no rows")
+    samples: list[Plain] = [*rows]
+    return _task(_Columns(name, rows[0]), said, [], name=name, source={"type": "inline", "samples": samples})
+
+
+def _task(
+    columns: _Columns, said: TableOptions, remarks: list[str], *, name: str, source: Options, path: Path | None = None
 ) -> TableTask:
-    """What a table means; `UsageError` where that is not clear, with what to say."""
-    written, remarks = _form_of(path, form)
-    row = _first_row(path, written)
-    columns = _Columns(path, row)
-    if answers is not None and prompts:
+    if said.answers is not None and said.prompt:
         raise UsageError("--answers: recorded answers were given already; leave --prompt out")
-    given = tuple(_prompt(text, columns) for text in prompts)
-    if len(given) > 1 and (bare := [each.text for each in given if each.file is None]):
+    prompts = tuple(_prompt(text, columns) for text in said.prompt)
+    if len(prompts) > 1 and (bare := [prompt.text for prompt in prompts if prompt.file is None]):
         raise UsageError(f"--prompt {bare[0][:40]!r}: several prompts are told apart by the names of their files")
-    names = scorers or (EXACT,)
-    target = columns.named("--target", target) or columns.guessed(_TARGETS, remarks, "the right answers are in")
-    answers = columns.named("--answers", answers)
-    read = [name for prompt in given for name in prompt.columns]
+    target = columns.named("--target", said.target) or columns.guessed(_TARGETS, remarks, "the right answers are in")
+    answers = columns.named("--answers", said.answers)
+    read = [column for prompt in prompts for column in prompt.columns]
     heard = tuple(remarks)
-    question = None if given else columns.question(target, answers, remarks)
+    question = None if prompts else columns.question(target, answers, remarks)
     if answers is not None:
         solver: Options = {"type": "pass_through_solver", "answer_column": answers}
     else:
-        content = given[0].text if given and given[0].file is None else _cell(question or read[0])
+        content = prompts[0].text if prompts and prompts[0].file is None else _cell(question or read[0])
         messages: list[Plain] = [{"role": "user", "content": content}]
         solver = {
             "type": "single_turn_solver",
             "input_builder": {"type": "chat_completion", "input_messages": messages},
         }
-    said = _Said(columns, target, columns.named("--contexts", contexts), question)
-    made: list[Plain] = [_scorer(name, said) for name in names]
-    said.refuse_unread()
-    if answers is not None and not said.reads_question:
+    found = _Found(columns, target, columns.named("--contexts", said.contexts), question)
+    scorers: list[Plain] = [_scorer(scorer, found) for scorer in said.scorer or (EXACT,)]
+    found.refuse_unread()
+    if answers is not None and not found.reads_question:
         remarks[:] = heard  # it is only shown
     return TableTask(
+        name=name,
+        source=source,
         path=path,
-        form={**written},
         solver=solver,
-        scorers=made,
-        prompts=given,
-        columns=TableColumns(
-            text=question or next((name for each in given for name in each.columns), None), target=target
-        ),
-        remarks=tuple(f"{path}: {remark}" for remark in remarks),
+        scorers=scorers,
+        prompts=prompts,
+        columns=TableColumns(text=question or next(iter(read), None), target=target),
+        remarks=tuple(f"{columns.where}: {remark}" for remark in remarks),
     )
 
 
@@ -165,14 +172,14 @@ def _first_row(path: Path, form: Mapping[str, str]) -> Row:
 class _Columns:
     """The columns of a table, and which of them is meant."""
 
-    def __init__(self, path: Path, row: Row) -> None:
-        self.path = path
+    def __init__(self, where: str, row: Row) -> None:
+        self.where = where
         self.names = list(row)
         self._texts = [name for name, value in row.items() if isinstance(value, str)]
 
     def named(self, flag: str, name: str | None) -> str | None:
         if name is not None and name not in self.names:
-            raise UsageError(f"{flag} {name}: {self.path}: {unknown_name('column', name, self.names)}")
+            raise UsageError(f"{flag} {name}: {self.where}: {unknown_name('column', name, self.names)}")
         return name
 
     def guessed(self, words: Sequence[str], remarks: list[str], what: str) -> str | None:
@@ -198,12 +205,12 @@ class _Columns:
         listed = " or ".join(f"`{name}`" for name in others or self.names)
         example = (others or self.names)[0]
         raise UsageError(
-            f"{self.path}: which column is the question: {listed}? Say --prompt FILE, with {_cell(example)} in the "
+            f"{self.where}: which column is the question: {listed}? Say --prompt FILE, with {_cell(example)} in the "
             "file where the row's text belongs; --answers COLUMN is for answers that are recorded"
         )
 
 
-class _Said:
+class _Found:
     """What scorers may read, and what of it one of them does."""
 
     def __init__(self, columns: _Columns, target: str | None, contexts: str | None, question: str | None) -> None:
@@ -240,10 +247,10 @@ class _Said:
             )
 
 
-def _scorer(name: str, said: _Said) -> Options:
+def _scorer(name: str, found: _Found) -> Options:
     """A scorer with the options that follow from the table; `UsageError` for one that needs more."""
     if OWN_NAME.fullmatch(name):
-        target = said.value("ground_truth", required=True)
+        target = found.value("ground_truth", required=True)
         return {"type": "metric", "metric": name, **({"ground_truth": target} if target is not None else {})}
     if name not in SCORER.choices:
         raise UsageError(f"--scorer: {unknown_name('scorer', name, SCORER.choices)}")
@@ -251,12 +258,12 @@ def _scorer(name: str, said: _Said) -> Options:
     options = {
         option: value
         for option, field in fields.items()
-        if (value := said.value(option, required=field.is_required)) is not None
+        if (value := found.value(option, required=field.is_required)) is not None
     }
-    if said.target is None and ("ground_truth" in fields or ("value" in fields and fields["value"].is_required)):
+    if found.target is None and ("ground_truth" in fields or ("value" in fields and fields["value"].is_required)):
         raise UsageError(
-            f"{said.columns.path}: which column has the right answers? Say --target COLUMN; columns: "
-            f"{', '.join(said.columns.names)}"
+            f"{found.columns.where}: which column has the right answers? Say --target COLUMN; columns: "
+            f"{', '.join(found.columns.names)}"
         )
     missing = [option for option, field in fields.items() if field.is_required and option not in (*options, "type")]
     if missing:
@@ -287,7 +294,7 @@ def _prompt(given: str, columns: _Columns) -> TablePrompt:
     read = [path[1] for path in template_reads(text).paths if path[0] == "sample" and len(path) > 1]
     for name in read:
         if name not in columns.names:
-            raise UsageError(f"--prompt {given}: {columns.path}: {unknown_name('column', name, columns.names)}")
+            raise UsageError(f"--prompt {given}: {columns.where}: {unknown_name('column', name, columns.names)}")
     if not template_reads(text).paths:
         raise UsageError(
             f"--prompt {given}: names no column, so the prompt is the same for every row; {_cell(columns.names[0])}"

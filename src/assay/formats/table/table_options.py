@@ -1,0 +1,22 @@
+"""What is said of a table, in flags and keywords."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class TableOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is said of a table; the rest follows from its columns where only one can be meant."""
+
+    prompt: tuple[str, ...] = ()
+    """Files with templates, or templates: each is tried with each model."""
+    target: str | None = None
+    """The column of right answers."""
+    answers: str | None = None
+    """The column of recorded answers: no model is called."""
+    contexts: str | None = None
+    """The column of retrieved passages."""
+    scorer: tuple[str, ...] = ()
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
