@@ -130,7 +130,7 @@ def marks(case: Case) -> Any:
 
 def evaluated(case: Case) -> Any:
     """As a notebook, the pytest fixture and every run from Python resume."""
-    return assay.evaluate_tasks(load_tasks(["tasks/sums.jsonl"]), "own:answer", folder=case.run)
+    return assay.evaluate(load_tasks(["tasks/sums.jsonl"]), "own:answer", folder=case.run)
 
 
 JOURNAL = "journal.jsonl"
@@ -195,7 +195,7 @@ SURFACES: dict[str, Surface] = {
     "Run.to_pandas": method("to_pandas"),
     "Run.to_polars": method("to_polars"),
     "Run.diff": compared,
-    "evaluate_tasks": evaluated,
+    "evaluate": evaluated,
     "a run as a dataset": lambda case: list(RunResults(path=str(case.run)).rows()),
     "worst attempts": lambda case: worst_attempts(case.run / JOURNAL, {}, 3),
     "per example": lambda case: read_examples(case.run / JOURNAL, {}),

@@ -126,7 +126,7 @@ MADE: dict[str, Callable[[str], Any]] = {
 def test_a_model_that_answers_otherwise_never_gets_the_run_of_another(task: str, made: str) -> None:
     folders = []
     for word, score in (("1", 0.25), ("nothing", 0.0), ("1", 0.25)):
-        result = assay.evaluate_tasks(task, MADE[made](word))
+        result = assay.evaluate(task, MADE[made](word))
         assert result.leaderboard.overall_score == score
         folders.append(result.folder)
     assert folders[0] == folders[2] != folders[1]
@@ -134,16 +134,16 @@ def test_a_model_that_answers_otherwise_never_gets_the_run_of_another(task: str,
 
 def test_neither_a_key_nor_a_count_makes_an_object_another(task: str) -> None:
     model = Answers("1", api_key="one")
-    first = assay.evaluate_tasks(task, model)
-    assert assay.evaluate_tasks(task, model).folder == first.folder
+    first = assay.evaluate(task, model)
+    assert assay.evaluate(task, model).folder == first.folder
     assert model.asked == 4
-    assert assay.evaluate_tasks(task, Answers("1", api_key="two")).folder == first.folder
+    assert assay.evaluate(task, Answers("1", api_key="two")).folder == first.folder
 
 
 def test_a_metric_that_reads_another_value_is_another_metric(task: str) -> None:
     for wanted, score in (("1", 0.25), ("nothing", 0.0)):
         names = in_a_notebook("def same(said, targets, extras):\n    return float(said == wanted)", wanted=wanted)
-        assert assay.evaluate_tasks(task, "toy", metric=names["same"]).leaderboard.overall_score == score
+        assert assay.evaluate(task, "toy", scorer=names["same"]).leaderboard.overall_score == score
 
 
 def test_two_lambdas_of_one_file_are_two_models_and_one_is_resumed(task: str) -> None:
@@ -153,12 +153,12 @@ def test_two_lambdas_of_one_file_are_two_models_and_one_is_resumed(task: str) ->
         next(asked)
         return "1"
 
-    runs = [assay.evaluate_tasks(task, model) for model in (lambda prompt: "1", lambda prompt: "2")]
+    runs = [assay.evaluate(task, model) for model in (lambda prompt: "1", lambda prompt: "2")]
     assert len({run.folder for run in runs}) == 2
     assert [run.leaderboard.adapter for run in runs] == ["lambda", "lambda"]
     assert [run.leaderboard.overall_score for run in runs] == [0.25, 0.25]
     for _ in range(2):
-        assay.evaluate_tasks(task, remember)
+        assay.evaluate(task, remember)
     assert next(asked) == 4
 
 
@@ -172,12 +172,12 @@ def test_functions_of_prompts_lists_and_requests_plain_and_async_are_models(task
     async def native(request: assay.Request) -> assay.Completion:
         return assay.Completion(text="1")
 
-    result = assay.evaluate_tasks(task, [later, many, native, lambda prompt: "1"])
+    result = assay.evaluate(task, [later, many, native, lambda prompt: "1"])
     assert [run.leaderboard.overall_score for run in result] == [0.25] * 4
 
 
 def test_a_lambda_is_a_metric_and_the_run_file_says_which(task: str) -> None:
-    result = assay.evaluate_tasks(task, "toy", metric=lambda said, targets, extras: float(int(said) > 2))
+    result = assay.evaluate(task, "toy", scorer=lambda said, targets, extras: float(int(said) > 2))
     row = result.leaderboard.tasks[0]
     assert row.score == 0.5
     assert row.metric.startswith("here:lambda@")
@@ -190,19 +190,19 @@ def test_another_function_is_another_run(task: str) -> None:
     def always(value: float) -> Callable[..., float]:
         return lambda said, targets, extras: value
 
-    kept = [assay.evaluate_tasks(task, "toy", metric=always(value)) for value in (0.0, 1.0)]
+    kept = [assay.evaluate(task, "toy", scorer=always(value)) for value in (0.0, 1.0)]
     assert [result.leaderboard.overall_score for result in kept] == [0.0, 1.0]
     assert kept[0].folder != kept[1].folder
 
 
 def test_an_importable_function_is_scored_again_by_anybody(task: str) -> None:
-    result = assay.evaluate_tasks(task, lambda prompt: "YES", metric=shouts)
+    result = assay.evaluate(task, lambda prompt: "YES", scorer=shouts)
     assert result.leaderboard.overall_score == 1.0
     assert rescore(result.folder).leaderboard.overall_score == 1.0
 
 
 def test_scoring_again_elsewhere_says_that_the_function_is_gone(task: str) -> None:
-    result = assay.evaluate_tasks(task, "toy", metric=lambda said, targets, extras: 1.0)
+    result = assay.evaluate(task, "toy", scorer=lambda said, targets, extras: 1.0)
     assert rescore(result.folder).leaderboard.overall_score == 1.0  # here it is still known
     command = [sys.executable, "-m", "assay", "rescore", str(result.folder), "--run-dir", "again"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -238,12 +238,12 @@ async def waits(prediction: str, targets: Sequence[str], extras: Mapping[str, An
 )
 def test_what_is_not_a_metric_is_refused_before_anything_runs(task: str, metric: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        assay.evaluate_tasks(task, "toy", metric=metric)
+        assay.evaluate(task, "toy", scorer=metric)
     assert not Path("runs").exists()
 
 
 def test_a_metric_that_raises_keeps_where(task: str) -> None:
-    result = assay.evaluate_tasks(task, "toy", metric=lambda said, targets, extras: 1 / 0)
+    result = assay.evaluate(task, "toy", scorer=lambda said, targets, extras: 1 / 0)
     row = result.leaderboard.tasks[0]
     assert (row.score, row.failed) == (None, 4)
     assert "(test_own_functions.py:" in row.failure_examples["metric/exception"]
@@ -253,4 +253,4 @@ def test_a_file_cannot_name_a_function_that_was_handed_over(task: str) -> None:
     name = name_of(lambda said, targets, extras: 1.0)
     Path("t.jsonl").write_text(json.dumps({"id": "1", "prompt": "x", "targets": ["y"], "metric": name}) + "\n")
     with pytest.raises(UsageError, match="unknown metric"):
-        assay.evaluate_tasks("t.jsonl", "toy")
+        assay.evaluate("t.jsonl", "toy")

@@ -29,12 +29,12 @@ def test_type_checkers_see_the_names_that_programs_get() -> None:
 def test_mypy_refuses_wrong_arguments_and_unknown_names(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "from assay import Example, Nothing, evaluate_tasks\n"
+        "from assay import Example, Nothing, evaluate\n"
         "Example(id='a', prompt='p', targets=('x',), metric='contains')\n"
         "Example(id=3, nonsense=True)\n"
-        "evaluate_tasks('tasks', temperature=0.5, concurrency=None, stop=('x',))\n"
-        "evaluate_tasks('tasks', nonsense=1)\n"
-        "evaluate_tasks('tasks', temperature='hot')\n"
+        "evaluate('tasks', temperature=0.5, concurrency=None, stop=('x',))\n"
+        "evaluate('tasks', nonsense=1)\n"
+        "evaluate('tasks', temperature='hot')\n"
     )
     # from the root and by the same paths: what `make lint` has just checked is not checked again
     done = subprocess.run(

@@ -13,13 +13,14 @@ _NAMES = {
     ),
     "assay.core.fingerprint": "fingerprint",
     "assay.harness": "METRIC_FNS TaskResult run_leaderboard run_task write_leaderboard",
-    "assay.metrics.assertions": "evaluate has_forbidden label_in_set",
+    "assay.metrics.assertions": "has_forbidden label_in_set",
     "assay.models.adapters.toy": "ToyAdapter",
     "assay.prompts.few_shot": "render",
     "assay.results.board.board_types": "Leaderboard",
     "assay.results.diff.differences": "BoardDiff",
     "assay.results.frames.attempt": "Attempt SampleResult",
-    "assay.runs.evaluate": "EvaluationResult RunResult aevaluate evaluate_tasks run_evaluation",
+    "assay.runs.entry": "aevaluate evaluate",
+    "assay.runs.evaluate": "EvaluationResult RunResult",
     "assay.runs.run_handle": "Run open_run",
     "assay.runs.progress": "ProgressUpdate",
     "assay.formats.fixtures": "seed_fixture_tasks",
@@ -73,7 +74,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.harness import run_leaderboard as run_leaderboard
     from assay.harness import run_task as run_task
     from assay.harness import write_leaderboard as write_leaderboard
-    from assay.metrics.assertions import evaluate as evaluate
     from assay.metrics.assertions import has_forbidden as has_forbidden
     from assay.metrics.assertions import label_in_set as label_in_set
     from assay.models.adapters.toy import ToyAdapter as ToyAdapter
@@ -83,11 +83,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.results.frames.attempt import Attempt as Attempt
     from assay.results.frames.attempt import SampleResult as SampleResult
     from assay.run_config import RunConfig as RunConfig
+    from assay.runs.entry import aevaluate as aevaluate
+    from assay.runs.entry import evaluate as evaluate
     from assay.runs.evaluate import EvaluationResult as EvaluationResult
     from assay.runs.evaluate import RunResult as RunResult
-    from assay.runs.evaluate import aevaluate as aevaluate
-    from assay.runs.evaluate import evaluate_tasks as evaluate_tasks
-    from assay.runs.evaluate import run_evaluation as run_evaluation
     from assay.runs.progress import ProgressUpdate as ProgressUpdate
     from assay.runs.run_handle import Run as Run
     from assay.runs.run_handle import open_run as open_run

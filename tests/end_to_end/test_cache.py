@@ -99,7 +99,7 @@ def test_a_judge_is_refused_by_its_name() -> None:
     source = {"type": "inline", "samples": [{"q": "q"}]}
     Path("d.yaml").write_text(json.dumps({"key": "d", "display_name": "d", "source": source}))
     with pytest.raises(UsageError, match="--cache: vllm:judge at http://localhost:8000/v1 may change"):
-        assay.evaluate_tasks("t.yaml", "stub:a", models={"j": "vllm:judge"}, cache=True)
+        assay.evaluate("t.yaml", "stub:a", models={"j": "vllm:judge"}, cache=True)
 
 
 def test_what_the_project_says_is_noted_where_it_is_not_applied(

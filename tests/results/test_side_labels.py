@@ -45,8 +45,8 @@ def test_tables_show_the_label_and_results_have_both(task: str, capsys: pytest.C
 
 
 def test_renaming_a_model_begins_no_other_run(task: str) -> None:
-    first = assay.evaluate_tasks(task, {"one": "stub:1"}).runs[0]
-    again = assay.evaluate_tasks(task, {"two": "stub:1"}).runs[0]
+    first = assay.evaluate(task, {"one": "stub:1"}).runs[0]
+    again = assay.evaluate(task, {"two": "stub:1"}).runs[0]
     assert again.folder == first.folder
     assert again.leaderboard.run_fingerprint == first.leaderboard.run_fingerprint
     assert (first.leaderboard.model_label, again.leaderboard.model_label) == ("one", "two")
@@ -55,7 +55,7 @@ def test_renaming_a_model_begins_no_other_run(task: str) -> None:
 
 def test_models_that_look_the_same_are_numbered(task: str) -> None:
     for name in ("a", "b"):
-        assay.evaluate_tasks(task, "stub:1", folder=name)
+        assay.evaluate(task, "stub:1", folder=name)
     sides = [read_side(Path(name), View()) for name in ("a", "b")]
     assert side_labels(sides) == ["stub:1 (1)", "stub:1 (2)"]
     assert numbered_sides(sides) == ["stub:1 (1): a; stub:1 (2): b"]
@@ -67,7 +67,7 @@ def test_a_model_file_is_shown_by_its_display_name(task: str) -> None:
     Path("models").mkdir()
     text = "key: bot\ndisplay_name: Our bot\nconfig: {connection_type: assay, model: 'stub:1'}\n"
     Path("models/bot.yaml").write_text(text)
-    [run] = assay.evaluate_tasks(task, "bot")
+    [run] = assay.evaluate(task, "bot")
     assert (run.leaderboard.model_label, run.leaderboard.adapter) == ("Our bot", "stub:1")
-    [named] = assay.evaluate_tasks(task, {"mine": "bot"})
+    [named] = assay.evaluate(task, {"mine": "bot"})
     assert named.leaderboard.model_label == "mine"

@@ -224,7 +224,7 @@ def observed(form: str, model: str, recorder: Recorder, url: str, **settings: An
     """All that can be seen of a run with these settings. `UsageError` where it is refused."""
     recorder.seen = []
     called = model_called(model, recorder, url)
-    found = assay.evaluate_tasks(FORMATS[form], called, fresh=True, folder="run", **settings)
+    found = assay.evaluate(FORMATS[form], called, fresh=True, folder="run", **settings)
     board = msgspec.to_builtins(found.leaderboard)
     files = sorted(path.name for path in Path("run").iterdir())
     return _steady(recorder.seen), _without_clocks(board), files, asyncio.run(_stack(FORMATS[form], called, settings))

@@ -10,7 +10,7 @@ from typing import Any
 from tests.servers.fake_openai import FakeServer, fake_openai
 
 from assay.results.board.board_types import Leaderboard
-from assay.runs.evaluate import aevaluate
+from assay.runs.entry import aevaluate
 
 
 def with_server(work: Callable[[FakeServer], Awaitable[None]]) -> None:
@@ -21,6 +21,8 @@ def with_server(work: Callable[[FakeServer], Awaitable[None]]) -> None:
     asyncio.run(serve())
 
 
-async def evaluate(task: Path, server: FakeServer, folder: Path, *, kind: str = "ollama", **how: Any) -> Leaderboard:
+async def evaluate_served(
+    task: Path, server: FakeServer, folder: Path, *, kind: str = "ollama", **how: Any
+) -> Leaderboard:
     result = await aevaluate(task, f"{kind}:m@{server.base_url}", folder=folder, cache=False, retries=0, **how)
     return result.leaderboard

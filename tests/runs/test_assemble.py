@@ -18,7 +18,7 @@ from assay.core.errors import UsageError
 from assay.core.types import Completion, DatasetSpec, PartSpec, Request, TaskDefinition
 from assay.run_config import RunConfig
 from assay.runs.assemble import assemble, refuse_other_prompts, refuse_unscorable
-from assay.runs.evaluate import evaluate_tasks
+from assay.runs.entry import evaluate
 from assay.runs.preview import preview
 from assay.runs.progress import Progress
 from assay.task_records import TaskPlan
@@ -217,6 +217,6 @@ def test_code_that_cannot_be_called_is_refused_before_a_model_is_asked(
     path = write_task(tmp_path, [{"q": "x", "a": "y"}], [scorer])
     asked: list[str] = []
     with pytest.raises(UsageError, match=says):
-        evaluate_tasks(str(path), lambda prompt: asked.append(prompt) or "y")
+        evaluate(str(path), lambda prompt: asked.append(prompt) or "y")
     assert asked == []
     assert not Path("runs").exists()

@@ -30,7 +30,7 @@ from assay.results.diff.comparison import diff
 from assay.results.report_settings import view_of_results
 from assay.run_config import RunConfig
 from assay.run_settings import RunSettings
-from assay.runs.evaluate import evaluate_tasks
+from assay.runs.entry import evaluate
 from assay.runs.later.dry_run import estimate
 from assay.runs.plan import make_config, plan_runs
 from assay.runs.shards import merge_run
@@ -147,11 +147,11 @@ IGNORED = "--temperature had no effect: every request had a value of its own"
 
 
 def test_a_setting_that_every_request_of_own_code_overrides_is_recorded_in_the_run(own_task: str) -> None:
-    run = evaluate_tasks(own_task, "answering:Model", temperature=0.1, max_tokens=9)
+    run = evaluate(own_task, "answering:Model", temperature=0.1, max_tokens=9)
     assert run.leaderboard.notices == [IGNORED]
-    again = evaluate_tasks(own_task, "answering:Model", temperature=0.1, max_tokens=9)
+    again = evaluate(own_task, "answering:Model", temperature=0.1, max_tokens=9)
     assert again.leaderboard.notices == [IGNORED], "a resumed run has not forgotten it"
-    other = evaluate_tasks(own_task, "answering:Model", max_tokens=9)
+    other = evaluate(own_task, "answering:Model", max_tokens=9)
     assert other.leaderboard.notices == []
     view = view_of_results([run.folder, other.folder])
     assert diff(run.folder, other.folder, view).notices == [f"answering (1): {IGNORED}"]
@@ -167,7 +167,7 @@ def test_a_setting_that_one_of_two_tasks_overrides_is_named_with_that_task(own_t
         f"solver:\n{own_solver}", f"solver: {json.dumps(solver)}\n"
     )
     Path("fixed.yaml").write_text(set_there)
-    run = evaluate_tasks(["plain.yaml", own_task, "fixed.yaml"], "answering:Model", temperature=0.1)
+    run = evaluate(["plain.yaml", own_task, "fixed.yaml"], "answering:Model", temperature=0.1)
     assert run.leaderboard.notices == [IGNORED.replace("effect:", "effect in `fixed`, `own`:")]
 
 
@@ -197,7 +197,7 @@ def plan_and_check(tasks: list[str], **settings: Any) -> None:
 
 def test_the_cache_is_refused_where_every_model_says_that_it_has_none(own_task: str) -> None:
     with pytest.raises(UsageError, match="--cache has no effect here: every model here says `cache: false`"):
-        evaluate_tasks(own_task, NeverCached(), cache=True)
+        evaluate(own_task, NeverCached(), cache=True)
 
 
 class NeverCached:
@@ -211,4 +211,4 @@ class NeverCached:
 def test_a_misspelt_key_is_refused_with_the_column_that_it_means(own_task: str) -> None:
     for key in ("topc", "sample.topc", "topic"):
         with pytest.raises(UsageError, match=f"no sample has the key `{key}`. Did you mean `sample.topic`"):
-            evaluate_tasks(own_task, "answering:Model", by=(key,))
+            evaluate(own_task, "answering:Model", by=(key,))

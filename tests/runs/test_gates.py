@@ -28,14 +28,14 @@ def wrong(prompt: str) -> str:
 
 
 def test_gates_are_those_of_the_command_line(task: str) -> None:
-    before = assay.evaluate_tasks(task, right)
+    before = assay.evaluate(task, right)
     gates = ["overall >= 0.5", "overall >= baseline", "no-significant-drop"]
-    found = assay.evaluate_tasks(task, wrong, gates=gates, baseline=before.folder)
+    found = assay.evaluate(task, wrong, gates=gates, baseline=before.folder)
     assert [(gate.gate, gate.outcome) for gate in found.runs[0].gates] == [(gate, "not met") for gate in gates]
     assert (found.gates_met, found.exit_status) == (False, 1)
     unsure = {"gates": "no-drop-beyond 0.01", "baseline": before.folder}
-    assert assay.evaluate_tasks(task, right, **unsure).exit_status == 1
-    assert assay.evaluate_tasks(task, right, **unsure, cannot_tell_passes=True).exit_status == 0
+    assert assay.evaluate(task, right, **unsure).exit_status == 1
+    assert assay.evaluate(task, right, **unsure, cannot_tell_passes=True).exit_status == 0
 
 
 def test_a_gate_that_cannot_be_checked_is_refused_before_a_model_is_called(task: str) -> None:
@@ -43,23 +43,23 @@ def test_a_gate_that_cannot_be_checked_is_refused_before_a_model_is_called(task:
         raise AssertionError
 
     with pytest.raises(UsageError, match="summs"):
-        assay.evaluate_tasks(task, never, gates="summs >= 0.5")
+        assay.evaluate(task, never, gates="summs >= 0.5")
     assert not Path("runs").exists()
 
 
 def test_a_margin_that_the_samples_cannot_reach_is_named_before_the_first_request(
     task: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = assay.evaluate_tasks(task, right)
+    before = assay.evaluate(task, right)
     warned: list[bool] = []
 
     def answers(prompt: str) -> str:
         warned.append("no-drop-beyond 0.01" in caplog.text)
         return right(prompt)
 
-    assay.evaluate_tasks(task, answers, gates="no-drop-beyond 0.01", baseline=before.folder)
+    assay.evaluate(task, answers, gates="no-drop-beyond 0.01", baseline=before.folder)
     assert all(warned)
     assert "sums: even if no score changes, 8 samples rule out no drop below 0.3" in caplog.text
     caplog.clear()
-    assay.evaluate_tasks(task, right, gates="no-drop-beyond 0.4", baseline=before.folder, fresh=True)
+    assay.evaluate(task, right, gates="no-drop-beyond 0.4", baseline=before.folder, fresh=True)
     assert "rule out" not in caplog.text

@@ -47,25 +47,25 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_two_models_of_one_call_that_cannot_be_told_apart_are_refused(task: str) -> None:
     with pytest.raises(UsageError, match=r"two of the models are called `Loads` .* cannot be told apart.* `name`"):
-        assay.evaluate_tasks(task, [Loads("a"), Loads("b")])
+        assay.evaluate(task, [Loads("a"), Loads("b")])
     assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize("kind", [Keeps, Named])
 def test_what_an_object_keeps_or_is_called_tells_it_from_others(task: str, kind: type[Loads]) -> None:
-    result = assay.evaluate_tasks(task, [kind("a"), kind("b")])
+    result = assay.evaluate(task, [kind("a"), kind("b")])
     assert [run.leaderboard.overall_score for run in result] == [1.0, 0.0]
 
 
 def test_the_same_object_twice_is_one_run(task: str) -> None:
     model = Loads("a")
-    assert len(assay.evaluate_tasks(task, [model, model]).runs) == 1
+    assert len(assay.evaluate(task, [model, model]).runs) == 1
 
 
 def test_a_run_that_another_object_began_is_resumed_with_a_warning(task: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "assay"):
         for path in "ab":
-            assay.evaluate_tasks(task, Loads(path))
+            assay.evaluate(task, Loads(path))
     [message] = [record.message for record in caplog.records]
     assert "another `Loads`" in message
     assert "`fresh=True`" in message
@@ -75,7 +75,7 @@ def test_so_is_one_of_a_function_that_calls_another_object(task: str, caplog: py
     with caplog.at_level(logging.WARNING, "assay"):
         for path in "ab":
             loaded = Loads(path)
-            assay.evaluate_tasks(task, lambda prompt: loaded(prompt).strip())  # noqa: B023 - called at once
+            assay.evaluate(task, lambda prompt: loaded(prompt).strip())  # noqa: B023 - called at once
     assert "another `Loads`" in caplog.text
 
 
@@ -83,10 +83,10 @@ def test_nothing_is_said_where_nothing_can_be_confused(task: str, caplog: pytest
     with caplog.at_level(logging.WARNING, "assay"):
         loaded = Loads("a")
         for _ in range(2):
-            assay.evaluate_tasks(task, loaded)  # the same object
-            assay.evaluate_tasks(task, Keeps("a"))
-            assay.evaluate_tasks(task, lambda prompt: "Paris")
-            assay.evaluate_tasks(task, lambda prompt: loaded(prompt).strip())
-        assay.evaluate_tasks(task, Loads("b"), fresh=True)
-        assay.evaluate_tasks(task, Loads("b"), folder="another")
+            assay.evaluate(task, loaded)  # the same object
+            assay.evaluate(task, Keeps("a"))
+            assay.evaluate(task, lambda prompt: "Paris")
+            assay.evaluate(task, lambda prompt: loaded(prompt).strip())
+        assay.evaluate(task, Loads("b"), fresh=True)
+        assay.evaluate(task, Loads("b"), folder="another")
     assert not caplog.records

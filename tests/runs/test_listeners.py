@@ -81,7 +81,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_listener_hears_the_start_every_record_and_the_end(task: str) -> None:
     listener = Everything()
-    result = assay.evaluate_tasks(task, "toy", listeners=[listener])
+    result = assay.evaluate(task, "toy", listeners=[listener])
     start, *records, end = listener.heard
     assert (start.folder, start.total, start.done) == (result.folder, 200, 0)
     assert start.run.fingerprint == result.leaderboard.run_fingerprint
@@ -92,7 +92,7 @@ def test_a_listener_hears_the_start_every_record_and_the_end(task: str) -> None:
 def test_a_listener_that_raises_is_dropped_with_one_warning(task: str, caplog: pytest.LogCaptureFixture) -> None:
     broken, whole = Broken(), Everything()
     with caplog.at_level(logging.WARNING, "assay"):
-        result = assay.evaluate_tasks(task, "toy", listeners=[broken, whole], concurrency=2)
+        result = assay.evaluate(task, "toy", listeners=[broken, whole], concurrency=2)
     assert result.exit_status == 0
     [message] = [record.message for record in caplog.records]
     assert "the listener Broken failed and is ignored from now on: ValueError: the log is full (" in message
@@ -153,7 +153,7 @@ def test_a_listener_that_would_end_the_program_is_dropped_with_a_warning(
     task: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        assert assay.evaluate_tasks(task, "toy", listeners=[Ending()]).exit_status == 0
+        assert assay.evaluate(task, "toy", listeners=[Ending()]).exit_status == 0
     assert "the listener Ending failed and is ignored from now on: SystemExit: 4" in caplog.text
 
 
@@ -168,7 +168,7 @@ def test_the_warning_about_a_listener_can_be_printed_and_has_no_key(
     task: str, listener: Everything, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "assay"):
-        assert assay.evaluate_tasks(task, "toy", listeners=[listener]).exit_status == 0
+        assert assay.evaluate(task, "toy", listeners=[listener]).exit_status == 0
     [message] = [record.message for record in caplog.records]
     assert f"the listener {type(listener).__name__} failed and is ignored from now on: {what}" in message
     assert "(test_listeners.py:" in message
@@ -177,7 +177,7 @@ def test_the_warning_about_a_listener_can_be_printed_and_has_no_key(
 
 def test_what_a_listener_does_to_what_it_is_handed_changes_nothing(task: str) -> None:
     meddling, other = Meddling(), Everything()
-    result = assay.evaluate_tasks(task, "toy", listeners=[meddling, other], repeat=2, concurrency=1)
+    result = assay.evaluate(task, "toy", listeners=[meddling, other], repeat=2, concurrency=1)
     assert result.exit_status == 0
     assert result.leaderboard.tasks == result.runs[0].open().leaderboard.tasks
     assert all(attempt.metadata == {"n": int(attempt.sample_id)} for attempt in result.runs[0].open().attempts())
@@ -191,7 +191,7 @@ def test_what_a_listener_does_to_what_it_is_handed_changes_nothing(task: str) ->
 
 def test_a_listener_that_would_have_to_be_awaited_is_refused(task: str) -> None:
     with pytest.raises(UsageError, match=r"has an `async def records`: .* write `def`"):
-        assay.evaluate_tasks(task, "toy", listeners=[Waiting()])
+        assay.evaluate(task, "toy", listeners=[Waiting()])
     assert not Path("runs").exists()
 
 
@@ -204,7 +204,7 @@ def test_a_listener_is_handed_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     listener = Everything()
     with fake_server() as server:
         options = {"base_url": server.base_url}
-        assay.evaluate_tasks("t.jsonl", "openai:m", model_options=options, retries=0, listeners=[listener])
+        assay.evaluate("t.jsonl", "openai:m", model_options=options, retries=0, listeners=[listener])
     assert len(listener.heard) == 3
     assert key.encode() not in msgspec.json.encode(listener.heard, enc_hook=str)
 
@@ -228,7 +228,7 @@ def test_an_installed_package_publishes_a_listener(tmp_path: Path, monkeypatch: 
 
 def test_what_is_no_listener_is_refused_before_anything_runs(task: str) -> None:
     with pytest.raises(UsageError, match="has none of a listener's methods"):
-        assay.evaluate_tasks(task, "toy", listeners=[object()])
+        assay.evaluate(task, "toy", listeners=[object()])
     with pytest.raises(UsageError, match="unknown listener `mlfow`"):
         asyncio.run(assay.aevaluate(task, "toy", listeners=["mlfow"]))
     assert not Path("runs").exists()
@@ -241,7 +241,7 @@ def test_a_listener_that_waits_holds_up_no_attempt_and_hears_all_in_the_end(task
         if update.done == update.total:  # every attempt was made while it waited
             slow.go.set()
 
-    assay.evaluate_tasks(task, "toy", listeners=[slow], progress=let_go)
+    assay.evaluate(task, "toy", listeners=[slow], progress=let_go)
     assert len(slow.heard) == 202
     assert isinstance(slow.heard[-1], RunResult)
 
@@ -257,7 +257,7 @@ def test_a_listener_that_is_too_far_behind_misses_records_and_that_is_said(
             slow.go.set()
 
     with caplog.at_level(logging.WARNING, "assay"):
-        assay.evaluate_tasks(task, "toy", listeners=[slow], progress=let_go, concurrency=1)
+        assay.evaluate(task, "toy", listeners=[slow], progress=let_go, concurrency=1)
     assert isinstance(slow.heard[-1], RunResult)
     missed = 202 - len(slow.heard)
     assert missed > 0
@@ -288,16 +288,16 @@ def test_a_listener_hears_the_end_of_a_run_that_is_cancelled(task: str) -> None:
 
 def test_a_listener_hears_the_end_of_a_run_that_its_budget_stopped(task: str) -> None:
     listener = Everything()
-    result = assay.evaluate_tasks(task, "toy", listeners=[listener], budget_tokens=40, concurrency=1)
+    result = assay.evaluate(task, "toy", listeners=[listener], budget_tokens=40, concurrency=1)
     assert result.runs[0].stopped
     assert listener.heard[-1].stopped == result.runs[0].stopped
 
 
 def test_a_resumed_run_is_logged_as_the_one_that_was_begun(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = Everything(), Everything()
-    assay.evaluate_tasks(task, "toy", listeners=[first])
+    assay.evaluate(task, "toy", listeners=[first])
     monkeypatch.setattr("assay.runs.assemble.time.strftime", lambda *_: "2100-01-01T00:00:00Z")
-    assay.evaluate_tasks(task, "toy", listeners=[second])
+    assay.evaluate(task, "toy", listeners=[second])
     assert second.heard[0].done == 200
     assert second.heard[0].run.created == first.heard[0].run.created
 
@@ -309,5 +309,5 @@ def test_a_listener_that_cannot_be_made_is_reported_before_anything_runs(task: s
             raise error
 
     with pytest.raises(UsageError, match=rf"cannot be made: {type(error).__name__}: {error} \(test_listeners.py:"):
-        assay.evaluate_tasks(task, "toy", listeners=[Unmade])
+        assay.evaluate(task, "toy", listeners=[Unmade])
     assert not Path("runs").exists()

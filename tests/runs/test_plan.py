@@ -68,7 +68,7 @@ def test_a_model_may_be_named_by_the_key_of_its_file_or_of_its_provider(tmp_path
     assert (provided.model, provided.model_options["api_key_env"]) == ("openai:gpt-4.1-nano", "OPENAI_API_KEY")
     assert (toy.model, toy.temperature) == ("toy", None)
     with pytest.raises(UsageError, match="--temperature has no effect here: `stub:y` applies no such setting"):
-        assay.evaluate_tasks("task.yaml", "ours")
+        assay.evaluate("task.yaml", "ours")
 
 
 def test_the_concurrency_of_a_command_comes_before_that_of_a_model_file(task: str) -> None:
@@ -85,34 +85,34 @@ def test_the_concurrency_of_a_command_comes_before_that_of_a_model_file(task: st
 
 
 def test_several_models_are_several_runs(task: str) -> None:
-    found = assay.evaluate_tasks(task, [right, wrong, "toy"], limit=4)
+    found = assay.evaluate(task, [right, wrong, "toy"], limit=4)
     assert [run.leaderboard.overall_score for run in found] == [1.0, 0.0, 1.0]
     assert len({run.folder for run in found}) == 3
     assert found.exit_status == 0
     with pytest.raises(UsageError, match="there are 3 runs"):
         found.leaderboard  # noqa: B018
     with pytest.raises(UsageError, match="leave the folder of the run"):
-        assay.evaluate_tasks(task, [right, wrong], folder="one")
+        assay.evaluate(task, [right, wrong], folder="one")
 
 
 def test_an_empty_list_of_models_is_refused_and_asks_no_other(task: str) -> None:
     with pytest.raises(UsageError, match="the list of models is empty"):
-        assay.evaluate_tasks(task, [])
+        assay.evaluate(task, [])
     assert not Path("runs").exists()
 
 
 def test_tasks_may_be_paths_definitions_or_both(task: str) -> None:
     other = Path("more.jsonl")
     other.write_text(Path(task).read_text())
-    found = assay.evaluate_tasks([other, *assay.load_tasks([task])], right)
+    found = assay.evaluate([other, *assay.load_tasks([task])], right)
     assert [row.task for row in found.leaderboard.tasks] == ["more", "sums"]
 
 
 def test_a_setting_that_does_not_exist_or_cannot_be_is_named(task: str) -> None:
     with pytest.raises(UsageError, match=r"unknown setting of a run `temprature`\. Did you mean `temperature`"):
-        assay.evaluate_tasks(task, right, temprature=0.5)
+        assay.evaluate(task, right, temprature=0.5)
     with pytest.raises(UsageError, match=r"Expected `int \| null`, got `str` - at `\$\.limit`"):
-        assay.evaluate_tasks(task, right, limit="3")
+        assay.evaluate(task, right, limit="3")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_number_that_no_run_can_be_made_with_is_refused_before_it_begins(
     settings: dict[str, Any], says: str, task: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        assay.evaluate_tasks(task, right, **settings)
+        assay.evaluate(task, right, **settings)
     with pytest.raises(UsageError, match=says):
         assay.run_evaluation(assay.load_tasks(task), RunConfig(**settings), model=right)
 
@@ -158,7 +158,7 @@ def test_samples_are_picked_by_task_and_id_with_wildcards(task: str) -> None:
     chosen = pick_samples(definitions, RunConfig(), ["3", "1*"])
     assert chosen[1].only == {"sums": ("1", "3")}
     assert keep_picked(definitions, RunConfig(only={"sums": ("3", "1*")})) == chosen
-    [run] = assay.evaluate_tasks([*definitions, replace(definitions[0], name="others")], right, only={"sums": ("3",)})
+    [run] = assay.evaluate([*definitions, replace(definitions[0], name="others")], right, only={"sums": ("3",)})
     assert [(row.task, row.total) for row in run.leaderboard.tasks] == [("sums", 1)]
 
 
@@ -172,7 +172,7 @@ def test_samples_are_picked_by_task_and_id_with_wildcards(task: str) -> None:
 )
 def test_a_run_of_samples_that_are_not_there_is_refused(task: str, only: dict[str, tuple[str, ...]], says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
-        assay.evaluate_tasks(task, right, only=only)
+        assay.evaluate(task, right, only=only)
     with pytest.raises(UsageError, match=re.escape(says)):
         assay.run_evaluation(load_tasks([task]), RunConfig(only=only), model=right)
 
@@ -234,12 +234,12 @@ def test_options_of_models_reach_every_model_that_a_file_names(tmp_path: Path, t
     ):
         plan_runs(load_tasks([source]), RunConfig(model_options={"nonsense": 1}))
     with pytest.raises(UsageError, match=r"unknown option .*`nonsense`"):
-        assay.evaluate_tasks(source, model_options={"nonsense": 1})
+        assay.evaluate(source, model_options={"nonsense": 1})
 
 
 def test_options_of_a_model_that_is_made_already_are_refused(task: str) -> None:
     with pytest.raises(UsageError, match=r"--model-arg: .* is an object that has been made already"):
-        assay.evaluate_tasks(task, right, model_options={"base_url": "http://127.0.0.1:9"})
+        assay.evaluate(task, right, model_options={"base_url": "http://127.0.0.1:9"})
 
 
 def test_a_judge_at_the_public_address_beside_a_model_that_was_moved_is_refused() -> None:
@@ -321,7 +321,7 @@ def test_a_model_that_is_written_in_two_ways_is_refused_before_it_is_asked(task:
         "key: ours\ndisplay_name: Ours\nconfig: {url: 'http://127.0.0.1:1/v1', model_key: served}\n"
     )
     with pytest.raises(UsageError, match="the models `new` and `old` are one model"):
-        assay.evaluate_tasks(task, {"new": "ours", "old": "openai:served@http://127.0.0.1:1/v1"})
+        assay.evaluate(task, {"new": "ours", "old": "openai:served@http://127.0.0.1:1/v1"})
 
 
 @pytest.mark.parametrize("setting", [{"system": ""}, {"prefill": ""}, {"stop": ("END", "")}])

@@ -12,23 +12,42 @@ import pytest
 from assay.core.errors import UsageError
 from assay.core.run import Stop
 from assay.core.types import Failure, Record
-from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
+from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, run_blocking, signals
 
 
 async def seven() -> int:
     return 7
 
 
-def test_a_blocking_function_waits_in_a_loop_of_its_own() -> None:
-    assert blocking(seven)() == 7
+def test_it_waits_in_a_loop_of_its_own() -> None:
+    assert run_blocking(seven()) == 7
 
 
-def test_where_a_loop_is_running_it_says_what_to_await() -> None:
+def test_where_a_loop_is_running_it_waits_in_a_thread() -> None:
+    async def notebook() -> int:
+        return run_blocking(seven())
+
+    assert asyncio.run(notebook()) == 7
+
+
+def test_an_interrupt_of_the_caller_cancels_what_runs_in_the_thread() -> None:
+    ended: list[str] = []
+
+    async def forever() -> None:
+        try:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+
     async def notebook() -> None:
-        with pytest.raises(UsageError, match=r"write `await assay\.aevaluate\(\.\.\.\)` instead"):
-            run_blocking(seven())
+        run_blocking(forever())
 
-    asyncio.run(notebook())
+    loop = asyncio.new_event_loop()  # as in a notebook, whose loop leaves Ctrl-C alone
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(notebook())
+    loop.close()
+    assert ended == ["cancelled"]
 
 
 def record(key: str, *failures: Failure) -> Record:

@@ -158,7 +158,7 @@ def test_a_level_and_slices_of_ones_own(folder: Path) -> None:
 
 def test_a_finished_call_opens_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = assay.evaluate_tasks(str(write_sums(tmp_path, "sums", 2)), Adder(), folder=tmp_path / "run")
+    result = assay.evaluate(str(write_sums(tmp_path, "sums", 2)), Adder(), folder=tmp_path / "run")
     [made] = result.runs
     assert [each.score for each in made.open().attempts()] == [1.0, 1.0]
     assert "sums" in made._repr_html_()

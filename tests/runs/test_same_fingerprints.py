@@ -94,7 +94,7 @@ def by_rescoring(folder: Path) -> None:
 
 
 def from_a_script(folder: Path) -> None:
-    assert assay.evaluate_tasks(SOURCES, "toy", folder=folder, **SETTINGS).exit_status == 0
+    assert assay.evaluate(SOURCES, "toy", folder=folder, **SETTINGS).exit_status == 0
 
 
 def from_a_notebook(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_run_file_means_the_same_from_python_and_from_the_command_line() -> No
     assert main(["run", "run.yaml", "--quiet"]) == 0
     commanded = {folder.name: traits(folder) for folder in Path("runs").iterdir()}
     Path("runs").rename("commanded")
-    found = assay.evaluate_tasks(assay.load_tasks(["run.yaml"]))
+    found = assay.evaluate(assay.load_tasks(["run.yaml"]))
     assert [run.leaderboard.adapter for run in found] == ["toy", "stub:2"]
     assert {run.folder.name: traits(run.folder) for run in found} == commanded
 

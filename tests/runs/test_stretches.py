@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.end_to_end.commands import write_task
-from tests.runs.served_runs import evaluate, with_server
+from tests.runs.served_runs import evaluate_served, with_server
 from tests.runs.shard_runs import run_shard
 from tests.servers.fake_openai import FakeServer, compute, fake_openai
 
@@ -25,7 +25,8 @@ from assay.results.board.stretches import Stretch, read_stretches
 from assay.results.diff.comparison import diff
 from assay.run_config import RunConfig
 from assay.run_file import read_run_file
-from assay.runs.evaluate import RunOptions, aevaluate, evaluate_tasks, run_all
+from assay.runs.entry import aevaluate, evaluate
+from assay.runs.evaluate import RunOptions, run_all
 from assay.runs.folder import record_change
 from assay.runs.later.integrity import check_run
 from assay.runs.later.rescore import rescore
@@ -57,7 +58,7 @@ def test_a_run_records_what_was_served_and_every_surface_prints_it(
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD) | listed("/ckpt/1")
         server.more = {"system_fingerprint": "fp_1"}
-        board = await evaluate(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert [each.served for each in board.stretches] == [
             Served(strong={"digest": OLD}, weak={"root": "/ckpt/1", "owned_by": "vllm"})
         ]
@@ -72,12 +73,12 @@ def test_a_run_records_what_was_served_and_every_surface_prints_it(
 def test_a_resume_with_other_weights_is_refused_by_name_and_can_be_accepted(task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD)
-        assert not (await evaluate(task, server, tmp_path / "run")).complete
+        assert not (await evaluate_served(task, server, tmp_path / "run")).complete
         server.pages = tags(NEW)
         with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*now have digest {NEW[:12]}….*--accept-model-change"):
-            await evaluate(task, server, tmp_path / "run")
+            await evaluate_served(task, server, tmp_path / "run")
         assert len(read_stretches(tmp_path / "run")[0]) == 1, "a refused resume leaves no trace"
-        board = await evaluate(task, server, tmp_path / "run", accept_model_change=True)
+        board = await evaluate_served(task, server, tmp_path / "run", accept_model_change=True)
         assert board.complete
         assert board.notices == [f"answers of more than one model: digest {OLD[:12]}… and {NEW[:12]}…"]
 
@@ -87,10 +88,10 @@ def test_a_resume_with_other_weights_is_refused_by_name_and_can_be_accepted(task
 def test_the_same_weights_resume_without_a_word(task: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD)
-        await evaluate(task, server, tmp_path / "run")
-        board = await evaluate(task, server, tmp_path / "run")
+        await evaluate_served(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert (len(board.stretches), board.notices) == (2, [])
-        await evaluate(task, server, tmp_path / "run")
+        await evaluate_served(task, server, tmp_path / "run")
         assert len(read_stretches(tmp_path / "run")[0]) == 2, "nothing was left to do"
 
     with_server(work)
@@ -102,9 +103,9 @@ def test_weak_signs_that_change_are_reported_and_recorded(
 ) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = listed("/ckpt/1")
-        await evaluate(task, server, tmp_path / "run", kind="vllm")
+        await evaluate_served(task, server, tmp_path / "run", kind="vllm")
         server.pages = listed("/ckpt/2")
-        board = await evaluate(task, server, tmp_path / "run", kind="vllm")
+        board = await evaluate_served(task, server, tmp_path / "run", kind="vllm")
         assert board.notices == ["what the server says about the model changed in between: root /ckpt/1 → /ckpt/2"]
 
     with caplog.at_level(logging.WARNING):
@@ -115,7 +116,7 @@ def test_weak_signs_that_change_are_reported_and_recorded(
 def test_a_server_that_says_nothing_is_recorded_as_such(task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = {"/v1/models": b"<html>", "/api/tags": b"\xff"}
-        board = await evaluate(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert [each.served for each in board.stretches] == [None]
 
     with_server(work)
@@ -125,9 +126,9 @@ def test_a_server_that_says_nothing_is_recorded_as_such(task: Path, tmp_path: Pa
 def test_answers_with_several_fingerprints_are_counted(task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         server.more = {"system_fingerprint": "fp_1"}
-        await evaluate(task, server, tmp_path / "run")
+        await evaluate_served(task, server, tmp_path / "run")
         server.more = {"system_fingerprint": "fp_2", "model": "m-2025"}
-        board = await evaluate(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert board.answered == {"system_fingerprint": {"fp_1": 1, "fp_2": 1}, "model": {"m-2025": 1}}
         assert [each.answered for each in board.stretches] == [
             {"system_fingerprint": ["fp_1"]},
@@ -148,7 +149,7 @@ def test_what_answers_name_is_not_compared_before_one_came(
     async def work(server: FakeServer) -> None:
         server.more = {"system_fingerprint": "fp_1"}
         for _ in range(3):  # one answer, the other one, none
-            await evaluate(task, server, tmp_path / "run")
+            await evaluate_served(task, server, tmp_path / "run")
 
     with caplog.at_level(logging.WARNING):
         with_server(work)
@@ -160,7 +161,7 @@ def test_diff_names_signs_in_answers_that_came_in_another_order(task: Path, tmp_
         for name, fingerprints in (("a", ("fp_1", "fp_2")), ("b", ("fp_2", "fp_1"))):
             for fingerprint in fingerprints:
                 server.more = {"system_fingerprint": fingerprint}
-                await evaluate(task, server, tmp_path / name)
+                await evaluate_served(task, server, tmp_path / name)
             server.seen.clear()
 
     with_server(work)
@@ -175,7 +176,7 @@ def test_several_fingerprints_within_a_stretch_are_counted(tmp_path: Path) -> No
             return prompt
 
         server.answer = answer
-        board = await evaluate(
+        board = await evaluate_served(
             write_task(tmp_path / "two.jsonl", {"1": "1", "2": "2"}), server, tmp_path / "run", concurrency=1
         )
         assert [each.answered for each in board.stretches] == [{"system_fingerprint": ["fp_1", "fp_2"]}]
@@ -199,7 +200,7 @@ def test_a_server_that_is_down_at_the_start_is_asked_again_when_it_answers(task:
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD)
         loaded_at_the_first_answer(server)
-        board = await evaluate(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert [each.served for each in board.stretches] == [Served(strong={"digest": OLD})]
 
     with_server(work)
@@ -210,16 +211,16 @@ def test_a_resume_that_begins_while_the_server_is_down_is_compared_before_an_ans
 ) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD)
-        await evaluate(task, server, tmp_path / "run")
+        await evaluate_served(task, server, tmp_path / "run")
         journal = (tmp_path / "run" / "journal.jsonl").read_bytes()
         server.pages = tags(NEW)
         loaded_at_the_first_answer(server)
         with pytest.raises(UsageError, match=r"other weights.*--accept-model-change"):
-            await evaluate(task, server, tmp_path / "run")
+            await evaluate_served(task, server, tmp_path / "run")
         assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
         server.pages = tags(OLD)
         loaded_at_the_first_answer(server)
-        board = await evaluate(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run")
         assert not board.failed
         assert not board.notices
 
@@ -377,12 +378,12 @@ def test_a_command_that_asks_nothing_says_so(
 def test_a_resume_by_a_server_that_no_longer_names_its_weights_is_refused(task: Path, tmp_path: Path) -> None:
     async def work(server: FakeServer) -> None:
         server.pages = tags(OLD)
-        await evaluate(task, server, tmp_path / "run")
-        await evaluate(task, server, tmp_path / "whole")
+        await evaluate_served(task, server, tmp_path / "run")
+        await evaluate_served(task, server, tmp_path / "whole")
         server.pages = {}
         with pytest.raises(UsageError, match=f"digest {OLD[:12]}….*nothing that names.*--accept-model-change"):
-            await evaluate(task, server, tmp_path / "run")
-        board = await evaluate(task, server, tmp_path / "run", accept_model_change=True)
+            await evaluate_served(task, server, tmp_path / "run")
+        board = await evaluate_served(task, server, tmp_path / "run", accept_model_change=True)
         assert board.notices == [f"answers of weights that are not known: digest {OLD[:12]}… and not said"]
 
     with_server(work)
@@ -403,9 +404,9 @@ def test_a_weak_sign_in_one_stretch_only_is_reported(
         bare = {"/v1/models": {"data": [{"id": "m", "owned_by": "vllm"}]}}
         first, second = (listed("/ckpt/1"), bare) if said_first else (bare, listed("/ckpt/1"))
         server.pages = first
-        await evaluate(task, server, tmp_path / "run", kind="vllm")
+        await evaluate_served(task, server, tmp_path / "run", kind="vllm")
         server.pages = second
-        board = await evaluate(task, server, tmp_path / "run", kind="vllm")
+        board = await evaluate_served(task, server, tmp_path / "run", kind="vllm")
         seen = " → ".join(("/ckpt/1", "not said") if said_first else ("not said", "/ckpt/1"))
         assert board.notices == [f"what the server says about the model changed in between: root {seen}"]
 
@@ -491,14 +492,14 @@ class Flaky:
 
 def test_a_resume_under_other_versions_is_refused_or_marked_on_the_board(task: Path, tmp_path: Path) -> None:
     folder, model = tmp_path / "run", Flaky()
-    evaluate_tasks(task, model, folder=folder)
+    evaluate(task, model, folder=folder)
     as_if_scored_with(folder, "0.0.1")
     model.mended = True
     with pytest.raises(
         UsageError, match=r"scored with assay-eval 0\.0\.1; installed here: assay-eval .*--accept-versions"
     ):
-        evaluate_tasks(task, model, folder=folder)
-    board = evaluate_tasks(task, model, folder=folder, accept_versions=True).leaderboard
+        evaluate(task, model, folder=folder)
+    board = evaluate(task, model, folder=folder, accept_versions=True).leaderboard
     assert board.complete
     [notice] = board.notices
     assert notice.startswith("scored under several versions: assay-eval 0.0.1 and ")
@@ -507,17 +508,17 @@ def test_a_resume_under_other_versions_is_refused_or_marked_on_the_board(task: P
 
 def test_versions_that_were_accepted_once_need_no_second_word(task: Path, tmp_path: Path) -> None:
     folder, model = tmp_path / "run", Flaky()
-    evaluate_tasks(task, model, folder=folder)
+    evaluate(task, model, folder=folder)
     as_if_scored_with(folder, "0.0.1")
-    evaluate_tasks(task, model, folder=folder, accept_versions=True)
+    evaluate(task, model, folder=folder, accept_versions=True)
     model.mended = True
-    assert evaluate_tasks(task, model, folder=folder).leaderboard.complete
+    assert evaluate(task, model, folder=folder).leaderboard.complete
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["with its stretches", "without"])
 def test_a_run_file_with_other_versions_is_noticed(task: Path, tmp_path: Path, kept: bool) -> None:
     folder, model = tmp_path / "run", Flaky()
-    evaluate_tasks(task, model, folder=folder)
+    evaluate(task, model, folder=folder)
     if not kept:
         shutil.rmtree(folder / "stretches")
     text = (folder / "run.json").read_text()
@@ -525,8 +526,8 @@ def test_a_run_file_with_other_versions_is_noticed(task: Path, tmp_path: Path, k
     (folder / "run.json").write_text(text.replace(f'"rapidfuzz": "{version}"', '"rapidfuzz": "0.1"'))
     if not kept:
         with pytest.raises(UsageError, match=r"rapidfuzz 0\.1; installed here: rapidfuzz"):
-            evaluate_tasks(task, model, folder=folder)
-    board = evaluate_tasks(task, model, folder=folder, accept_versions=True).leaderboard
+            evaluate(task, model, folder=folder)
+    board = evaluate(task, model, folder=folder, accept_versions=True).leaderboard
     assert board.notices[0].startswith("scored under several versions: rapidfuzz 0.1 and ")
 
 
@@ -571,7 +572,7 @@ def test_the_stretches_of_all_shards_are_kept_by_a_merge(task: Path, tmp_path: P
 
 
 def test_a_rescored_run_keeps_what_answered_and_names_what_scored(task: Path, tmp_path: Path) -> None:
-    evaluate_tasks(task, Weighty(), folder=tmp_path / "run")
+    evaluate(task, Weighty(), folder=tmp_path / "run")
     as_if_scored_with(tmp_path / "run", "0.0.1")
     board = rescore(tmp_path / "run", folder=tmp_path / "again").leaderboard
     assert [each.served for each in board.stretches] == [Served(strong={"digest": OLD}), None]
@@ -582,14 +583,14 @@ def test_a_rescored_run_keeps_what_answered_and_names_what_scored(task: Path, tm
 
 def test_an_edited_stretch_is_found_by_verify_and_stops_a_resume(task: Path, tmp_path: Path) -> None:
     folder, model = tmp_path / "run", Flaky()
-    evaluate_tasks(task, model, folder=folder)
+    evaluate(task, model, folder=folder)
     assert check_run(folder).intact
     [path] = (folder / "stretches").iterdir()
     path.write_bytes(path.read_bytes().replace(b'"started":"2', b'"started":"1'))
     assert [problem.what for problem in check_run(folder).problems] == ["edited"]
     assert "damaged" in build_leaderboard(folder).notices[0]
     with pytest.raises(UsageError, match="was changed or damaged"):
-        evaluate_tasks(task, model, folder=folder)
+        evaluate(task, model, folder=folder)
 
 
 # -- differences -----------------------------------------------------------------------------------------------------
@@ -599,7 +600,7 @@ def test_only_equal_strong_identities_are_called_the_same_model(
     task: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, digest in (("a", OLD), ("b", OLD), ("c", NEW)):
-        evaluate_tasks(task, Weighty(digest), folder=tmp_path / name)
+        evaluate(task, Weighty(digest), folder=tmp_path / name)
     assert diff(tmp_path / "a", tmp_path / "b").same_model is True
     other = diff(tmp_path / "a", tmp_path / "c")
     assert other.same_model is False
@@ -612,7 +613,7 @@ def test_weak_signs_are_named_by_diff_and_prove_nothing(task: Path, tmp_path: Pa
     async def work(server: FakeServer) -> None:
         for name, root in (("a", "/ckpt/1"), ("b", "/ckpt/1"), ("c", "/ckpt/2")):
             server.pages, server.more = listed(root), {"system_fingerprint": f"fp{root}"}
-            await evaluate(task, server, tmp_path / name, kind="vllm")
+            await evaluate_served(task, server, tmp_path / name, kind="vllm")
             server.seen.clear()
 
     with_server(work)

@@ -66,7 +66,7 @@ def a_folder_task(metric: str) -> str:
 
 
 def the_failure(task: Any, model: Any = "toy", **settings: Any) -> Failure:
-    result = assay.evaluate_tasks(task, model, **settings)
+    result = assay.evaluate(task, model, **settings)
     assert result.exit_status == 3
     [record] = read_records(result.folder / "journal.jsonl")
     [failure] = record.failures

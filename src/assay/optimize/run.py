@@ -138,7 +138,7 @@ async def _make_ready(evaluator: Evaluator, progress: SearchProgress) -> None:
 
 def optimize(settings: SearchSettings, evaluator: Evaluator, proposer: Model | None, **options: Any) -> Result:
     """`aoptimize` for callers without `await`; the options are the same."""
-    return run_blocking(aoptimize(settings, evaluator, proposer, **options), "aoptimize", run_by_turns)
+    return run_blocking(aoptimize(settings, evaluator, proposer, **options), run_by_turns)
 
 
 def _proposing(settings: SearchSettings, proposer: Model | None, propose: ProposerFunction | None) -> Model:

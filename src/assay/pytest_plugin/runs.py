@@ -13,7 +13,8 @@ from assay.formats.folder.rules import Example
 from assay.harness import inline_task
 from assay.pytest_plugin.measured import Board, CannotMeasureError
 from assay.results.worst_attempts import attempts_of
-from assay.runs.evaluate import RunResult, evaluate_tasks
+from assay.runs.entry import evaluate
+from assay.runs.evaluate import RunResult
 from assay.text.wording import show
 
 
@@ -44,7 +45,7 @@ class Runs:
         model: object | None = None,
         **settings: Any,
     ) -> Board:
-        """The result of `assay.evaluate_tasks` for one model: the given one, or that of the fixture."""
+        """The result of `assay.evaluate` for one model: the given one, or that of the fixture."""
         __tracebackhide__ = True
         model = self._model if model is None else model
         if self._limit is not None:
@@ -77,7 +78,7 @@ class Runs:
     def _run(self, tasks: Any, model: object | None, settings: dict[str, Any]) -> Board:
         __tracebackhide__ = True
         try:
-            result = evaluate_tasks(tasks, model, **{"runs_folder": self._kept or self._temporary(), **settings})
+            result = evaluate(tasks, model, **{"runs_folder": self._kept or self._temporary(), **settings})
         except UsageError as error:
             raise CannotMeasureError(str(error)) from None
         if len(result.runs) != 1:

@@ -1,4 +1,4 @@
-"""Runs from start to end: `evaluate_tasks` and `aevaluate` for Python, `run_all` for them and for the command line."""
+"""Runs from start to end: `run_tasks` for Python, `run_all` for it and for the command line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from assay.runs.plan import (
     read_tasks,
     refuse_same_runs,
 )
-from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, blocking, run_blocking, signals
+from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, run_blocking, signals
 from assay.runs.project_plan import project_plan
 from assay.runs.shard_files import merge_shards
 from assay.runs.stretches import NOTHING_ACCEPTED, AcceptedChanges, canary_usage, open_stretch
@@ -131,10 +131,34 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
 
 
 class EvaluationKeywords(RunKeywords, TaskSettings, total=False):
-    """The settings that `evaluate_tasks` takes by name: those of a run, and those of reading its tasks."""
+    """The settings that `assay.evaluate` takes by name: those of a run, and those of reading its tasks."""
 
 
-async def aevaluate(
+class EvaluationOptions(EvaluationKeywords, total=False):
+    """Those, and how the run is executed."""
+
+    folder: Path | str | None
+    """That of the run (`--run-dir`); without it one in `runs_folder`, the same for the same call."""
+    runs_folder: Path | str
+    fresh: bool
+    resume_foreign: bool
+    accept_model_change: bool
+    accept_versions: bool
+    gates: str | Sequence[str]
+    baseline: Path | str | None
+    cannot_tell_passes: bool
+    left_out_ignored: bool
+    """The gates judge the samples alone that `limit` or `only` kept."""
+    progress: Progress | Callable[[ProgressUpdate], object] | None
+    """Called with a `ProgressUpdate` now and then."""
+    listeners: Sequence[object]
+    env: Path | str | None
+    generative: bool
+    cluster: Cluster | None
+    shard_size: int | None
+
+
+async def run_tasks(
     tasks: str | Path | TaskDefinition | Iterable[str | Path | TaskDefinition],
     model: object | Sequence[object] | Mapping[str, object] | None = None,
     *,
@@ -157,19 +181,8 @@ async def aevaluate(
     shard_size: int | None = None,
     **settings: Unpack[EvaluationKeywords],
 ) -> EvaluationResult:
-    """Run tasks against one model or several: all that `assay run` does, from a notebook or an async service.
-
-    `tasks`: files, folders, built-in names, or what `load_tasks` returned. `model`: a name, a model, an adapter with
-    `generate(prompts)`, a function, or several of those, one run each: a list, or a mapping with a label each, which
-    tables show; None asks the models that run files name, else the toy model. `metric`, a function or a name, takes the
-    place of those that the tasks name. `folder` is `--run-dir`; without it the run has a folder in `runs_folder`, the
-    same for the same call. `gates` are those of `--gate`, and `left_out_ignored` has them judge
-    the samples alone that `limit` or `only` kept. `progress` is called with a `ProgressUpdate` now and then.
-
-    `settings` are the fields of `RunSettings`: `temperature`, `repeat`, `limit`, `budget_cost`, …; and those of
-    `TaskSettings`: `models`, `dataset`, `num_fewshot`, …. One that would have no effect is refused. A run that is
-    cancelled has lost nothing: the same call resumes it, unless other weights or versions would end it:
-    `accept_model_change` and `accept_versions` allow that.
+    """Run tasks against one model or several: all that `assay run` does. `metric` takes the place of those that the
+    tasks name.
     """
     chosen = chosen_models(model)
     with env_file.looking_in(None if env is None else Path(env)):
@@ -205,10 +218,6 @@ async def aevaluate(
             left_out_ignored=left_out_ignored,
         )
     return EvaluationResult(runs=tuple(runs), warnings=(*own_gates.notes, *warnings))
-
-
-evaluate_tasks = blocking(aevaluate)
-"""The same from a script: waits until all is done. Ctrl-C ends it as it ends `assay run`: nothing finished is lost."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from assay.models.pool import RequestState
     from assay.run_file import RunFile
 
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -103,16 +102,11 @@ class CallbackProgress(Progress):
 
 def run_blocking(
     work: Coroutine[Any, Any, _T],
-    instead: str = "assay.aevaluate",
     run: Callable[[Coroutine[Any, Any, _T]], _T] = asyncio.run,
 ) -> _T:
-    """Run it in an event loop of our own, where we handle signals too."""
+    """Run it in an event loop of our own, where we handle signals too; in a thread if a loop is running here."""
     if is_running_here():
-        work.close()
-        raise UsageError(
-            "an event loop is running here already (a notebook, an async service), and this would have to stop it: "
-            f"write `await {instead}(...)` instead"
-        )
+        return _in_a_thread(work, run)
     _loop_is_ours.set(True)
     try:
         return run(work)
@@ -120,14 +114,27 @@ def run_blocking(
         _loop_is_ours.set(False)
 
 
-def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
-    """The same function for callers without `await`."""
+def _in_a_thread(work: Coroutine[Any, Any, _T], run: Callable[[Coroutine[Any, Any, _T]], _T]) -> _T:
+    """Wait for it in a notebook or an async service; an interrupt there cancels it, and it ends before we return."""
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    interrupted: list[BaseException] = []
 
-    @wraps(function)
-    def waits(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return run_blocking(function(*args, **kwargs))
+    async def noted() -> _T:
+        running.append((asyncio.get_running_loop(), asyncio.current_task()))
+        if interrupted:  # before it began
+            work.close()
+            raise asyncio.CancelledError
+        return await work
 
-    return waits
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(run, noted()).result()
+        except BaseException as error:
+            interrupted.append(error)
+            for loop, task in running:
+                if task is not None and not loop.is_closed():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
 
 
 _loop_is_ours = ContextVar("_loop_is_ours", default=False)

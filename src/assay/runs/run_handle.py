@@ -48,7 +48,7 @@ def open_run(folder: Path | str, *, level: float | None = None, by: str | Sequen
     `level` is the confidence level of the intervals and `by` the metadata keys to slice by; both default to those of
     the run. Attempts are read from the journal when they are needed.
 
-    >>> made = evaluate_tasks("starter", "toy", limit=2, folder="runs/toy")
+    >>> made = evaluate("starter", "toy", limit=2, folder="runs/toy")
     >>> run = open_run("runs/toy")
     >>> run.leaderboard.overall_score == made.leaderboard.overall_score
     True

@@ -18,6 +18,7 @@ from assay.core.seams import NO_CONTEXT, BuildContext, Metric, Scorer
 from assay.core.types import Failure, Sample, Score, Trace
 from assay.metrics.evidence import evidence_of
 from assay.metrics.post_process import nothing_extracted
+from assay.own_functions import is_here
 from assay.part_options import Doc, InFiles, Pattern, Problem, part
 from assay.scorers.over_row import ONE_TARGET, EmptyGold, LookedAt, PostProcess, Target, Targets, over_row
 from assay.text.wording import hint
@@ -102,7 +103,7 @@ def _number(returned: object) -> float | None:
 
 def _known_metric(options: Mapping[str, Any]) -> list[Problem]:
     name = str(options["metric"])
-    if catalog.OWN_NAME.fullmatch(name) or catalog.is_name("metric", name):
+    if catalog.OWN_NAME.fullmatch(name) or is_here(name) or catalog.is_name("metric", name):
         return []
     return [(("metric",), f"unknown metric `{name}`. {hint(name, sorted(catalog.names('metric')), 'Known here')}")]
 
@@ -123,7 +124,7 @@ def _described(options: Mapping[str, Any]) -> ScorerInfo:
 
 def _word(name: str) -> str:
     """What files call a metric of one's own: the last part of its name."""
-    return name.rpartition(":")[2]
+    return name.rpartition(":")[2].partition("@")[0]
 
 
 @describes(lambda options, _: _described(options))

@@ -151,10 +151,10 @@ def test_a_file_from_outside_the_project_generates_nothing(
     code = "open('ran', 'w')\n        def generate(sample): return {'a': 1, 'b': 1}"
     dataset(outside, f"    - type: python\n      generate_snippet: |\n        {code}\n")
     with pytest.raises(UsageError, match="--trust"):
-        assay.evaluate_tasks(str(outside / "t.yaml"))
+        assay.evaluate(str(outside / "t.yaml"))
     assert not (project / "ran").exists()
     assert not Path(".assay/generated").exists()
-    assert assay.evaluate_tasks(str(outside / "t.yaml"), trust=True).leaderboard.overall_score == 1.0
+    assert assay.evaluate(str(outside / "t.yaml"), trust=True).leaderboard.overall_score == 1.0
 
 
 def test_a_model_of_the_dataset_gets_no_key_of_another_provider(project: Path) -> None:

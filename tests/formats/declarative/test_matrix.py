@@ -54,7 +54,7 @@ def run_file(project: Path, text: str = RUN) -> str:
 
 
 def test_every_model_is_called_with_every_prompt(project: Path) -> None:
-    found = assay.evaluate_tasks(run_file(project))
+    found = assay.evaluate(run_file(project))
     scores = {
         (run.leaderboard.adapter, run.leaderboard.settings["prompt"]): run.leaderboard.overall_score for run in found
     }
@@ -117,9 +117,9 @@ def test_a_judge_is_not_measured_because_the_file_brings_it(project: Path) -> No
 
 
 def test_the_same_command_resumes_every_run(project: Path) -> None:
-    first = assay.evaluate_tasks(run_file(project))
+    first = assay.evaluate(run_file(project))
     (project / "wrong.txt").write_text("compute: 1 + {{ sample.q }}\n")
-    second = assay.evaluate_tasks("run.yaml")
+    second = assay.evaluate("run.yaml")
     same = {run.folder for run in first} & {run.folder for run in second}
     assert sorted(folder.name.rpartition("-quiz-")[0] for folder in same) == ["stub-1-right", "toy-right"]
 

@@ -73,7 +73,7 @@ def test_a_table_at_an_address_is_fetched_and_its_sha256_recorded_with_a_warning
         assert definition.dataset.size == 2
         (warning,) = definition.provenance.warnings
         assert "cannot be reproduced" in warning
-        assert assay.evaluate_tasks("t.yaml").leaderboard.overall_score == 0.5
+        assert assay.evaluate("t.yaml").leaderboard.overall_score == 0.5
 
 
 def test_a_pinned_one_is_taken_without_a_word_and_another_file_is_refused(project: Path) -> None:
@@ -105,9 +105,9 @@ def test_a_file_from_outside_the_project_chooses_no_address(
         dataset(outside, f"{{type: url, url: '{server.address}/rows.csv'}}")
         task = about_rows(outside)
         with pytest.raises(UsageError, match=r"would connect to `http://127.0.0.1:\d+/rows.csv`"):
-            assay.evaluate_tasks(str(task))
+            assay.evaluate(str(task))
         assert server.asked == []
-        assay.evaluate_tasks(str(task), trust=True)
+        assay.evaluate(str(task), trust=True)
         assert server.asked == ["/rows.csv"]
 
 
@@ -117,7 +117,7 @@ def test_texts_of_a_folder_are_rows(project: Path) -> None:
     dataset(project, "{type: folder, directory_path: ../texts, extension: .md}")
     (definition,) = read_yaml_tasks(about_rows(project, ground="sample.content | length", value="sample.length"))
     assert definition.dataset.size == 1
-    assert assay.evaluate_tasks("t.yaml").leaderboard.overall_score == 1.0
+    assert assay.evaluate("t.yaml").leaderboard.overall_score == 1.0
     dataset(project, "{type: folder, directory_path: /etc}")
     with pytest.raises(UsageError, match="leads outside the project"):
         read_yaml_tasks(project / "t.yaml")
@@ -125,7 +125,7 @@ def test_texts_of_a_folder_are_rows(project: Path) -> None:
 
 def test_scoring_recorded_answers_needs_no_model_and_counts_none(project: Path) -> None:
     chats(project, Hi="Hi", Bye="Hello")
-    found = assay.evaluate_tasks("logged.yaml")
+    found = assay.evaluate("logged.yaml")
     assert found.leaderboard.overall_score == 0.5
     assert found.leaderboard.model["name"] == "recorded"
 
@@ -151,14 +151,14 @@ def test_spans_and_logs_of_other_programs_are_scored_by_a_task(project: Path) ->
     (project / "spans.jsonl").write_text(json.dumps(spans))
     (project / "otel.yaml").write_text(PASS_THROUGH.replace("DATASET", "key: otel").replace("sample.expected", "2 + 2"))
     dataset(project, "{type: traces, file_path: ../spans.jsonl}", key="otel")
-    found = assay.evaluate_tasks("otel.yaml").leaderboard
+    found = assay.evaluate("otel.yaml").leaderboard
     assert (found.model["name"], found.overall_score) == ("recorded:m", 1.0)
     pytest.importorskip("zstandard", reason="the inspect extra is not installed")
     shutil.copy(Path(__file__).parents[2] / "bridges" / "inspect" / "logs" / "quiz.eval", project)
     task = PASS_THROUGH.replace("DATASET", "key: inspect").replace("sample.expected", "sample.output")
     (project / "inspect.yaml").write_text(task)
     dataset(project, "{type: traces, file_path: ../quiz.eval}", key="inspect")
-    found = assay.evaluate_tasks("inspect.yaml").leaderboard
+    found = assay.evaluate("inspect.yaml").leaderboard
     assert (found.model["name"], found.tasks[0].scored, found.overall_score) == ("recorded:mockllm/model", 2, 1.0)
 
 
@@ -166,21 +166,21 @@ def test_the_run_is_called_by_the_model_that_answered(project: Path) -> None:
     chats(project, Hi="Hi")
     lines = [{**json.loads(line), "model": "gpt"} for line in (project / "chats.jsonl").read_text().splitlines()]
     (project / "chats.jsonl").write_text(json.dumps(lines[0]) + "\n")
-    assert assay.evaluate_tasks("logged.yaml").leaderboard.model["name"] == "recorded:gpt"
+    assert assay.evaluate("logged.yaml").leaderboard.model["name"] == "recorded:gpt"
 
 
 def test_the_answers_of_a_run_are_scored_by_another_task(project: Path) -> None:
     chats(project, Hi="Hi", Bye="Hello")
-    first = assay.evaluate_tasks("logged.yaml", folder="runs/first").leaderboard
+    first = assay.evaluate("logged.yaml", folder="runs/first").leaderboard
     Path("runs/gpt-4.1-首都-1a2b").symlink_to("first")  # as default folders are called
     task = PASS_THROUGH.replace("sample.expected", "sample.output").replace("key: logged", "key: again")
     for name in ("first", "gpt-4.1-首都-1a2b"):
         (project / "again.yaml").write_text(task.replace("DATASET", f"key: {name}, source: task_result"))
-        again = assay.evaluate_tasks("again.yaml").leaderboard
+        again = assay.evaluate("again.yaml").leaderboard
         assert (first.overall_score, again.overall_score) == (0.5, 1.0)
     dataset(project, "{type: task_result, run_path: ../runs/first, task: logged}", key="kept")
     (project / "again.yaml").write_text(task.replace("DATASET", "key: kept"))
-    assert assay.evaluate_tasks("again.yaml").leaderboard.overall_score == 1.0
+    assert assay.evaluate("again.yaml").leaderboard.overall_score == 1.0
     (project / "again.yaml").write_text(task.replace("DATASET", "key: none, source: task_result"))
     with pytest.raises(UsageError, match="there is no result `none`"):
         read_yaml_tasks(project / "again.yaml")
@@ -191,7 +191,7 @@ def test_several_datasets_stand_side_by_side_under_their_keys_or_parameters(proj
         rows = ", ".join(f"{{label: {label}}}" for label in labels)
         dataset(project, f"{{type: inline, samples: [{rows}]}}", key=key)
     about_rows(project, "keys: [one, '<< config.annotator >>']", "sample.one.label", "sample.annotator.label")
-    assert assay.evaluate_tasks("t.yaml").leaderboard.overall_score == pytest.approx(2 / 3)
+    assert assay.evaluate("t.yaml").leaderboard.overall_score == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

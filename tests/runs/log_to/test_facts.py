@@ -15,7 +15,7 @@ from assay.runs.log_to.facts import metrics_of, package, portable
 
 
 def test_a_number_that_there_is_not_is_not_logged(task: str) -> None:
-    board = assay.evaluate_tasks(task, lambda prompt: answer("raise"), retries=0).leaderboard
+    board = assay.evaluate(task, lambda prompt: answer("raise"), retries=0).leaderboard
     found = metrics_of(board)
     assert (found["failed"], found["sums: easy/scored"]) == (3, 0)
     assert not {"overall_score", "sums: easy/score", "sums: easy/low"} & {*found}

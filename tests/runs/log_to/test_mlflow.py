@@ -27,7 +27,7 @@ def the_runs(store: Any) -> list[Any]:
 
 
 def test_a_run_is_logged_with_params_metrics_files_and_its_end(task: str, store: Any) -> None:
-    result = assay.evaluate_tasks(task, answer, listeners=["mlflow"], keep_thinking=True)
+    result = assay.evaluate(task, answer, listeners=["mlflow"], keep_thinking=True)
     [run] = the_runs(store)
     assert run.info.status == "FINISHED"
     row = result.leaderboard.tasks[0]
@@ -49,7 +49,7 @@ def test_tasks_keep_their_numbers_apart_whatever_they_are_called(task: str, stor
     names = ["数学", "文学", "a:b", "a;b"]
     for name in names:
         Path(name).with_suffix(".jsonl").write_bytes(Path(task).read_bytes())
-    assay.evaluate_tasks([f"{name}.jsonl" for name in names], answer, listeners=["mlflow"])
+    assay.evaluate([f"{name}.jsonl" for name in names], answer, listeners=["mlflow"])
     [run] = the_runs(store)
     assert run.info.status == "FINISHED"
     assert len([name for name in run.data.metrics if name.endswith("/score")]) == 4
@@ -57,13 +57,13 @@ def test_tasks_keep_their_numbers_apart_whatever_they_are_called(task: str, stor
 
 def test_a_resumed_run_is_the_same_run_there(task: str, store: Any) -> None:
     for _ in range(2):
-        assay.evaluate_tasks(task, answer, listeners=["mlflow"])
+        assay.evaluate(task, answer, listeners=["mlflow"])
     [run] = the_runs(store)
     assert run.info.status == "FINISHED"
 
 
 def test_a_run_that_its_budget_stopped_is_logged_as_killed(task: str, store: Any) -> None:
-    assay.evaluate_tasks(task, "toy", listeners=["mlflow"], budget_tokens=1, concurrency=1)
+    assay.evaluate(task, "toy", listeners=["mlflow"], budget_tokens=1, concurrency=1)
     [run] = the_runs(store)
     assert run.info.status == "KILLED"
 

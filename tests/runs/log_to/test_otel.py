@@ -37,7 +37,7 @@ def test_a_run_is_a_tree_of_spans_with_usage_scores_and_failures(task: str, span
     def counted(request: assay.Request) -> assay.Completion:
         return assay.Completion(text=answer(request.text()), tokens_in=7, tokens_out=2, finish_reason="stop")
 
-    assay.evaluate_tasks(task, counted, listeners=["otel"], temperature=0.5)
+    assay.evaluate(task, counted, listeners=["otel"], temperature=0.5)
     found = spans.get_finished_spans()
     run = found[-1]
     attempts = {span.attributes["assay.sample.id"]: span for span in found if span.name == "attempt sums: easy"}
@@ -70,7 +70,7 @@ def test_a_run_of_many_tasks_loses_no_attribute(task: str, spans: Any, tmp_path:
     for number in range(40):
         (tmp_path / "many").mkdir(exist_ok=True)
         (tmp_path / "many" / f"t{number}.jsonl").write_bytes(Path(task).read_bytes())
-    assay.evaluate_tasks("many", answer, listeners=["otel"])
+    assay.evaluate("many", answer, listeners=["otel"])
     found = spans.get_finished_spans()
     assert not [span.name for span in found if span.dropped_attributes]
     assert found[-1].attributes["assay.model.name"] == "tests.runs.log_to.conftest:answer"
@@ -98,7 +98,7 @@ def test_without_a_provider_of_the_program_spans_go_to_the_collector_that_the_en
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         listener = Spans()
-        assay.evaluate_tasks(task, answer, listeners=[listener])
+        assay.evaluate(task, answer, listeners=[listener])
         listener._provider.shutdown()
         server.shutdown()
     assert sent

@@ -20,7 +20,7 @@ def test_a_run_is_written_with_config_summary_and_the_leaderboard_and_without_ke
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
-    result = assay.evaluate_tasks(task, answer, listeners=["wandb"])
+    result = assay.evaluate(task, answer, listeners=["wandb"])
     wandb.teardown()  # its own process writes the file, and has written it when it has ended
     [file] = tmp_path.glob("wandb/offline-run-*/*.wandb")
     written = file.read_bytes()

@@ -18,8 +18,8 @@ def scorer_keys(scorers: Sequence[tuple[str | None, str]]) -> list[str]:
 
 
 def short_name(use: str) -> str:
-    """The default key of a part: its type, without the module of a custom one."""
-    return use.rpartition(":")[2]
+    """The default key of a part: its type, without the module of a custom one or the hash of a function."""
+    return use.rpartition(":")[2].partition("@")[0]
 
 
 def free_name(wanted: str, taken: set[str]) -> str:

@@ -12,7 +12,7 @@ from assay.text.wording import in_python
 _given: dict[str, list[Row]] = {}
 
 
-def give(name: str, data: object) -> str:
+def give(name: str, data: Iterable[Any]) -> str:
     """Keep the rows for this process; returns the name of their task."""
     _given[name] = plain_rows(data)
     return f"rows:{name}"
@@ -24,22 +24,10 @@ def given_rows(name: str) -> list[Row]:
     return _given[name]
 
 
-def are_rows(data: object) -> bool:
-    """Whether this is data in memory, and not the name, the path or the object of a task."""
-    return _table_rows(data) is not None or (
-        isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping) and not hasattr(data, "__fspath__")
-    )
-
-
-def plain_rows(data: object) -> list[Row]:
+def plain_rows(data: Iterable[Any]) -> list[Row]:
     """Every row as a mapping of plain values; `UsageError` for the first that is none, or has other columns."""
-    items = _table_rows(data)
-    if items is None:
-        if not isinstance(data, Iterable):
-            raise UsageError(f"{in_python(data)} holds no rows")
-        items = data
     rows: list[Row] = []
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(items_of(data), 1):
         if not isinstance(item, Mapping):
             raise UsageError(f"row {number} is {in_python(item)}; a row is a mapping of columns to values")
         row = {str(name): _plain(value) for name, value in item.items()}
@@ -49,20 +37,23 @@ def plain_rows(data: object) -> list[Row]:
     return rows
 
 
-def _table_rows(data: Any) -> Iterable[Any] | None:
+def items_of(data: Any) -> Iterable[Any]:
     """The rows of a table object, by the method that its library has for them; an index is not data."""
-    if hasattr(data, "to_dicts") and hasattr(data, "get_column"):  # polars
-        return data.to_dicts()  # type: ignore[no-any-return]
-    if hasattr(data, "to_pylist") and hasattr(data, "schema"):  # Arrow
-        return data.to_pylist()  # type: ignore[no-any-return]
-    if hasattr(data, "to_dict") and hasattr(data, "iloc"):  # pandas
-        return data.to_dict("records")  # type: ignore[no-any-return]
-    return None
+    match type(data).__module__.partition(".")[0], type(data).__name__:
+        case "pandas", "DataFrame":
+            rows: Iterable[Any] = data.to_dict("records")
+        case "polars", "DataFrame":
+            rows = data.to_dicts()
+        case "pyarrow", "Table":
+            rows = data.to_pylist()
+        case _:
+            rows = data
+    return rows
 
 
 def _plain(value: Any) -> Any:
     """What files can hold: numbers of numpy as Python's, a missing number as nothing, other things as their text."""
-    if hasattr(value, "item") and not isinstance(value, list | dict) and getattr(value, "shape", None) == ():
+    if type(value).__module__ == "numpy" and not isinstance(value, Iterable):
         value = value.item()
     if value is None or isinstance(value, str | bool | int):
         return value

@@ -20,6 +20,7 @@ from assay.formats.declarative.records import Options
 from assay.formats.declarative.schema.scorers import SCORER
 from assay.formats.declarative.yaml_reader import Plain
 from assay.formats.table.table_options import TableOptions
+from assay.own_functions import is_here
 from assay.prompts.bare_columns import with_sample
 from assay.prompts.template import template_reads
 from assay.task_records import TableColumns
@@ -249,9 +250,10 @@ class _Found:
 
 def _scorer(name: str, found: _Found) -> Options:
     """A scorer with the options that follow from the table; `UsageError` for one that needs more."""
-    if OWN_NAME.fullmatch(name):
+    if OWN_NAME.fullmatch(name) or is_here(name):
         target = found.value("ground_truth", required=True)
-        return {"type": "metric", "metric": name, **({"ground_truth": target} if target is not None else {})}
+        key = re.sub(r"[^a-zA-Z0-9_-]+", "-", name.rpartition(":")[2].partition("@")[0])
+        return {"key": key, "type": "metric", "metric": name, **({"ground_truth": target} if target else {})}
     if name not in SCORER.choices:
         raise UsageError(f"--scorer: {unknown_name('scorer', name, SCORER.choices)}")
     fields = SCORER.choices[name].fields

@@ -40,27 +40,26 @@ def wrong(prompt: str) -> str:
 def test_what_is_not_a_task_is_refused_with_what_would_be_one(task: str, wrong: Any) -> None:
     for tasks in (wrong, [task, wrong]):
         with pytest.raises(UsageError, match=r"is not a task: give a path, .*`load_tasks`"):
-            assay.evaluate_tasks(tasks, right)
-    assert assay.evaluate_tasks(Path().glob("*.jsonl"), right).leaderboard.complete
+            assay.evaluate(tasks, right)
+    assert assay.evaluate(Path().glob("*.jsonl"), right).leaderboard.complete
 
 
 def test_progress_is_a_function(task: str) -> None:
     heard: list[assay.ProgressUpdate] = []
-    assay.evaluate_tasks(task, right, progress=heard.append)
+    assay.evaluate(task, right, progress=heard.append)
     assert (heard[0].total, heard[0].done, heard[-1].done, heard[-1].failed) == (8, 0, 8, 0)
 
 
 def test_tasks_of_other_programs_are_set_up_as_the_command_sets_them_up(task: str) -> None:
     with pytest.raises(UsageError, match=r"sums\.jsonl: --num-fewshot 2"):
-        assay.evaluate_tasks(task, right, num_fewshot=2)
+        assay.evaluate(task, right, num_fewshot=2)
     with pytest.raises(UsageError, match="--registry: only for openai-evals tasks: `openai-evals:NAME`"):
-        assay.evaluate_tasks(task, right, source_options={"openai-evals": {"registry": "evals"}})
+        assay.evaluate(task, right, source_options={"openai-evals": {"registry": "evals"}})
 
 
-def test_in_a_running_loop_one_awaits(task: str) -> None:
+def test_in_a_running_loop_one_waits_or_awaits(task: str) -> None:
     async def notebook() -> assay.EvaluationResult:
-        with pytest.raises(UsageError, match=r"await assay\.aevaluate"):
-            assay.evaluate_tasks(task, right)
+        assert assay.evaluate(task, right).leaderboard.overall_score == 1.0
         handler = signal.getsignal(signal.SIGINT)
         both = await asyncio.gather(assay.aevaluate(task, right), assay.aevaluate(task, wrong))
         assert signal.getsignal(signal.SIGINT) is handler
@@ -108,7 +107,7 @@ def test_an_interrupted_run_says_so_and_loses_nothing(task: str) -> None:
         signal.raise_signal(signal.SIGINT) if prompt.startswith("compute: 3") else None
         return right(prompt)
 
-    found = assay.evaluate_tasks(task, [interrupting, wrong], concurrency=1)
+    found = assay.evaluate(task, [interrupting, wrong], concurrency=1)
     assert [run.interrupted for run in found] == [True]
     assert found.exit_status == 130
 
@@ -133,9 +132,9 @@ class Grades:
 
 
 def test_what_own_parts_return_wrongly_fails_their_attempts_and_the_run_can_be_read(task: str) -> None:
-    result = assay.evaluate_tasks(task, Counts())
+    result = assay.evaluate(task, Counts())
     assert (result.exit_status, result.leaderboard.tasks[0].scored, result.leaderboard.tasks[0].failed) == (3, 7, 1)
-    result = assay.evaluate_tasks(task, "toy", metric=f"{__name__}:Grades")
+    result = assay.evaluate(task, "toy", scorer=f"{__name__}:Grades")
     assert result.leaderboard.tasks[0].failed == 8
     [failure] = {each for record in read_records(result.runs[0].folder / "journal.jsonl") for each in record.failures}
     assert failure.message.startswith("returned no Score that can be written to the journal")
@@ -155,7 +154,7 @@ def test_every_model_is_checked_before_the_first_one_is_asked(
 
     options: dict[str, Any] = {"temperature": 0.5} if second.startswith("stub") else {}
     with pytest.raises(UsageError):
-        assay.evaluate_tasks(task, [first, second], **options)
+        assay.evaluate(task, [first, second], **options)
     assert asked == []
     assert not Path("runs").exists()
 
@@ -172,7 +171,7 @@ def test_a_cache_that_the_last_model_cannot_have_is_refused_before_the_first_one
             return Completion(text="3")
 
     with pytest.raises(UsageError, match=r"--cache: vllm:served at .* may change under the same name"):
-        assay.evaluate_tasks(task, [First(), "vllm:served@http://127.0.0.1:9/v1"], cache=True)
+        assay.evaluate(task, [First(), "vllm:served@http://127.0.0.1:9/v1"], cache=True)
     assert called == []
     assert not Path("runs").exists()
 
@@ -190,17 +189,17 @@ def test_a_model_that_was_checked_can_still_be_asked(task: str) -> None:
             self.closed = True
 
     model = Closing()
-    found = assay.evaluate_tasks(task, [model, "toy"])
+    found = assay.evaluate(task, [model, "toy"])
     assert [run.leaderboard.tasks[0].score for run in found] == [1.0, 1.0]
     assert model.closed
 
 
 def test_a_baseline_without_a_gate_is_refused(task: str) -> None:
-    assay.evaluate_tasks(task, "toy", folder="first")
+    assay.evaluate(task, "toy", folder="first")
     with pytest.raises(UsageError, match="--baseline is for gates, and there is none"):
-        assay.evaluate_tasks(task, "toy", baseline="first")
+        assay.evaluate(task, "toy", baseline="first")
     with pytest.raises(UsageError, match="--gate-cannot-tell is for gates"):
-        assay.evaluate_tasks(task, "toy", cannot_tell_passes=True)
+        assay.evaluate(task, "toy", cannot_tell_passes=True)
 
 
 def test_the_code_tests_of_every_run_are_tried_before_the_first_model_is_called(tmp_path: Path, task: str) -> None:

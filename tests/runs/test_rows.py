@@ -1,0 +1,136 @@
+"""`assay.evaluate` over rows: every kind of data, model and scorer, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay.core.errors import UsageError
+from assay.formats.table.given_rows import plain_rows
+
+ROWS = [{"q": f"say r{n}", "target": f"r{n}", "n": n} for n in range(6)]
+ASKED = {"prompt": "{{ q }}"}
+
+
+def last_word(prompt: str) -> str:
+    return prompt.rsplit(maxsplit=1)[-1]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def score(*given: Any, **said: Any) -> float | None:
+    return assay.evaluate(*given, **{**ASKED, **said}).leaderboard.overall_score
+
+
+def frames() -> dict[str, Callable[[], Any]]:
+    import pandas
+    import polars
+    import pyarrow
+
+    return {
+        "list": lambda: ROWS,
+        "generator": lambda: (row for row in ROWS),
+        "pandas": lambda: pandas.DataFrame(ROWS),
+        "polars": lambda: polars.DataFrame(ROWS),
+        "arrow": lambda: pyarrow.Table.from_pylist(ROWS),
+    }
+
+
+@pytest.mark.parametrize("kind", ["list", "generator", "pandas", "polars", "arrow"])
+def test_rows_of_every_kind_are_the_same_run(kind: str, folder: Path) -> None:
+    assert score(frames()[kind](), last_word) == 1.0
+    assert score(ROWS, last_word) == 1.0
+    assert len(list((folder / "runs").iterdir())) == 1
+
+
+def test_values_that_are_missing_or_not_plain() -> None:
+    import numpy
+    import pandas
+
+    data = pandas.DataFrame({"a": [1.5, None], "b": ["x", None], "c": [numpy.int64(3), numpy.int64(4)]})
+    assert plain_rows(data) == [{"a": 1.5, "b": "x", "c": 3}, {"a": None, "b": None, "c": 4}]
+    assert plain_rows([{"day": date(2026, 1, 2), "tags": ("a", "b"), "in": {"x": numpy.float64(0.5)}}]) == [
+        {"day": "2026-01-02", "tags": ["a", "b"], "in": {"x": 0.5}}
+    ]
+
+
+def test_scorers_are_names_and_functions_of_answer_and_row() -> None:
+    def ends_with_number(answer: str, row: Mapping[str, Any]) -> bool:
+        return answer.endswith(str(row["n"]))
+
+    assert score(ROWS, last_word, ["contains", ends_with_number]) == 1.0
+    assert score(ROWS, "stub:r3", ends_with_number) == pytest.approx(1 / 6)
+    assert score(ROWS, "stub:r3", lambda answer, row: row["n"] / 10) == pytest.approx(0.25)
+
+
+def test_a_scorer_that_breaks_is_a_failure_and_no_score() -> None:
+    board = assay.evaluate(ROWS, last_word, lambda answer, row: 1 / (row["n"] - 2), **ASKED).leaderboard
+    assert board.tasks[0].failed == 3, "a division by zero, and two numbers below 0"
+    assert assay.evaluate(ROWS, last_word, lambda answer, row: None, **ASKED).leaderboard.overall_score is None
+
+
+def test_several_models_and_prompts_are_runs_with_labels(folder: Path) -> None:
+    for name in ("plain", "polite"):
+        (folder / f"{name}.txt").write_text(f"{name}: {{{{ q }}}}")
+    result = assay.evaluate(ROWS, {"good": last_word, "bad": "stub:no"}, prompt=[Path("plain.txt"), Path("polite.txt")])
+    boards = [run.leaderboard for run in result]
+    assert [(board.model_label, board.settings["prompt"], board.overall_score) for board in boards] == [
+        ("good", "plain", 1.0),
+        ("good", "polite", 1.0),
+        ("bad", "plain", 0.0),
+        ("bad", "polite", 0.0),
+    ]
+
+
+def test_recorded_answers_need_no_model() -> None:
+    assert assay.evaluate(ROWS, answers="q", scorer="contains").leaderboard.overall_score == 1.0
+    with pytest.raises(UsageError, match="recorded answers call no model"):
+        assay.evaluate(ROWS, "toy", answers="q")
+
+
+def test_a_running_loop_is_no_obstacle() -> None:
+    async def notebook() -> tuple[float | None, float | None]:
+        waited = score(ROWS, last_word)
+        return waited, (await assay.aevaluate(ROWS, last_word, **ASKED)).leaderboard.overall_score
+
+    assert asyncio.run(notebook()) == (1.0, 1.0)
+
+
+def test_a_table_in_a_file_takes_the_same_words(folder: Path) -> None:
+    (folder / "t.csv").write_text("q,target\nsay yes,yes\n")
+    assert score("t.csv", last_word) == 1.0
+
+
+def test_with_texts_it_is_the_share_of_right_ones() -> None:
+    assert assay.evaluate(["The capital is Paris."], ["paris"], "contains") == 1.0
+    assert assay.evaluate([], [], "exact") == 0.0
+    assert assay.evaluate(predictions=["a"], gold=["b"], mode="exact") == 0.0
+    for texts in ([], ["a"]):
+        with pytest.raises(ValueError, match="unknown mode: 'exakt'"):
+            assay.evaluate(texts, texts, "exakt")
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "message"),
+    [
+        ((["a b", "b c"], last_word), {}, "a list of texts is predictions, which need gold and a mode"),
+        (([], last_word), {}, "there are no rows"),
+        ((ROWS, last_word), {"target": "traget"}, r"unknown column `traget`\. Did you mean `target`\?"),
+        (([{"a": 1}, {"b": 2}], last_word), {}, r"row 2 has no `a` \(row 1 has a\)"),
+        (([{"a": 1}, 2], last_word), {}, "row 2 is int 2; a row is a mapping"),
+        ((ROWS, last_word, lambda answer: True), {}, r"takes 1 values; a scorer takes \(answer, row\)"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given: tuple[Any, ...], said: dict[str, Any], message: str) -> None:
+    with pytest.raises((UsageError, TypeError), match=message):
+        score(*given, **said)
