@@ -13,7 +13,8 @@ from assay.costs.prices import Price, read_price_file
 from assay.results.board.leaderboard import build_leaderboard
 from assay.run_config import TaskOverrides
 from assay.run_file import read_run_file
-from assay.runs.evaluate import EvaluationResult, evaluate_tasks
+from assay.runs.entry import evaluate
+from assay.runs.evaluate import EvaluationResult
 
 MORE = """\
 model: prod
@@ -48,7 +49,7 @@ def edit(old: str, new: str) -> None:
 
 
 def run(name: str, **options: Any) -> EvaluationResult:
-    return evaluate_tasks(name, **options)
+    return evaluate(name, **options)
 
 
 def test_the_model_of_the_project_is_evaluated_under_its_label(shop: Path) -> None:
@@ -209,6 +210,6 @@ def test_without_a_project_a_run_is_what_it_was(tmp_path: Path, monkeypatch: pyt
     (make_shop(tmp_path) / "assay.yaml").unlink()
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
-    stored = read_run_file(evaluate_tasks("tasks/math/sums.jsonl").folder)
+    stored = read_run_file(evaluate("tasks/math/sums.jsonl").folder)
     assert stored.settings.keys() == {"generation", "limit", "repeat"}
     assert (stored.config.of_tasks, stored.config.usual, stored.definitions[0].shown.weight) == ({}, (), 1.0)

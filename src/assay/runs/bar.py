@@ -12,7 +12,7 @@ _SECONDS = 0.25
 
 
 def progress_here() -> Progress:
-    """What shows progress where somebody looks."""
+    """What shows progress on a terminal and in a notebook, and nothing elsewhere."""
     return CountLine() if sys.stderr.isatty() or "ipykernel" in sys.modules else Progress()
 
 
