@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 import assay
 from assay.metrics.overlap import _fastest_lcs_length, _lcs_length_in_python, bleu_4, rouge_l
 
 SOURCE = str(Path(assay.__file__).parents[1])
 theirs_bleu = sacrebleu.BLEU(effective_order=True)
-theirs_rouge = RougeScorer(["rougeL"])
+
+
+@functools.cache
+def theirs_rouge() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer  # here: it takes a second that no other file needs
+
+    return RougeScorer(["rougeL"])
+
 
 WORDS = (
     'the of a cat Cat sat on mat, mat. 1,000.5 3.5% 1990s 5-4 -7 don\'t (so) "no" naïve 東京 x/y e.g. ... wait..5 &amp;'
@@ -70,7 +78,7 @@ def test_words_that_only_one_text_has_are_in_no_common_subsequence() -> None:
 def test_rouge_l_is_rouge_scores_f_measure(pair: tuple[str, str]) -> None:
     prediction, target = pair
     assert rouge_l(prediction, [target], {}) == pytest.approx(
-        theirs_rouge.score(target, prediction)["rougeL"].fmeasure, abs=1e-9
+        theirs_rouge().score(target, prediction)["rougeL"].fmeasure, abs=1e-9
     )
 
 
@@ -83,7 +91,7 @@ def test_both_agree_with_the_libraries_on_long_texts() -> None:
         ours = bleu_4(prediction, [reference], {}), rouge_l(prediction, [reference], {})
         theirs = (
             theirs_bleu.sentence_score(prediction, [reference]).score / 100,
-            theirs_rouge.score(reference, prediction)["rougeL"].fmeasure,
+            theirs_rouge().score(reference, prediction)["rougeL"].fmeasure,
         )
         assert ours == pytest.approx(theirs, abs=1e-9)
 

@@ -9,8 +9,9 @@ import pytest
 from tests.bridges.recorded_library import RecordedLibrary
 
 from assay.bridges.inspect import inspect_source
-from assay.bridges.inspect.inspect_source import read_inspect
+from assay.bridges.inspect.inspect_source import InspectSource, read_inspect
 from assay.core.errors import UsageError
+from assay.formats.task_source import NoOptions
 
 MATCH = {"name": "match", "graded": False}
 GRADED = {"name": "model_graded_qa", "graded": True}
@@ -95,3 +96,14 @@ def test_code_of_others_is_named_before_it_is_built(
 def test_a_task_without_a_name_is_refused(project: Path) -> None:
     with pytest.raises(UsageError, match="name an Inspect task"):
         read_inspect("inspect:own.py@")
+
+
+def test_names_are_listed_and_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = RecordedLibrary({"names": {"names": {"evals/sums": "Sums."}}})
+    monkeypatch.setattr(inspect_source, "LIBRARY", recorded)
+    assert InspectSource().names("su", NoOptions()) == {"evals/sums": "Sums."}
+    recorded.answers = {"names": {"names": {}}}
+    with pytest.raises(UsageError, match="no installed package has an Inspect task whose name holds `x`; "):
+        InspectSource().names("x", NoOptions())
+    with pytest.raises(UsageError, match="no installed package has an Inspect task; "):
+        InspectSource().names("", NoOptions())

@@ -9,7 +9,7 @@ import pytest
 from tests.bridges.recorded_library import RecordedLibrary
 
 from assay.bridges.lm_eval import lm_eval_source
-from assay.bridges.lm_eval.lm_eval_source import LmEvalOptions, read_lm_eval
+from assay.bridges.lm_eval.lm_eval_source import LmEvalOptions, LmEvalSource, read_lm_eval
 from assay.core.errors import UsageError
 from assay.core.types import TaskDefinition
 from assay.formats.task_source import Shots, SourceContext
@@ -158,6 +158,32 @@ def test_groups_are_those_with_the_task_and_a_metric_of_their_own(monkeypatch: p
         [("acc", ("none",), True), ("acc", None, True)],
     )
     assert definition.provenance.versions["data"] == "7e"
+
+
+def test_a_folder_or_file_that_is_not_there_is_refused_before_lm_eval_starts(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = library(monkeypatch, built("generate_until", metric("acc")))
+    read(include_path=".")
+    assert recorded.orders[-1][1]["include_path"] == "."
+    recorded.orders.clear()
+    with pytest.raises(UsageError, match="nowhere: no such file or folder"):
+        read(include_path="nowhere")
+    with pytest.raises(UsageError, match=r"none\.yaml: no such file or folder"):
+        read_lm_eval("lm-eval:sums@none.yaml")
+    assert recorded.orders == []
+
+
+def test_names_are_listed_also_of_a_folder_and_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = RecordedLibrary({"names": {"names": {"sums": "task"}}})
+    monkeypatch.setattr(lm_eval_source, "LIBRARY", recorded)
+    source = LmEvalSource()
+    assert source.names("su", LmEvalOptions()) == {"sums": "task"}
+    source.names("", LmEvalOptions(include_path="own"))
+    assert recorded.orders == [("names", {"search": "su"}), ("names", {"search": "", "include_path": "own"})]
+    recorded.answers = {"names": {"names": {}}}
+    with pytest.raises(UsageError, match="no task, group or tag whose name contains `x`"):
+        source.names("x", LmEvalOptions())
 
 
 def test_a_task_without_a_metric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ from tests.runs.log_to.conftest import answer
 import assay
 from assay.cli.main import main
 
-mlflow = pytest.importorskip("mlflow")
 pytestmark = pytest.mark.filterwarnings("ignore")  # its own, of every release
 
 
 @pytest.fixture(autouse=True)
 def store(task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    mlflow = pytest.importorskip("mlflow")  # here: every process of the suite reads this file, and it takes seconds
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/mlruns")
     return mlflow.tracking.MlflowClient(f"file:{tmp_path}/mlruns")

@@ -9,13 +9,13 @@ from tests.runs.log_to.conftest import answer
 
 import assay
 
-wandb = pytest.importorskip("wandb")
 pytestmark = pytest.mark.filterwarnings("ignore")  # its own, of every release
 
 
 def test_a_run_is_written_with_config_summary_and_the_leaderboard_and_without_keys(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    wandb = pytest.importorskip("wandb")
     key = "zq-logged-0123456789abcdef"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("WANDB_MODE", "offline")
