@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def agreement(
             else empty_cell(names[0], definition, rows, table, several.kappa_interval.reason or ""),
             cell(names[1], definition, several.raw or 0.0, several.raw_interval, rows=rows, table=table),
         ]
-    ordered = _ordered(rows, order)
+    ordered = in_order({rows.vocabulary[code] for code in np.unique(rows.codes)}, order)
     first, second = ([ordered.index(rows.vocabulary[code]) for code in rows.codes[:, at]] for at in (0, 1))
     found = cohen_agreement(first, second, weights=weights, order=[*range(len(ordered))], groups=groups, level=level)
     details = {"labels": ordered, "confusion": confusion_of(np.array([first, second]).T, len(ordered))}
@@ -79,12 +79,9 @@ def confusion_of(codes: Codes, labels: int) -> list[list[int]]:
     return listed
 
 
-def _ordered(rows: Labels, order: Sequence[str] | None) -> list[str]:
-    """The labels that occur in their order: as given, by their numbers, or by the alphabet."""
-    seen = {rows.vocabulary[code] for code in np.unique(rows.codes)}
-    if order is not None:
-        return [str(label) for label in order]
-    return sorted(seen, key=_sorting)
+def in_order(labels: Iterable[str], order: Sequence[str] | None) -> list[str]:
+    """Labels in their order: as given, by their numbers, or by the alphabet."""
+    return sorted(labels, key=_sorting) if order is None else [str(label) for label in order]
 
 
 def _sorting(label: str) -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ _, RULE, LABELS = PANEL
 PEOPLE = "people"
 """The value that holds what people said."""
 AGREEMENT = "judges_agree"
+_JUDGED = ("correct_labels", "incorrect_labels")
 _TRUE, _FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
 
 
@@ -64,8 +65,7 @@ def with_panel(
         return scorer
     verdict = next(value for value in info.values if value.name == info.verdict)
     kind = _LabelledJudge if isinstance(scorer, Judged) else _Labelled
-    has_solver = bool(options.get("has_solver", True))
-    return kind(scorer, gold_field(key, LABELS, labels, context, ALLOWED), verdict, has_solver)
+    return kind(scorer, gold_field(key, LABELS, labels, context, ALLOWED), verdict, own)
 
 
 def described(info: ScorerInfo, options: Options) -> ScorerInfo:
@@ -223,6 +223,32 @@ def _same(pair: tuple[ScoreValue, ScoreValue]) -> float:
     return 1.0 - abs(a - b) if close else float(a == b)  # type: ignore[operator]  # both are numbers
 
 
+def as_verdict(verdict: Value, text: str, options: Options) -> ScoreValue:
+    """The label that a person gave as the judge's value; `ValueError` where the judge could not give it.
+
+    It is what the judge is asked for: one of its labels, a mark on its scale, or whether something holds.
+    """
+    text = text.strip()
+    if verdict.kind == "label":
+        if not verdict.labels or text in verdict.labels:
+            return text
+        raise ValueError(f"`{text}` is none of {', '.join(verdict.labels)}")
+    if verdict.kind == "share" and verdict.name != "score":
+        right, wrong = ([str(label).casefold() for label in options.get(name) or ()] for name in _JUDGED)
+        if text.casefold() in (*_TRUE, *_FALSE, *right, *wrong):
+            return text.casefold() in (*_TRUE, *right)
+        known = f"none of {', '.join((*right, *wrong))}, true and false" if right else "neither true nor false"
+        raise ValueError(f"`{text}` is {known}")
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"`{text}` is not a number") from None
+    low, high = (options.get(name) for name in ("score_min", "score_max"))
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return (number - low) / (high - low)
+    return int(number) if verdict.kind == "count" and number.is_integer() else number
+
+
 def _as_kind(value: Value, number: float) -> ScoreValue:
     return int(number) if value.kind == "count" else number
 
@@ -234,9 +260,10 @@ def _member(name: str, score: Score) -> dict[str, Any]:
 class _Labelled:
     """A judge, and what people said."""
 
-    def __init__(self, scorer: Scorer, field: Any, verdict: Value, has_solver: bool) -> None:
+    def __init__(self, scorer: Scorer, field: Any, verdict: Value, options: Options) -> None:
         self.name = scorer.name
-        self._scorer, self._field, self._verdict, self._has_solver = scorer, field, verdict, has_solver
+        self._scorer, self._field, self._verdict, self._options = scorer, field, verdict, options
+        self._has_solver = bool(options.get("has_solver", True))
 
     async def __call__(self, sample: Sample, trace: Trace) -> Score:
         # before the judge is called: its verdict would be paid for and lost
@@ -245,22 +272,11 @@ class _Labelled:
         return msgspec.structs.replace(score, values={**score.values, PEOPLE: people})
 
     def _people(self, sample: Sample, trace: Trace) -> ScoreValue:
-        text = self._field.render(scorer_variables(sample, trace, has_solver=self._has_solver), sample).strip()
-        if not text:
-            return None
-        value = self._verdict
-        if value.kind == "label":
-            if not value.labels or text in value.labels:
-                return str(text)
-            raise self._field.failure("bad_label", f"`{text}` is none of {', '.join(value.labels)}", sample)
-        if value.name != "score" and value.kind == "share":
-            if text.casefold() in (*_TRUE, *_FALSE):
-                return text.casefold() in _TRUE
-            raise self._field.failure("bad_label", f"`{text}` is neither true nor false", sample)
+        text = self._field.render(scorer_variables(sample, trace, has_solver=self._has_solver), sample)
         try:
-            return int(text) if value.kind == "count" else float(text)
-        except ValueError:
-            raise self._field.failure("bad_label", f"`{text}` is not a number", sample) from None
+            return as_verdict(self._verdict, text, self._options) if text.strip() else None
+        except ValueError as error:
+            raise self._field.failure("bad_label", str(error), sample) from error
 
     async def aclose(self) -> None:
         await close_part(self._scorer)
