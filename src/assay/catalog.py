@@ -192,6 +192,7 @@ CATALOG: dict[str, dict[str, str]] = {
         "weighted_average": "assay.stats.aggregates:weighted_average",
         "agreement": "assay.stats.rater_agreement:agreement",
         "repetitions": "assay.stats.repetitions:repetitions",
+        "over_trials": "assay.stats.over_trials:over_trials",
         "python": "assay.stats.python_metric:python_metric",
         "evidence": "assay.stats.evidence:evidence",
         "bits_per_byte": "assay.stats.likelihood:bits_per_byte",

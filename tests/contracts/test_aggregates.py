@@ -51,6 +51,14 @@ AGGREGATES: dict[str, list[dict[str, Any]]] = {
         {"fields": ["score", "score"], "weights": "quadratic"},
         {"fields": ["gt", "pred", "gt"]},
     ],
+    "over_trials": [
+        {
+            "trials": [{"name": "n", "field": "score", "function": each, "k": k}],
+            "use": "mean",
+            "options": {"field": "n"},
+        }
+        for each, k in (("pass^k", 2), ("pass@k", 1), ("mean", None), ("min", None))
+    ],
     "repetitions": [{}, {"k": [1, 2, 4]}, {"field": "seconds", "threshold": 50.0}],
     "lm_eval": [{"task": "t", "library": {}, "means": []}],
     "python": [{"compute_metrics_snippet": "def compute_metrics(scores): ..."}],

@@ -408,6 +408,7 @@ def _by_model(
             own = _settled(own, named.generation)
         if "repeat" not in given and config.repeat == 1 and plan.trials:
             own = msgspec.structs.replace(own, repeat=plan.trials)
+        _refuse_too_few_attempts(definition, own.repeat)
         own = _cached_as_written(own, definition)
         key = None
         if plan.variant:
@@ -418,6 +419,17 @@ def _by_model(
         if not plan.variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
     return list(runs.values())
+
+
+def _refuse_too_few_attempts(definition: TaskDefinition, repeat: int) -> None:
+    """A number over k attempts at each sample would have no value."""
+    for part in definition.aggregates:
+        for number in part.options.get("trials", ()) if part.use == "over_trials" else ():
+            if (k := number.get("k")) is not None and k > repeat:
+                raise UsageError(
+                    f"task `{definition.name}`: `{number['name']}` is over {k} attempts at each sample, and --repeat "
+                    f"makes {repeat}; leave it out, or give {k} or more"
+                )
 
 
 def _cached_as_written(config: RunConfig, definition: TaskDefinition) -> RunConfig:

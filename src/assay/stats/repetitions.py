@@ -82,14 +82,7 @@ def repetitions(
     the samples that a number is over, `unscored` those that it leaves out.
     """
     numbers = table.numbers(field)
-    attempts = replace(
-        Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters), scale=table.range_of(field)
-    )
-    if len(np.unique(numbers.clusters)) == len(attempts):
-        attempts = replace(attempts, groups=None)
-    if lost := table.open_by_sample():
-        counts = [lost[int(code)] for code in np.unique(numbers.samples)]
-        attempts = replace(attempts, open=np.array(counts, dtype=np.intp))
+    _, attempts = attempts_of(table, field)
     samples = len({*table.samples(slice(None)).tolist(), *table.failed_samples})
     estimates = [mean(attempts, level)]
     for size in [k] if isinstance(k, int) else k:
@@ -102,6 +95,20 @@ def repetitions(
         ]
     estimates += [consistency(attempts, level), flip_rate(attempts, level)]
     return [_summary(estimate, samples, numbers, table) for estimate in estimates]
+
+
+def attempts_of(table: ScoreTable, field: str) -> tuple[Codes, Attempts]:
+    """The samples with a number in this column, and the numbers of their attempts."""
+    numbers = table.numbers(field)
+    attempts = replace(
+        Attempts.from_rows(numbers.samples, numbers.values, numbers.clusters), scale=table.range_of(field)
+    )
+    codes = np.unique(numbers.samples)
+    if len(np.unique(numbers.clusters)) == len(attempts):
+        attempts = replace(attempts, groups=None)
+    if lost := table.open_by_sample():
+        attempts = replace(attempts, open=np.array([lost[int(code)] for code in codes], dtype=np.intp))
+    return codes, attempts
 
 
 def _summary(estimate: Estimate, samples: int, numbers: Numbers, table: ScoreTable) -> Summary:
@@ -208,13 +215,13 @@ def _by_counts(
     counts = np.column_stack([attempts.sizes, attempts.right(threshold), lost])
     # few distinct triples (attempts, right attempts, open ones): each is computed once
     triples, inverse = np.unique(counts, axis=0, return_inverse=True)
-    chances = np.array([_known_chance(of_counts, int(n), int(c), int(o), k) for n, c, o in triples], dtype=np.float64)
+    chances = np.array([known_chance(of_counts, int(n), int(c), int(o), k) for n, c, o in triples], dtype=np.float64)
     values = chances[inverse.reshape(-1)] if len(triples) else np.empty(0)
     known = ~np.isnan(values)
     return _estimate(name, values[known], _groups(attempts, known), level, f"no sample has {k} attempts")
 
 
-def _known_chance(of_counts: Callable[[int, int, int], float], n: int, right: int, lost: int, k: int) -> float:
+def known_chance(of_counts: Callable[[int, int, int], float], n: int, right: int, lost: int, k: int) -> float:
     """The chance of one sample; NaN where the attempts that are open decide it, or too few were planned."""
     if n + lost < k:
         return math.nan

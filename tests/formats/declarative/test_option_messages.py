@@ -244,6 +244,10 @@ AROUND: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "filter": lambda part: _task(actions=[{"key": "a", "action": "exclude_from_metrics", "filter": part}]),
     "action rule": lambda part: _task(actions=[part]),
     "trials": lambda part: _task(trials=part),
+    "score aggregator": lambda part: _task(trials={"num_trials": 5, "score_aggregators": [part]}),
+    "trial aggregator": lambda part: _task(
+        trials={"num_trials": 5, "score_aggregators": [{"score_name": "is_correct", "aggregator": part}]}
+    ),
     "task dataset": lambda part: _task(dataset=part),
     "example": lambda part: {
         **_task(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_long_texts_and_lists_are_no_slices(tmp_path: Path) -> None:
 
 def trials(path: Path, **more: Any) -> Path:
     task = json.loads(path.read_text())
-    task["definition"]["trials"] = {"num_trials": 3, **more}
+    task["definition"]["trials"] = {"num_trials": 3} | more
     path.write_text(json.dumps(task))
     return path
 
@@ -95,13 +96,83 @@ def test_trials_are_attempts_with_pass_at_k(tmp_path: Path) -> None:
     assert plan_runs(definitions, RunConfig(repeat=5))[0].config.repeat == 5
 
 
-def test_metrics_of_a_trial_aggregator_are_left_to_the_leaderboard(tmp_path: Path) -> None:
-    aggregator = {"score_name": "is_correct", "aggregator": {"function": "pass^k", "k": 3, "score_name": "pass^3"}}
-    metrics = [{"type": "mean", "field": "is_correct"}, {"type": "mean", "field": "pass^3"}]
-    path = write_task(tmp_path, ROWS, [{**EQUALS, "metrics": metrics}])
-    [definition] = read_yaml_tasks(trials(path, score_aggregators=[aggregator]))
-    assert [part.options["field"] for part in definition.aggregates] == ["is_correct"]
-    assert "not used: reports have k = 1, 2, 5" in definition.provenance.warnings[0]
+AGGREGATOR = {"score_name": "is_correct", "aggregator": {"function": "pass^k", "k": 3, "score_name": "pass^3"}}
+
+
+class Draws:
+    """Right in the first so many draws of a sample that its question says."""
+
+    name = "draws"
+
+    def __init__(self) -> None:
+        self.drawn: Counter[str] = Counter()
+
+    async def generate(self, request: Request) -> Completion:
+        question = str((request.messages or ())[-1].content)
+        self.drawn[question] += 1
+        return Completion(text="a" if self.drawn[question] <= int(question[-1]) else "b")
+
+
+def test_a_metric_over_trials_is_the_declared_number(tmp_path: Path) -> None:
+    rows = [{"q": f"{name} {right}", "a": "a"} for name, right in zip("wxyz", (5, 4, 2, 0), strict=True)]
+    metrics = [{"type": "mean", "field": "pass^3", "name": "Reliability"}, {"type": "mean", "field": "is_correct"}]
+    path = trials(
+        write_task(tmp_path, rows, [{**EQUALS, "metrics": metrics}]), num_trials=5, score_aggregators=[AGGREGATOR]
+    )
+    [planned] = plan_runs(read_yaml_tasks(path), RunConfig())
+    board = run_evaluation(planned.definitions, planned.config, model=Draws(), folder=tmp_path / "run").leaderboard
+    [row] = board.tasks
+    assert (row.metric, row.score) == ("Reliability", pytest.approx(0.35))
+    assert [(each.name, each.value) for each in row.aggregates] == [
+        ("Reliability", pytest.approx(0.35)),
+        ("is_correct_mean", pytest.approx(0.55)),
+    ]
+    assert (row.scored, row.unscored, row.total) == (20, 0, 20)
+
+
+def test_a_number_over_trials_that_no_metric_reads_is_reported_as_its_mean(tmp_path: Path) -> None:
+    worst = {"score_name": "is_correct", "aggregator": {"function": "min"}}
+    path = trials(write_task(tmp_path, ROWS, [EQUALS]), score_aggregators=[AGGREGATOR, worst])
+    [definition] = read_yaml_tasks(path)
+    assert [part.options.get("name") for part in definition.aggregates] == ["accuracy", "pass^3", "min_is_correct"]
+    assert not definition.provenance.warnings
+
+
+def test_what_cannot_be_computed_over_trials_is_refused(tmp_path: Path) -> None:
+    def refused(*aggregators: dict[str, Any], field: str = "is_correct", num_trials: int = 3) -> str:
+        scorer = {**EQUALS, "metrics": [{"type": "mean", "field": field}]}
+        path = trials(write_task(tmp_path, ROWS, [scorer]), num_trials=num_trials, score_aggregators=list(aggregators))
+        with pytest.raises(UsageError) as error:
+            read_yaml_tasks(path)
+        return str(error.value)
+
+    def aggregator(function: str, value: str = "is_correct", **more: Any) -> dict[str, Any]:
+        return {"score_name": value, "aggregator": {"function": function, **more}}
+
+    assert "`pass^3` is over 3 attempts, and `num_trials` is 2" in refused(AGGREGATOR, num_trials=2)
+    assert "gives no value `pass^4`" in refused(AGGREGATOR, field="pass^4")
+    assert "no scorer gives a value `is_corect`" in refused(aggregator("mean", "is_corect"))
+    assert "needs `k`" in refused(aggregator("pass@k"))
+    assert "`mean` has no `k`" in refused(aggregator("mean", k=2))
+    assert "given twice" in refused(AGGREGATOR, AGGREGATOR)
+    assert "`median` is not allowed here" in refused(aggregator("median"))
+    assert "call it otherwise" in refused(aggregator("mean", score_name="is_correct"))
+
+
+def test_fewer_repetitions_than_a_metric_needs_are_refused(tmp_path: Path) -> None:
+    path = trials(write_task(tmp_path, ROWS, [EQUALS]), score_aggregators=[AGGREGATOR])
+    with pytest.raises(UsageError, match=r"`pass\^3` is over 3 attempts at each sample, and --repeat makes 2"):
+        plan_runs(read_yaml_tasks(path), RunConfig(repeat=2), given={"repeat"})
+
+
+def test_a_specification_may_give_the_trials_that_a_metric_of_its_task_reads(tmp_path: Path) -> None:
+    path = run_file(tmp_path, scorers=[{**EQUALS, "metrics": [{"type": "mean", "field": "pass^3"}]}])
+    content = json.loads(path.read_text())
+    content["evaluation"]["task_specifications"][0]["trials"] = {"num_trials": 4, "score_aggregators": [AGGREGATOR]}
+    path.write_text(json.dumps(content))
+    [definition] = read_yaml_tasks(path)
+    assert definition.plan.trials == 4
+    assert [(part.use, part.options["name"]) for part in definition.aggregates] == [("over_trials", "pass^3_mean")]
 
 
 def run_file(folder: Path, **more: Any) -> Path:

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from assay.core.describe import mean_of
 from assay.core.types import PartSpec
 from assay.formats.declarative.part_keys import scorer_keys, short_name
-from assay.formats.declarative.records import MetricEntry, ScorerEntry, without_nulls
-from assay.formats.declarative.schema.scorers import described
+from assay.formats.declarative.records import MetricEntry, ScoreAggregator, ScorerEntry, without_nulls
+from assay.formats.declarative.schema.metrics import fields_read
+from assay.formats.declarative.schema.scorers import described, values_given
 from assay.stats.score_table import as_text
+
+NAMED_BY_FIELD = ("mean", "max", "min", "median", "quantile", "std_dev", "weighted_average")
+"""Metrics of one number, called by the value that they read."""
 
 
 def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:
@@ -22,20 +26,60 @@ def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:
     return [MetricEntry(type=each.use, key=each.key, options=each.options) for each in chosen]
 
 
-def aggregates_of(scorers: Sequence[tuple[str, ScorerEntry]]) -> tuple[PartSpec, ...]:
+def aggregates_of(
+    scorers: Sequence[tuple[str, ScorerEntry]], over_trials: Sequence[ScoreAggregator] = ()
+) -> tuple[PartSpec, ...]:
     """Every aggregate of every scorer: the first is the task's score.
 
-    Those of `qa` scorers come last, and before them those that list the share of every value.
+    Those of `qa` scorers come last, and before them those that list the share of every value. A number over trials
+    that no metric reads is reported as its mean.
     """
     parts: list[tuple[tuple[bool, bool], PartSpec]] = []
+    numbers = {each.name: each for each in over_trials}
+    unread = dict(numbers)
     for key, scorer in scorers:
         metrics = scorer.metrics if scorer.metrics is not None else default_metrics(scorer)
         names = scorer_keys([(metric.key, metric.type) for metric in metrics])
         for name, metric in zip(names, metrics, strict=True):
             options = without_nulls(metric.options)
             part = PartSpec(key=f"{key}.{name}", use=metric.type, options={"scorer": key, **options})
+            read = [numbers[each] for field in fields_read(metric.type) if (each := str(options.get(field))) in numbers]
+            if read:
+                part = _over_trials(part, read)
+                for each in read:
+                    unread.pop(each.name, None)
             parts.append(((scorer.purpose == "qa", part.use == "frequency" and "label" not in options), part))
+    for number in unread.values():
+        for key in _givers(number.score_name, scorers):
+            part = PartSpec(
+                key=f"{key}.{number.name}",
+                use="mean",
+                options={"scorer": key, "field": number.name, "name": number.name},
+            )
+            parts.append(((False, False), _over_trials(part, [number])))
     return tuple(part for _, part in sorted(parts, key=lambda each: each[0]))
+
+
+def _givers(value: str, scorers: Sequence[tuple[str, ScorerEntry]]) -> list[str]:
+    """The scorers that give a value; those of which it is not known where none is said to."""
+    given = {key: values_given(scorer.type, scorer.options) for key, scorer in scorers}
+    known = [key for key, values in given.items() if values is not None and value in values]
+    return known or [key for key, values in given.items() if values is None]
+
+
+def _over_trials(part: PartSpec, read: Sequence[ScoreAggregator]) -> PartSpec:
+    """The aggregate over samples, of numbers over the attempts at each."""
+    own = dict(part.options)
+    outer = {name: own.pop(name) for name in ("scorer", "lower_is_better", "name") if name in own}
+    if "name" not in outer and part.use in NAMED_BY_FIELD:
+        outer["name"] = f"{own['field']}_{part.use}"
+    trials = [
+        {"name": each.name, "field": each.score_name, "function": each.aggregator.function, "k": each.aggregator.k}
+        for each in read
+    ]
+    return PartSpec(
+        key=part.key, use="over_trials", options={**outer, "trials": trials, "use": part.use, "options": own}
+    )
 
 
 def headline(aggregates: Sequence[PartSpec]) -> str:
@@ -43,7 +87,7 @@ def headline(aggregates: Sequence[PartSpec]) -> str:
     if not aggregates:
         return "none"
     first = aggregates[0]
-    if first.use in ("mean", "max", "min", "median", "quantile", "std_dev", "weighted_average"):
+    if first.use in NAMED_BY_FIELD:
         return str(first.options.get("name") or f"{first.options['field']}_{first.use}")
     if first.use == "frequency" and "label" in first.options:
         return str(first.options.get("name") or f"{first.options['field']}_{as_text(first.options['label'])}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+import msgspec
 
 from assay.formats.declarative.config_spec import check_placeholders
 from assay.formats.declarative.editor_schema import Schema, json_schema
@@ -13,6 +16,7 @@ from assay.formats.declarative.model_records import AdapterEntry, ModelEntry, Pr
 from assay.formats.declarative.records import (
     DatasetEntry,
     Definition,
+    ScoreAggregator,
     TaskEntry,
     dataset_record,
     definition_record,
@@ -95,8 +99,13 @@ def _is_of_no_kind(value: dict[str, Plain]) -> bool:
     return "definition" not in value and bool(others) and not any(nearest(name, TASK.fields) for name in others)
 
 
-def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> TaskEntry:
-    """A task as it was read, its definition still with placeholders; `UsageError` naming everything that is wrong."""
+def checked_task(
+    document: Document, value: Plain, where: FieldPath = (), *, of_trials: Iterable[str] = ()
+) -> TaskEntry:
+    """A task as it was read, its definition still with placeholders; `UsageError` naming everything that is wrong.
+
+    `of_trials` are names of trial aggregators that a run file gives for it.
+    """
     if not where and (other := other_kind(value, document.path)):
         raise document.error((), f"this looks like {other}, not a task; a task has `definition`")
     if not where and isinstance(value, dict) and _is_of_no_kind(value):
@@ -105,6 +114,8 @@ def checked_task(document: Document, value: Plain, where: FieldPath = ()) -> Tas
     value = _modernized(value, document, where)
     at = (*where, "definition")
     report = Report(document, configured_at=at)
+    if isinstance(value, dict):
+        report.values_over_trials = {*of_trials, *trial_names(value.get("definition"))}
     result = check(value, TASK, where, report)
     if isinstance(value, dict):
         names = [str(each.get("key")) for each in mappings(value.get("config_spec"))]
@@ -141,26 +152,17 @@ def _modernized(value: Plain, document: Document, where: FieldPath) -> Plain:
         elif _ENTITY not in definition and "solver" not in definition and "dataset" in definition:
             document.warn(at, "there is no `solver`, so this is read as a task about its dataset")
             definition = {**definition, _ENTITY: "dataset"}
-    return {**value, "definition": _without_trial_metrics(definition, document, at)}
+    return {**value, "definition": definition}
 
 
-def _without_trial_metrics(definition: dict[str, Plain], document: Document, where: FieldPath) -> dict[str, Plain]:
-    """Metrics of a trial aggregator's number are left out: reports have pass@k and pass^k."""
-    trials = definition.get("trials")
-    aggregators = mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else []
-    named = [each.get("aggregator") for each in aggregators]
-    names = {each.get("score_name") for each in named if isinstance(each, dict)}
-    if not names:
-        return definition
-    document.warn(
-        (*where, "trials", "score_aggregators"), "not used: reports have k = 1, 2, 5, 10, … and the number of trials"
-    )
-    scorers: list[Plain] = []
-    for scorer in mappings(definition.get("scorers")):
-        metrics = scorer.get("metrics")
-        kept: list[Plain] = [each for each in mappings(metrics) if each.get("field") not in names]
-        scorers.append({**scorer, "metrics": kept or None} if isinstance(metrics, list) else scorer)
-    return {**definition, "scorers": scorers}
+def trial_names(value: Plain) -> list[str]:
+    """What the trial aggregators of a definition, or of a task specification, are called: metrics may read them."""
+    trials = value.get("trials") or value.get("trials_config") if isinstance(value, dict) else None
+    names = []
+    for each in mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else ():
+        with suppress(msgspec.ValidationError):  # reported where it is checked
+            names.append(msgspec.convert(each, ScoreAggregator).name)
+    return names
 
 
 def checked_dataset(document: Document, value: Plain, where: FieldPath = ()) -> DatasetEntry:
@@ -208,6 +210,7 @@ def _checked(
     document: Document, value: Plain, shape: Shape, where: FieldPath, *, configured_at: FieldPath | None = None
 ) -> Plain:
     report = Report(document, configured_at=configured_at)
+    report.values_over_trials = set(trial_names(value))
     result = check(value, shape, where, report)
     report.raise_errors()
     return result

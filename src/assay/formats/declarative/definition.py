@@ -38,6 +38,7 @@ from assay.formats.declarative.records import (
     SolverEntry,
     SystemTask,
     TaskEntry,
+    Trials,
     record,
     without_nulls,
 )
@@ -77,7 +78,7 @@ def task_definition(
     dataset_key: str | None = None,
     num_samples: int | None = None,
     subsampling: str | None = None,
-    trials: int | None = None,
+    trials: Trials | None = None,
 ) -> TaskDefinition:
     """One task with its configuration, as every other format gives it too.
 
@@ -90,6 +91,10 @@ def task_definition(
     with placed_at(document, config_at) if config_at is not None else nullcontext():
         parameters = resolve_config(task.config_spec, config, task=task.key, warnings=warnings)
     written = substitute(task.definition, parameters, document, at)
+    if trials is not None and isinstance(written, dict):
+        own = written.get("trials")
+        given = without_nulls(msgspec.json.decode(msgspec.json.encode(trials)))  # lists, as in a file
+        written = {**written, "trials": {**(own if isinstance(own, dict) else {}), **given}}
     definition = checked_definition(document, written, at)
     if isinstance(definition, SystemTask):
         parts = _system_parts(definition)
@@ -106,8 +111,6 @@ def task_definition(
                 (*at, "dataset", "key") if dataset_key is None else where,
                 f"task `{name or task.key}` has no samples: its data is empty, or filters keep nothing",
             )
-        if trials is None and definition.trials is not None:
-            trials = definition.trials.num_trials
     modules = _modules(
         document,
         (*where, "definition"),
@@ -124,7 +127,9 @@ def task_definition(
         description=task.description,
         source=document.mark(where).file,
         plan=TaskPlan(
-            trials=trials,
+            trials=definition.trials.num_trials
+            if isinstance(definition, BenchmarkTask) and definition.trials
+            else None,
             paces=dict(library.paces),
             typed_models=tuple(library.typed_models),
             missing_models=tuple(sorted(set(library.missing_models))),
@@ -290,7 +295,8 @@ def _benchmark_parts(document: Document, where: FieldPath, definition: Benchmark
     for at, (key, scorer) in enumerate(keyed):
         given = _with_models_behind(document, (*where, "scorers", at), scorer, library)
         scorers.append(_over_parts(_scorer(key, scorer, given, has_solver), definition.solver))
-    aggregates = aggregates_of(keyed)
+    over_trials = definition.trials.score_aggregators if definition.trials is not None else None
+    aggregates = aggregates_of(keyed, over_trials or ())
     return _Parts(
         solver=solver,
         scorers=tuple(scorers),

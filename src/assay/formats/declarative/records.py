@@ -186,14 +186,82 @@ class ActionEntry(Struct, frozen=True, kw_only=True):
     filter: Annotated[Options, Doc("Which samples; may read `sample`, `solver_output`, `scores.KEY.VALUE`.")]
 
 
+def _k_where_it_belongs(options: Mapping[str, Any]) -> list[Problem]:
+    counts = str(options["function"]).endswith("k")
+    if counts and options["k"] is None:
+        return [((), f"`{options['function']}` needs `k`, the number of attempts")]
+    return [] if counts or options["k"] is None else [(("k",), f"`{options['function']}` has no `k`")]
+
+
+@part(
+    "A number of each sample, over the attempts at it.",
+    name="a trial aggregator",
+    example='{function: "pass^k", k: 3, score_name: "pass^3"}\n',
+    check=_k_where_it_belongs,
+)
+class TrialAggregator(Struct, frozen=True, kw_only=True):
+    function: Annotated[Literal["mean", "min", "max", "pass@k", "pass^k"], Doc("What is computed.")]
+    k: Annotated[Annotated[int, Meta(ge=1)] | None, Doc("Of so many attempts, for `pass@k` and `pass^k`.")] = None
+    score_name: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Doc("What it is called; `pass^3`, or `mean_` and the score value, when absent."),
+    ] = None
+
+
+@part(
+    "A number of each sample over its trials, which metrics read by its name.",
+    name="a score aggregator",
+    example='{score_name: is_correct, aggregator: {function: "pass^k", k: 3, score_name: "pass^3"}}\n',
+)
+class ScoreAggregator(Struct, frozen=True, kw_only=True):
+    score_name: Annotated[str, Meta(min_length=1), Doc("The score value of each attempt.")]
+    aggregator: Annotated[TrialAggregator, Doc("What is made of it.")]
+
+    @property
+    def name(self) -> str:
+        own = self.aggregator
+        if own.score_name is not None:
+            return own.score_name
+        return (
+            own.function.replace("@k", f"@{own.k}").replace("^k", f"^{own.k}")
+            if own.k
+            else f"{own.function}_{self.score_name}"
+        )
+
+
+def _trials_problems(options: Mapping[str, Any]) -> list[Problem]:
+    """No aggregator needs more attempts than are made, and no two have one name."""
+    given = options["score_aggregators"]
+    problems: list[Problem] = []
+    names: set[str] = set()
+    for at, each in enumerate(given if isinstance(given, list) else ()):
+        place = ("score_aggregators", at, "aggregator")
+        try:
+            made = msgspec.convert(each, ScoreAggregator)
+        except msgspec.ValidationError:  # a placeholder stands in it
+            continue
+        if made.name in names:
+            problems.append((place, f"the name `{made.name}` is given twice; give each its `score_name`"))
+        names.add(made.name)
+        wanted, made_times = made.aggregator.k, options["num_trials"]
+        if wanted is not None and isinstance(made_times, int) and wanted > made_times:
+            problems.append(
+                ((*place, "k"), f"`{made.name}` is over {wanted} attempts, and `num_trials` is {made_times}")
+            )
+    return problems
+
+
 @part(
     "How often each sample is attempted; the leaderboard then has pass@k, pass^k and the consistency of answers.",
     name="trials",
     example="{num_trials: 5}\n",
+    check=_trials_problems,
 )
 class Trials(Struct, frozen=True, kw_only=True):
     num_trials: Annotated[int, Meta(ge=2), Doc("Attempts at each sample.")]
-    score_aggregators: Annotated[Plain, Doc("Ignored: k is 1, 2, 5, 10, … and the number of trials.")] = None
+    score_aggregators: Annotated[
+        tuple[ScoreAggregator, ...] | None, Doc("Numbers of each sample over its trials, which metrics read.")
+    ] = None
 
 
 TrialsOption = Annotated[Trials | None, Doc("How often each sample is attempted.")]

@@ -18,6 +18,7 @@ from assay.formats.declarative.checked import (
     checked_run,
     checked_specifications,
     checked_task,
+    trial_names,
 )
 from assay.formats.declarative.config_spec import resolve_config, substitute, typed_config
 from assay.formats.declarative.definition import placed_at, task_definition
@@ -25,7 +26,7 @@ from assay.formats.declarative.library import Library
 from assay.formats.declarative.model_specs import model_spec
 from assay.formats.declarative.places import Places, PromptFile
 from assay.formats.declarative.policies import check_scopes, policy_rules
-from assay.formats.declarative.records import Options, TaskEntry, without_nulls
+from assay.formats.declarative.records import Options, TaskEntry, Trials, without_nulls
 from assay.formats.declarative.run_records import (
     EvaluationEntry,
     PolicyEntry,
@@ -60,9 +61,8 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     check_scopes(document, run.policies, evaluation.key, names)
     evaluation = _with_settings(evaluation, run.run_config)
     times = run.run_config.trials_config if run.run_config is not None else None
-    trials = None if times is None else times.num_trials
     names_models = any(key not in judges for key in keys)
-    shared = _Shared(document, library, evaluation, tasks, trials, run.policies, names_models)
+    shared = _Shared(document, library, evaluation, tasks, times, run.policies, names_models)
     prompts = _prompts(document, run, library)
     return [
         _specified(shared, at, variant, name=name, prompt=prompt, matrix=matrix)
@@ -176,8 +176,11 @@ def _collect(document: Document, run: RunEntry, library: Library) -> list[str]:
 
 def _tasks(document: Document, run: RunEntry) -> Tasks:
     tasks: dict[str, tuple[FieldPath, TaskEntry]] = {}
+    specifications = run.evaluation.task_specifications if run.evaluation is not None else None
+    settings = document.value.get("run_config") if isinstance(document.value, dict) else None
+    of_trials = [name for each in (*mappings(specifications), settings) for name in trial_names(each)]
     for at, entry in enumerate(run.tasks):
-        task = checked_task(document, entry, ("tasks", at))
+        task = checked_task(document, entry, ("tasks", at), of_trials=of_trials)
         if task.key in tasks:
             raise document.error(("tasks", at, "key"), f"`{task.key}` is given twice")
         tasks[task.key] = (("tasks", at), task)
@@ -226,7 +229,7 @@ class _Shared(NamedTuple):
     library: Library
     evaluation: EvaluationEntry
     tasks: Tasks
-    trials: int | None
+    trials: Trials | None
     policies: Sequence[PolicyEntry]
     names_models: bool
     """Whether it has models to evaluate; else they are those of the command."""
@@ -260,7 +263,7 @@ def _specified(
         dataset_key=spec.dataset_key,
         num_samples=spec.num_samples or evaluation.num_samples or debug,
         subsampling=spec.subsampling or evaluation.subsampling,
-        trials=spec.trials.num_trials if spec.trials is not None else trials,
+        trials=spec.trials if spec.trials is not None else trials,
     )
     if spec.model_key == PLACEHOLDER_MODEL and not solver_needs(definition.solver).replays:
         message = f"`{PLACEHOLDER_MODEL}` answers nothing: it is for tasks with a `pass_through_solver`"

@@ -39,6 +39,8 @@ class Report:
         """The field whose placeholders have no values yet; None for no field."""
         self.faults: list[FileFault] = list(document.faults)
         self._unread = {fault.where for fault in document.faults}
+        self.values_over_trials: set[str] = set()
+        """The numbers over a sample's trials that metrics may read as well as score values."""
         self.misshapen = 0
         """How many of them are about a value that is not of its shape: rules over it would not hold."""
 

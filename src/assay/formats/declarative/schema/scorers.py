@@ -97,7 +97,7 @@ def _of_metric(name: str, called: str) -> ObjectOf:
 def _reads_given(given: Sequence[str]) -> Schema:
     """The metrics of a scorer read values that it gives."""
     fields = dict.fromkeys(field for metric in METRIC.choices for field in fields_read(metric))
-    one: Schema = {"anyOf": [{"enum": list(given)}, {"not": {"type": "string"}}, {"pattern": "<<"}]}
+    one: Schema = {"anyOf": [{"enum": list(given)}, {"not": {"type": "string"}}, {"pattern": "<<|[@^]"}]}
     return {"properties": {"metrics": {"items": {"patternProperties": {f"^({'|'.join(fields)})$": one}}}}}
 
 
@@ -133,8 +133,11 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
         refuse_repeated_keys(result["metrics"], (*where, "metrics"), report)
         known = values_given(kind, result)
         for at, metric in enumerate(mappings(result["metrics"])):
+            _one_kind_of_row(metric, (*where, "metrics", at), report)
             for name in fields_read(str(metric["type"])):
                 field = metric.get(name)
+                if field in report.values_over_trials:
+                    continue
                 if isinstance(field, str) and known is not None and field not in known:
                     at_field = (*where, "metrics", at, name)
                     if not report.awaits(at_field, field):
@@ -143,6 +146,15 @@ def _metrics_rule(kind: str, rule: Rule | None) -> Rule:
                 _check_labels(metric, labels, (*where, "metrics", at), report)
 
     return check
+
+
+def _one_kind_of_row(metric: Fields, where: FieldPath, report: Report) -> None:
+    """A metric is over samples or over attempts."""
+    read = {name: metric.get(name) for name in fields_read(str(metric["type"]))}
+    over_trials = [each in report.values_over_trials for each in read.values()]
+    if any(over_trials) and not all(over_trials):
+        name = next(name for name, each in read.items() if each not in report.values_over_trials)
+        report.wrong((*where, name), f"`{read[name]}` is of each attempt, and the metric's other field of each sample")
 
 
 def labels_given(kind: str, options: Mapping[str, Plain]) -> list[str]:

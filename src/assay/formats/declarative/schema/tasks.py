@@ -47,6 +47,7 @@ def _benchmark_rule(result: Fields, where: FieldPath, report: Report) -> None:
         scorers = mappings(result["scorers"])
         _likelihood_rule(result["solver"], scorers, where, report)
         _scores_rule(mappings(result["actions"]), scorers, where, report)
+        _trials_rule(result["trials"], scorers, where, report)
         if result["solver"] is None:
             _answer_rule(scorers, where, report)
     refuse_repeated_keys(result["scorers"], (*where, "scorers"), report)
@@ -68,6 +69,25 @@ def _likelihood_rule(solver: Plain, scorers: list[Fields], where: FieldPath, rep
     for needed, kind in LIKELIHOOD_SOLVERS.items():
         if asks == needed and all(each["type"] != kind for each in scorers):
             report.wrong((*where, "scorers"), f"a {asks} needs a scorer of type `{kind}`")
+
+
+def _trials_rule(trials: Plain, scorers: list[Fields], where: FieldPath, report: Report) -> None:
+    """A number over trials is made of a value that a scorer gives, and is called otherwise."""
+    given = [values_given(str(each["type"]), each) for each in scorers]
+    known = {name for values in given for name in values or ()}
+    numbers = mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else []
+    for at, number in enumerate(numbers):
+        at_field = (*where, "trials", "score_aggregators", at)
+        value, inner = number["score_name"], number["aggregator"]
+        if all(values is not None for values in given) and value not in known:
+            report.wrong(
+                (*at_field, "score_name"), f"no scorer gives a value `{value}`. {hint_here(str(value), known)}"
+            )
+        name = inner.get("score_name") if isinstance(inner, dict) else None
+        if name in known:
+            report.wrong(
+                (*at_field, "aggregator", "score_name"), f"`{name}` is a value that a scorer gives; call it otherwise"
+            )
 
 
 def _answer_rule(scorers: list[Fields], where: FieldPath, report: Report) -> None:
