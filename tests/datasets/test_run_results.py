@@ -50,7 +50,7 @@ def test_every_attempt_is_a_row_in_the_order_of_the_samples(tmp_path: Path) -> N
     assert [row["sample_id"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
     first = rows[0]
     assert (first["input"], first["output"], first["target"]) == ("q0", "Q0", "Q0")
-    assert first["scores"] == {"exact_match": {"score": 1.0}}
+    assert first["scores"] == {"exact_match": {"values": {"score": 1.0}, "score": 1.0}}
     assert [item["role"] for item in first["trace"]["items"]] == ["user", "assistant"]
 
 

@@ -24,6 +24,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.seams import Rehearsable
 from assay.core.task import Task
 from assay.core.types import Failure, Sample, Score, TaskDefinition, Trace
+from assay.datasets.content import awaited
 from assay.formats.declarative.config_spec import NoValueError
 from assay.formats.declarative.places import Places
 from assay.formats.declarative.yaml_reader import PLACED_SENTENCE, PlacedError, read_yaml
@@ -63,6 +64,11 @@ class Means(NamedTuple):
 async def check_built(loaded: LoadedTask, means: Means) -> TaskCheck:
     """Build a task and check it; what cannot be built is a finding like any other."""
     definition = loaded.definition
+    if (other := awaited(definition.dataset)) is not None:
+        remark = f"its samples are the results of `{other}`, which have to be made first; nothing was tried"
+        return TaskCheck(
+            task=definition.name, findings=[_of_file(definition.name, remark, problem="awaited", error=False)]
+        )
     try:
         task = means.build(definition)
         checked = await check_task(task, script=means.script, places=loaded.places, config=means.config)

@@ -83,6 +83,8 @@ def run(options: argparse.Namespace) -> int:
         )
         return print_estimate(planned, options)
     if options.shard is not None:
+        if waiting := [run for run in planned if run.after is not None]:
+            raise UsageError(f"--shard: `{waiting[0].definitions[0].name}` reads the result of `{waiting[0].after}`")
         if len(planned) > 1:
             run_blocking(check_all(planned, run_options(options)))
         return max(run_one_shard(item, options) for item in planned)
@@ -274,6 +276,10 @@ def print_estimate(planned: list[PlannedRun], options: argparse.Namespace) -> in
     code = DONE
     folder = Path(options.run_dir) if options.run_dir else None
     for run in planned:
+        if run.after is not None:
+            names = ", ".join(each.name for each in run.definitions)
+            print(f"{names}: over the results of {run.after}, which are not there yet", file=sys.stderr)
+            continue
         expected = estimate(run.definitions, run.config, folder=folder, fresh=options.fresh)
         if options.json:
             print_json(expected)

@@ -123,6 +123,8 @@ class Whole(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="whole"):
     task_of_library: str | None = None
     """The task of an installed package whose code it runs, as the user names it; consent lists it."""
     numbers: tuple[str, ...] = ()
+    attempts: int = 1
+    """How many attempts at each sample it takes."""
 
 
 class Shares(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="shares"):
@@ -191,6 +193,8 @@ class DatasetInfo(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="da
     """Where it connects to, each with the option that says so. Consent lists them, like the files."""
     files: dict[str, str] = {}
     """Files that it reads in addition to its `path`."""
+    awaits: str | None = None
+    """The task of the same evaluation whose result it stands for, until that has been made."""
 
 
 About = ScorerInfo | Mean | Whole | Shares | SolverNeeds | DatasetInfo

@@ -79,3 +79,9 @@ def content_hash(dataset: Dataset) -> str:
     for sample in dataset:
         digest.update(encode(sample) + b"\n")
     return digest.hexdigest()
+
+
+def awaited(spec: DatasetSpec) -> str | None:
+    """The task whose result a dataset stands for, where that has not been made yet."""
+    info = catalog.dataset_info(spec.use, spec.options)
+    return None if info is None else info.awaits

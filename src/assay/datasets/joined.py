@@ -35,9 +35,17 @@ class Joined(RowDataset):
     Where all of them give the same `sample_id` to a row, it has that id; else its position.
     """
 
-    def __init__(self, *, parts: Mapping[str, Mapping[str, Any]], name: str | None = None, **options: Any) -> None:
-        """`parts`: under each name the reader (`use`) and its `options`."""
+    def __init__(
+        self,
+        *,
+        parts: Mapping[str, Mapping[str, Any]],
+        also: Mapping[str, str] = {},
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        """`parts`: under each name the reader (`use`) and its `options`; `also`: other names of these."""
         super().__init__(name=name or "+".join(parts), **options)
+        self._also = dict(also)
         self._parts: dict[str, Dataset] = {}
         for key, part in parts.items():
             if {*part} != {"use", "options"}:
@@ -57,6 +65,8 @@ class Joined(RowDataset):
             if len(ids) == 1 and (same := ids.pop()):
                 row["sample_id"] = same
             written = {name: sample.written for name, sample in parts.items() if sample is not None and sample.written}
+            row |= {other: row[name] for other, name in self._also.items() if name in row}
+            written |= {other: written[name] for other, name in self._also.items() if name in written}
             yield WrittenRow(row, written) if written else row
 
     @cached_property

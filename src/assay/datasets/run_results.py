@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from assay import catalog
 from assay.catalog import unknown_name
 from assay.core.describe import DatasetInfo, describes
 from assay.core.errors import UsageError
 from assay.core.journal import counting_lines, lines_at
-from assay.core.types import Record
+from assay.core.types import Record, Sample, TaskDefinition
+from assay.datasets.content import content_hash, is_elsewhere
 from assay.datasets.json_lines import file_sha256
 from assay.datasets.rows import Row, RowDataset
 from assay.datasets.traces import conversation_columns, numbered_id
@@ -21,6 +24,7 @@ from assay.overriding import override
 from assay.part_options import Doc, PathOption, part
 from assay.run_file import RunFile, read_run_file
 from assay.snippets.payload import payload_of
+from assay.snippets.views import chat_answer
 
 
 @describes(DatasetInfo(recorded_models=True))
@@ -59,8 +63,11 @@ class RunResults(RowDataset):
 
     @override
     def rows(self) -> Iterator[Row]:
+        samples = _Sources(self._definition)
         for _, record in lines_at(self._journal, Record, self._places):
-            yield _row(record, str(self._run.model["name"]))
+            known = record.metadata.get("sample")
+            source = samples.row_of(record) or (known if isinstance(known, dict) else {})
+            yield _row(record, str(self._run.model["name"]), source)
 
     @cached_property
     @override
@@ -71,6 +78,10 @@ class RunResults(RowDataset):
     def _journal(self) -> Path:
         return self.path / "journal.jsonl"
 
+    @property
+    def _definition(self) -> TaskDefinition:
+        return next(each for each in self._run.definitions if each.name == self._task)
+
     @cached_property
     def _places(self) -> list[int]:
         """Where the line of each attempt begins, in the order of samples and repetitions."""
@@ -79,14 +90,38 @@ class RunResults(RowDataset):
             for place, record in counting_lines(self._journal, Record)
             if record.task == self._task
         )
-        definition = next(each for each in self._run.definitions if each.name == self._task)
-        planned = self._run.config.attempts_of(definition)
+        planned = self._run.config.attempts_of(self._definition)
         if len(attempts) < planned:
             raise UsageError(
                 f"{self.where}: the run is not finished: task `{self._task}` has "
                 f"{len(attempts):,} of {planned:,} attempts. Resume it first"
             )
         return [place for _, _, place in attempts]
+
+
+class _Sources:
+    """The rows that a run's task was about, where its dataset is in files that still hold what they held then.
+
+    Records are asked for in the order of the samples, so one walk over the dataset finds them all.
+    """
+
+    def __init__(self, definition: TaskDefinition) -> None:
+        self._rest: Iterator[Sample] = iter(())
+        self._at: Sample | None = None
+        spec = definition.dataset
+        if not catalog.is_ours("dataset", spec.use) or is_elsewhere(spec):
+            return
+        with suppress(UsageError, OSError):  # the file is gone, or of another shape
+            dataset = catalog.make("dataset", spec.use, spec.options)
+            if content_hash(dataset) == spec.sha256:
+                self._rest = iter(dataset)
+
+    def row_of(self, record: Record) -> Row | None:
+        while self._at is None or self._at.id != record.sample_id:
+            if (following := next(self._rest, None)) is None:
+                return None
+            self._at = following
+        return self._at.row
 
 
 def _task_of(run: RunFile, wanted: str | None, name: str) -> str:
@@ -108,23 +143,36 @@ def _target(targets: Sequence[str]) -> Row:
     return {"target": targets[0] if len(targets) == 1 else list(targets)} if targets else {}
 
 
-def _row(record: Record, model: str) -> Row:
+def _row(record: Record, model: str, source: Row) -> Row:
     row: Row = {
         "sample_id": numbered_id(record.sample_id, record.attempt),
         "attempt": record.attempt,
         "model": model,
         **_target(record.targets),
-        "scores": {score.name: dict(score.values) for score in record.scores},
+        "scores": {score.name: {"values": dict(score.values), **score.values} for score in record.scores},
         "metadata": dict(record.metadata),
+        "sample": source,
+        "solver_output": None,
+        "errors": [
+            {"error_type": failure.kind, "message": failure.message, "stage": failure.stage}
+            for failure in record.failures
+        ],
         "trace": None,
     }
     if record.trace is not None:
         payload = payload_of(record.trace)
         row |= conversation_columns(payload["messages"])
+        outputs = [each["data"] for each in payload["outputs"]]
         row |= {"output": record.trace.prediction, "trace": {"items": payload["items"]}}
+        row["solver_output"] = {
+            "output": outputs[-1] if outputs else chat_answer(record.trace.prediction),
+            "messages": payload["messages"],
+            "trace": row["trace"],
+            "raw_outputs": outputs,
+        }
     if record.failures:
         first = record.failures[0]
         row["error"] = f"{first.stage}: {first.message}"
         if not all(failure.scorer for failure in record.failures):  # else only scores are missing
-            row["trace"] = None
+            row["trace"] = row["solver_output"] = None
     return row

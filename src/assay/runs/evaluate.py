@@ -40,11 +40,13 @@ from assay.runs.plan import (
     PlannedRun,
     RunKeywords,
     check_settings,
+    for_checks,
     keep_picked,
     make_config,
     plan_runs,
     read_tasks,
     refuse_same_runs,
+    with_results,
 )
 from assay.runs.progress import CallbackProgress, Progress, ProgressUpdate, run_blocking, signals
 from assay.runs.project_plan import project_plan
@@ -279,8 +281,11 @@ async def run_all(
     for sentence in dict.fromkeys(item for keeper in keepers if keeper is not None for item in keeper.out_of_reach()):
         options.progress.warn(sentence)
     results: list[RunResult] = []
+    folders: dict[str, list[Path]] = {}
     for run, keeper, label in zip(planned, keepers, labels, strict=True):
-        result = await run_planned(run, options)
+        result = await run_planned(with_results(run, folders), options)
+        for definition in run.definitions:
+            folders.setdefault(definition.name, []).append(result.folder)
         if keeper is not None:
             gate_results, met = keeper.check(
                 result.folder,
@@ -332,7 +337,7 @@ async def check_all(planned: Sequence[PlannedRun], options: RunOptions) -> list[
     """
     made: list[RunFile] = []
     unproven: list[PlannedRun] = []
-    for run in planned:
+    for run in map(for_checks, planned):
         async with _assembled(run, options) as parts:
             await parts.check()
             quiet = Progress()  # each run says again what there is to say

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
+from assay import catalog
 from assay.catalog import dataset_info, solver_needs, unknown_name
+from assay.core.describe import Whole
 from assay.core.errors import UsageError
 from assay.core.fingerprint import fingerprint
 from assay.core.seams import Model
 from assay.core.task import task_fingerprint
-from assay.core.types import TaskDefinition
+from assay.core.types import DatasetSpec, TaskDefinition
 from assay.costs.budget import SpendingLimits
-from assay.datasets.content import is_elsewhere
+from assay.datasets.content import awaited, content_hash, is_elsewhere
 from assay.models.model_names import check_options
 from assay.reading import env_file
 from assay.results.query.syntax import is_like
@@ -47,6 +50,8 @@ class PlannedRun(NamedTuple):
     """That object as it was passed."""
     key: str | None = None
     """Which of the several models of a file answers."""
+    after: str | None = None
+    """The task of another run whose result its tasks read."""
 
 
 class TaskFiles(NamedTuple):
@@ -263,7 +268,10 @@ def plan_runs(
     config = _with_project_default(_without_system_of_tasks(definitions, config))
     chosen = chosen_models(models)
     if chosen is None:
-        runs = _by_model(definitions, _without_a_model_to_ask(definitions, config), given=given)
+        runs = [
+            run._replace(config=_without_a_model_to_ask(run.definitions, run.config))
+            for run in _by_model(definitions, config, given=given)
+        ]
     else:
         paid = [_without_generation(definition) for definition in definitions]
         runs = [
@@ -276,7 +284,52 @@ def plan_runs(
     runs = _with_permissions_where_used(runs)
     if len(runs) > 1:
         refuse_same_runs([(run, _known_identity(run)) for run in runs])
-    return runs
+    return _in_order(runs)
+
+
+def _in_order(runs: list[PlannedRun]) -> list[PlannedRun]:
+    """Each run after those whose results its tasks read."""
+    made = {each.name: awaited(each.dataset) for run in runs for each in run.definitions}
+
+    def depth(run: PlannedRun) -> int:
+        count, task = 0, run.after
+        while task is not None:
+            if task not in made:
+                raise UsageError(
+                    f"the task `{run.definitions[0].name}` reads the result of `{task}`, which is not run here"
+                )
+            count, task = count + 1, made[task]
+        return count
+
+    return sorted(runs, key=depth)
+
+
+def with_results(run: PlannedRun, folders: Mapping[str, Sequence[Path]]) -> PlannedRun:
+    """The run over the results of the one before it, which has been made; `folders` are those of the runs, by task."""
+    if run.after is None:
+        return run
+    here = folders.get(run.after, ())
+    if len(here) != 1:
+        raise UsageError(
+            f"the task `{run.definitions[0].name}` reads the result of `{run.after}`, which {len(here)} runs here "
+            "have: evaluate one model at a time"
+        )
+    return run._replace(definitions=[_over_result(each, here[0]) for each in run.definitions], after=None)
+
+
+def _over_result(definition: TaskDefinition, folder: Path) -> TaskDefinition:
+    options = {**definition.dataset.options, "path": str(folder)}
+    made = catalog.make("dataset", "task_result", options)
+    spec = DatasetSpec(use="task_result", options=options, sha256=content_hash(made), size=len(made))
+    return msgspec.structs.replace(definition, dataset=spec)
+
+
+def for_checks(run: PlannedRun) -> PlannedRun:
+    """The run with an empty row in place of results that are not there yet, to check all else of it."""
+    if run.after is None:
+        return run
+    row = DatasetSpec(use="inline", options={"name": run.after, "samples": [{}]}, size=1)
+    return run._replace(definitions=[msgspec.structs.replace(each, dataset=row) for each in run.definitions])
 
 
 def _with_permissions_where_used(runs: list[PlannedRun]) -> list[PlannedRun]:
@@ -349,12 +402,17 @@ def _without_generation(definition: TaskDefinition) -> TaskDefinition:
 
 
 def _without_a_model_to_ask(definitions: Sequence[TaskDefinition], config: RunConfig) -> RunConfig:
-    """A run over recorded answers alone is attributed to the model that gave them, not to the default model."""
-    if config.model != RunConfig().model:
+    """A run that calls no evaluated model is not attributed to the default one: over recorded answers it is that of the
+    model that gave them, over data alone of none.
+    """
+    if config.model != RunConfig().model or any(definition.plan.model is not None for definition in definitions):
         return config
     own_code = config.trust or not any(map(untrusted, definitions))
-    if not all(solver_needs(definition.solver, own_code=own_code).replays for definition in definitions):
+    needs = [solver_needs(definition.solver, own_code=own_code) for definition in definitions]
+    if any(each.asks_model for each in needs):
         return config
+    if not all(each.replays for each in needs):
+        return msgspec.structs.replace(config, model="no-model")
     names = {name for definition in definitions for name in _recorded_models(definition, own_code=own_code)}
     return msgspec.structs.replace(config, model=f"recorded:{names.pop()}" if len(names) == 1 else "recorded")
 
@@ -414,7 +472,8 @@ def _by_model(
         if plan.variant:
             own = msgspec.structs.replace(own, prompt=plan.variant.prompt)
             key = None if chosen else plan.variant.model
-        run = runs.setdefault(repr((own, key)), PlannedRun([], own, key=key))
+        after = awaited(definition.dataset)
+        run = runs.setdefault(repr((own, key, after)), PlannedRun([], own, key=key, after=after))
         # one model in place of a file's several makes one of their tasks
         if not plan.variant or all(each.name != definition.name for each in run.definitions):
             run.definitions.append(definition)
@@ -424,12 +483,12 @@ def _by_model(
 def _refuse_too_few_attempts(definition: TaskDefinition, repeat: int) -> None:
     """A number over k attempts at each sample would have no value."""
     for part in definition.aggregates:
-        for number in part.options.get("trials", ()) if part.use == "over_trials" else ():
-            if (k := number.get("k")) is not None and k > repeat:
-                raise UsageError(
-                    f"task `{definition.name}`: `{number['name']}` is over {k} attempts at each sample, and --repeat "
-                    f"makes {repeat}; leave it out, or give {k} or more"
-                )
+        about = catalog.describe("aggregate", part.use, part.options, {}) if "trials" in part.options else None
+        if isinstance(about, Whole) and about.attempts > repeat:
+            raise UsageError(
+                f"task `{definition.name}`: `{part.options.get('name') or part.key}` is over {about.attempts} "
+                f"attempts at each sample, and --repeat makes {repeat}; leave it out, or give {about.attempts} or more"
+            )
 
 
 def _cached_as_written(config: RunConfig, definition: TaskDefinition) -> RunConfig:

@@ -43,14 +43,19 @@ def of_over_trials(options: Options, values: Values) -> Whole | Shares:
     described = {each["name"]: _described(each, bases[each["field"]]) for each in numbers}
     about: About | None = catalog.describe("aggregate", name_in(options, "use"), options["options"], described)
     base = next(iter(bases.values()))
+    attempts = max(each["k"] or 1 for each in numbers)
     match about:
         case Mean(value=value):
-            return Whole(lower_is_better=value.lower_is_better, range=value.range, proxy=base, rises_with=base)
+            made = Whole(lower_is_better=value.lower_is_better, range=value.range, proxy=base, rises_with=base)
         case Whole(rises_with=Value()):
-            return replace(about, proxy=base, rises_with=base)
+            made = replace(about, proxy=base, rises_with=base)
         case Whole():
-            return replace(about, proxy=None, rises_with=None)
-    return about if isinstance(about, Shares) else Whole(numbers=("*",))
+            made = replace(about, proxy=None, rises_with=None)
+        case Shares():
+            return about
+        case _:
+            made = Whole(numbers=("*",))
+    return replace(made, attempts=attempts)
 
 
 def _described(number: TrialNumber, base: Value) -> Value:

@@ -39,7 +39,7 @@ LONGEST_SHOWN = 120
 _NEVER_OWN = ("key", "library")
 _PACKAGE = Path(catalog.__file__).resolve().parent
 """With the tasks that come with assay."""
-_SILENT_MODELS = frozenset({"toy", "stub", "constant", "echo", "recorded"})
+_SILENT_MODELS = frozenset({"toy", "stub", "constant", "echo", "recorded", "no-model"})
 """They call no server and read no file, whatever follows the colon."""
 _WORDS = {
     "code": "run the Python",

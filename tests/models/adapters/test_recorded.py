@@ -8,11 +8,12 @@ import pytest
 
 from assay.core.errors import FailureError
 from assay.core.types import Request
-from assay.models.adapters.recorded import make
+from assay.models.adapters.recorded import make, none
 
 
 def test_it_is_called_by_whose_answers_they_are() -> None:
     assert (make().name, make("gpt-4o").name) == ("recorded", "recorded:gpt-4o")
+    assert none().name == "no-model"
 
 
 def test_it_gives_no_answer() -> None:

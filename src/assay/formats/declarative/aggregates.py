@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from assay.core.describe import mean_of
 from assay.core.types import PartSpec
@@ -43,11 +44,11 @@ def aggregates_of(
         for name, metric in zip(names, metrics, strict=True):
             options = without_nulls(metric.options)
             part = PartSpec(key=f"{key}.{name}", use=metric.type, options={"scorer": key, **options})
-            read = [numbers[each] for field in fields_read(metric.type) if (each := str(options.get(field))) in numbers]
+            read = [numbers[name] for field in fields_read(metric.type) if (name := str(options.get(field))) in numbers]
             if read:
                 part = _over_trials(part, read)
-                for each in read:
-                    unread.pop(each.name, None)
+                for number in read:
+                    unread.pop(number.name, None)
             parts.append(((scorer.purpose == "qa", part.use == "frequency" and "label" not in options), part))
     for number in unread.values():
         for key in _givers(number.score_name, scorers):
@@ -70,7 +71,7 @@ def _givers(value: str, scorers: Sequence[tuple[str, ScorerEntry]]) -> list[str]
 def _over_trials(part: PartSpec, read: Sequence[ScoreAggregator]) -> PartSpec:
     """The aggregate over samples, of numbers over the attempts at each."""
     own = dict(part.options)
-    outer = {name: own.pop(name) for name in ("scorer", "lower_is_better", "name") if name in own}
+    outer: dict[str, Any] = {name: own.pop(name) for name in ("scorer", "lower_is_better", "name") if name in own}
     if "name" not in outer and part.use in NAMED_BY_FIELD:
         outer["name"] = f"{own['field']}_{part.use}"
     trials = [

@@ -11,6 +11,7 @@ from typing import Required, TypedDict
 
 import msgspec
 
+from assay import catalog
 from assay.catalog import CATALOG, JUDGES, OTHER_MODELS, POSTPROCESS, OptionError, models_named
 from assay.core.errors import UsageError
 from assay.core.types import DatasetSpec, PartSpec, TaskDefinition
@@ -44,8 +45,8 @@ from assay.formats.declarative.records import (
 )
 from assay.formats.declarative.schema.scorers import METRIC_TYPES, described
 from assay.formats.declarative.schema.solvers import LIKELIHOOD_SOLVERS
-from assay.formats.declarative.shape import PLACEHOLDER, mappings
-from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, inside
+from assay.formats.declarative.shape import PLACEHOLDER, PLACEHOLDER_INSIDE, mappings
+from assay.formats.declarative.yaml_reader import Document, FieldPath, PlacedError, Plain, all_of, hint_here, inside
 from assay.models.model_names import known_offers
 from assay.scorers.assertions.assertion_kinds import ASSERTION_TYPES
 from assay.scorers.embedding import lack_of_embeddings
@@ -106,6 +107,7 @@ def task_definition(
             dataset = _dataset(document, at, definition, library, dataset_key, written=task.definition, choice=choice)
         except PlacedError as error:  # the errors of all keys of the definition are reported together
             raise all_of([error, *unresolved(document, at, written, library)]) from error
+        _check_named(document, where, task, parameters, given=config, given_at=config_at, library=library, over=dataset)
         if dataset.sha256 and not dataset.size:
             raise document.error(
                 (*at, "dataset", "key") if dataset_key is None else where,
@@ -174,6 +176,59 @@ def _shown(task: TaskEntry, definition: BenchmarkTask | SystemTask) -> TaskLabel
         },
         tags=tuple(task.tags),
     )
+
+
+def _check_named(
+    document: Document,
+    where: FieldPath,
+    task: TaskEntry,
+    parameters: Mapping[str, Plain],
+    *,
+    given: Mapping[str, Plain],
+    given_at: FieldPath | None,
+    library: Library,
+    over: DatasetSpec,
+) -> None:
+    """What the parameters name is there: columns of the task's dataset, datasets and models."""
+    used = {match[1] for match in PLACEHOLDER_INSIDE.finditer(msgspec.json.encode(task.definition).decode())}
+    for at, parameter in enumerate(task.config_spec):
+        value = parameters.get(parameter.key)
+        if not isinstance(value, str) or not value or not (parameter.key in given or parameter.key in used):
+            continue
+        place: FieldPath = (*where, "config_spec", at, "default_value")
+        if parameter.key in given and given_at is not None:
+            place = (*given_at, parameter.key)
+        problem = _why_not_there(parameter.type, value, library, over)
+        if problem is None:
+            continue
+        if parameter.key in given and given_at is None:
+            raise UsageError(f"--config {parameter.key}={value}: {problem}")
+        raise document.error(place, problem)
+
+
+def _why_not_there(kind: str, value: str, library: Library, over: DatasetSpec) -> str | None:
+    """Why a parameter's value names nothing, as a sentence."""
+    if kind == "dataset_column" and over.sha256:  # else its rows are not read here
+        known: dict[str, None] = {}
+        for sample in catalog.make("dataset", over.use, over.options, own_code=not library.reading.only_reads):
+            if value in (columns := columns_of(sample.row or {}, of_several=over.use == "joined")):
+                return None
+            known |= dict.fromkeys(columns)
+        return f"no row of the dataset has a column `{value}`. {hint_here(value, known)}"
+    try:
+        if kind == "dataset":
+            library.source(value)
+        elif kind == "model":
+            library.model(value)
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def columns_of(row: Mapping[str, object], *, of_several: bool) -> list[str]:
+    """The columns of a row; those of each dataset where several stand side by side."""
+    inner = [name for part in row.values() if isinstance(part, dict) for name in part] if of_several else []
+    return [*row, *inner]
 
 
 def _require_values(

@@ -76,6 +76,8 @@ class Library:
     """Unknown keys, where no model is needed."""
     renames_repeated: bool = False
     """Whether samples with a repeated id are renamed, so that they can be shown all the same."""
+    own_results: Mapping[str, str] = field(default_factory=dict)
+    """The tasks of a run file whose results others may read: under the names that those may use."""
     _sources: dict[str, tuple[Document, FieldPath]] = field(default_factory=dict)
     """The locations of the datasets that were looked up."""
 
@@ -92,7 +94,14 @@ class Library:
         return self._measured(*self.source(key), **choice)
 
     def task_result(self, key: str, **choice: Unpack[SampleChoice]) -> DatasetSpec:
-        """The result of a run: a dataset with this key, or the run folder of this name."""
+        """The result of a task of the same run file, else of an earlier run: a dataset with this key, or the run folder
+        of this name.
+        """
+        if key in self.own_results:
+            options: Options = {"task": self.own_results[key], "name": key}
+            if (num_samples := choice.get("num_samples")) is not None:
+                options |= {"num_samples": num_samples, "subsampling": choice.get("subsampling") or "head"}
+            return DatasetSpec(use="awaited_result", options=options)
         try:
             use, options = self.source(key)
         except NoDatasetError:
@@ -111,14 +120,20 @@ class Library:
         return self._measured(use, options, **choice)
 
     def side_by_side(self, keys: Mapping[str, str], **choice: Unpack[SampleChoice]) -> DatasetSpec:
-        """Several datasets, each under a name, as one."""
+        """Several datasets as one, each under a name and, as the format has it, under its key."""
         parts: Options = {}
         for name, key in keys.items():
             use, options = self._pinned(*self.source(key))
             if not catalog.is_ours("dataset", use):
                 raise UsageError(f"the dataset `{key}` is custom code, which cannot be combined with other datasets")
             parts[name] = {"use": use, "options": options}
-        return self._measured("joined", {"parts": parts}, **choice)
+        also: Options = {key: name for name, key in keys.items() if key != name}
+        if both := sorted(also.keys() & keys.keys()):
+            raise UsageError(
+                f"`{both[0]}` is the name of a parameter and the key of another parameter's dataset, so "
+                f"`sample.{both[0]}` would be both; rename the parameter"
+            )
+        return self._measured("joined", {"parts": parts, **({"also": also} if also else {})}, **choice)
 
     def _measured(self, use: str, options: Options, **choice: Unpack[SampleChoice]) -> DatasetSpec:
         use, options = self._pinned(use, options)

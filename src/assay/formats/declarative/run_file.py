@@ -64,11 +64,48 @@ def tasks_of_run(document: Document, library: Library, flags: Mapping[str, Plain
     names_models = any(key not in judges for key in keys)
     shared = _Shared(document, library, evaluation, tasks, times, run.policies, names_models)
     prompts = _prompts(document, run, library)
+    library.own_results = _results(specifications, names)
+    _refuse_circles(document, specifications, names, tasks, library.own_results)
     return [
         _specified(shared, at, variant, name=name, prompt=prompt, matrix=matrix)
         for at, (spec, name) in enumerate(zip(specifications, names, strict=True))
         for variant, prompt, matrix in _variants(document, at, spec, tasks, models, prompts)
     ]
+
+
+def _results(specifications: Sequence[TaskSpecification], names: Sequence[str]) -> dict[str, str]:
+    """The specifications by the names under which other tasks may read their results: their own, and that of their
+    task where it is run once.
+    """
+    times = Counter(spec.task_key for spec in specifications)
+    by_task = {
+        spec.task_key: name for spec, name in zip(specifications, names, strict=True) if times[spec.task_key] == 1
+    }
+    return by_task | {name: name for name in names}
+
+
+def _refuse_circles(
+    document: Document,
+    specifications: Sequence[TaskSpecification],
+    names: Sequence[str],
+    tasks: Tasks,
+    results: Mapping[str, str],
+) -> None:
+    """A task cannot read its own result, however many tasks lie between."""
+    read: dict[str, str] = {}
+    for spec, name in zip(specifications, names, strict=True):
+        dataset = tasks[spec.task_key][1].definition.get("dataset") if spec.task_key in tasks else None
+        if isinstance(dataset, dict) and dataset.get("source") == "task_result" and dataset.get("key") in results:
+            read[name] = results[str(dataset["key"])]
+    for name in read:
+        way, at = [name], read.get(name)
+        while at is not None and at not in way:
+            way.append(at)
+            at = read.get(at)
+        if at == name:
+            where = (*tasks[specifications[names.index(name)].task_key][0], "definition", "dataset", "key")
+            circle = " reads ".join(f"`{each}`" for each in (*way, name))
+            raise document.error(where, f"the tasks read each other's results: {circle}")
 
 
 def _models_asked_by(value: Plain) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`recorded`: stands for a model whose answers are already recorded; no model is called."""
+"""`recorded` stands for a model whose answers are already recorded, `no-model` for none: no model is called."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ class RecordedModel:
 def make(argument: str | None = None) -> RecordedModel:
     """The model `recorded`; `recorded:NAME` names the model that gave the answers."""
     return RecordedModel(f"recorded:{argument}" if argument else "recorded")
+
+
+def none() -> RecordedModel:
+    """The model `no-model`, of a run whose tasks evaluate data or the system itself."""
+    return RecordedModel("no-model")
