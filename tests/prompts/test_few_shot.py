@@ -52,6 +52,9 @@ EMBEDDED = [
         )
     ),
     ("Sort them.\nReview: a\nlong one\nSentiment: bad\nReview: b\n**Sentiment**:", [], ["line 2", "line 5"]),
+    ("Q. 1 + 1?\nA. 2\n\nQ. 3 + 3?\nA.", [], ["line 1", "line 4", "`Q.`"]),
+    ("Q. What is red? A. A colour.\nQ. What is two? A.", [], ["line 1", "line 2"]),
+    ("2 + 2 = 4\n13 + 3 = 16\n4 + 4 =", [], ["line 1", "line 3", "its solution"]),
     ("now\n2, 4,\n 6\n3, 6,", [{"prompt": "2, 4,", "completion": "6"}], ["line 2", "few_shot_examples[0]"]),
 ]
 
@@ -77,6 +80,10 @@ PLAIN = [
     ("Text: a\nLabel: x\nText: b\nLabel: y\nWhich label is wrong?", []),
     ("Text:\nLabel:\nText:\nLabel:", []),
     ("What is 2, 4, 6 in words?", [{"prompt": "2, 4,", "completion": "6"}]),
+    ("If x = 3 and\ny = 4, then\nx + y =", []),
+    ("a1 = 2\nb1 = 3\nc1 =", []),
+    ("Given 2 + 2 = 4, what is\n3 * 5 =", []),
+    ("Dear Q. Smith,\nQ. Jones and A. Brown came.", []),
     ("", []),
 ]
 

@@ -76,6 +76,14 @@ _WORDS = {
         "sw": "na ya wa kwa ni katika za la kuwa hii yake cha au pia watu hiyo kama lakini sana vya",
         "pl": "i w nie na się z do to że jest jak po ale co za od przez dla tak są",
         "tr": "ve bir bu da için ile de çok olarak daha olan gibi en ne var ama kadar",
+        "cs": "a se na v je že to s z do o i jsem jsou ale jako by jeho který které pro také nebo byl být po si svou",
+        "sk": "a sa na v je že to s z do o i som sú ale ako by jeho ktorý ktoré pre aj alebo bol byť po si nie",
+        "hu": "a az és hogy nem is egy van volt meg ez de csak mint már ki el én még mert azt ha vagy nagyon lesz",
+        "ro": "și în de la nu cu pe un o este sunt că care mai din pentru se au fi ca am dar sau lui ce mă mea",
+        "da": "og i at det er en den til på af for med som ikke de har jeg var et han men om vi fra også min",
+        "no": "og i det er en på å som til av for med at ikke den de har jeg var et han men om vi fra også meg",
+        "hr": "i u je na se da su za od s a što kao koji ne to bi ali iz ili sam smo nije će o po",
+        "ca": "de la i que el a en les del per un amb una els no es al és són com però més",
         "id": "yang dan di untuk dengan dari ini dalam tidak itu pada adalah akan ke atau juga",
     },
 }
@@ -98,7 +106,9 @@ def language_of(text: str) -> str | None:
     words = Counter(re.findall(r"[^\s\d.,;:!?()\[\]{}\"“”«»*_।॥،؟۔]+", text.lower()))
     hits = {language: sum(words[word] for word in common.split()) for language, common in _WORDS[script].items()}
     best = max(hits, key=hits.__getitem__)
-    return best if hits[best] else None
+    # Danish and Norwegian, or Czech and Slovak, may share every word of a sentence
+    alone = sum(count == hits[best] for count in hits.values()) == 1
+    return best if hits[best] and alone else None
 
 
 def _script_of(text: str) -> str | None:

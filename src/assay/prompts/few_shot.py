@@ -15,6 +15,8 @@ _LABEL = re.compile(r"\s{0,8}([^\W\d_][\w ]{0,29}?)[ \t]{0,3}\d{0,4}[ \t]{0,3}:"
 _LINE_LABEL = re.compile(
     r"^ {0,3}(?:[#>*_-]{1,6}[ \t]{0,2})?([^\W\d_][\w ]{0,29}?)[ \t]{0,3}\d{0,4}[ \t*_]{0,3}:", re.MULTILINE
 )
+_QUESTION = re.compile(r"^ {0,3}(Q)[ \t]{0,3}\d{0,4}\.(?=\s)", re.MULTILINE | re.IGNORECASE)
+_ANSWER = re.compile(r"(?:^|\s)A[ \t]{0,3}\d{0,4}\.(?=\s)", re.IGNORECASE)
 
 
 def render(task: Any) -> str:
@@ -38,14 +40,21 @@ def find_embedded_block(prompt: str, examples: Sequence[Any] = ()) -> str | None
     """Where a prompt already holds few-shot examples of its own, as a phrase that shows both places; None when it
     holds none.
 
-    Three signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label
+    Four signs count. An example of the task stands in the prompt, word for word, on lines of its own. Or the label
     that begins a question begins two: the labels the task's examples use, or, for a task without examples, `Q:`,
     `Question:`, `Input:` and `Example:`. Or the prompt ends in a label that waits for its answer, whatever it is
-    called, and the same two labels stand in it already with an answer (`Review: … Sentiment: good`). A label begins a
+    called, and the same two labels stand in it already with an answer (`Review: … Sentiment: good`). Or it ends in an
+    equation that waits for its right side, and lines above have the same with other numbers, solved. A label begins a
     line or a sentence and may carry a number; a line indented by four or more is code, and the examples in a docstring
     are part of the question.
     """
-    return _example_in(prompt, examples) or _label_given_twice(prompt, examples) or _answered_before(prompt)
+    return (
+        _example_in(prompt, examples)
+        or _label_given_twice(prompt, examples)
+        or _question_given_twice(prompt)
+        or _answered_before(prompt)
+        or _solved_before(prompt)
+    )
 
 
 def _pair(example: Any) -> tuple[str, str]:
@@ -75,6 +84,35 @@ def _label_given_twice(prompt: str, examples: Sequence[Any]) -> str | None:
         if first != start:
             return f"{_place(prompt, first)} and {_place(prompt, start)} both begin with the label `{match[1]}:`"
     return None
+
+
+def _question_given_twice(prompt: str) -> str | None:
+    """`Q.` is no abbreviation where it begins two lines and `A.` one between them."""
+    questions = [match.start(1) for match in _QUESTION.finditer(prompt)]
+    if len(questions) < 2 or not _ANSWER.search(prompt, questions[0], questions[1]):
+        return None
+    return f"{_place(prompt, questions[0])} and {_place(prompt, questions[1])} both begin with the label `Q.`"
+
+
+def _solved_before(prompt: str) -> str | None:
+    if not prompt.endswith("="):
+        return None
+    start = prompt.rfind("\n") + 1
+    if not (shape := _shape(prompt[start:-1])):
+        return None
+    place = 0
+    for line in prompt[:start].splitlines(keepends=True):
+        left, _, right = line.partition("=")
+        if right.strip() and _shape(left) == shape:
+            return f"{_place(prompt, place)} and {_place(prompt, start)} are an equation and its solution each"
+        place += len(line)
+    return None
+
+
+def _shape(expression: str) -> str:
+    """An expression without its numbers; nothing where it is not one of two numbers or more."""
+    shape = re.sub(r"\d+(?:\.\d+)?", "0", expression.replace(" ", "").strip())
+    return shape if shape.count("0") > 1 else ""
 
 
 def _answered_before(prompt: str) -> str | None:

@@ -23,6 +23,7 @@ from assay.formats.fixtures import BAD_SPEC_FIXTURE, SPEC_FIXTURE
 from assay.formats.frozen_spec.reader import (
     LINE_RULES,
     RULES,
+    SpecError,
     SpecFileDataset,
     iter_validated,
     load_fixtures,
@@ -30,6 +31,7 @@ from assay.formats.frozen_spec.reader import (
     read_spec_file,
     render,
     validate_file,
+    validate_task,
 )
 from assay.formats.frozen_spec.rules import (
     CATEGORIES,
@@ -352,3 +354,17 @@ def test_a_walk_of_a_longer_file_takes_no_more_memory(tmp_path: Path) -> None:
     peak(10)  # what is imported and remembered once
     short, long = peak(100), peak(400)
     assert long - short < 2 * 300 * 4000 / 10, "a tenth of what the file is longer by"
+
+
+def test_half_a_character_is_refused_in_memory_as_it_is_in_a_file() -> None:
+    record = {
+        "task_id": "a",
+        "category": "arithmetic",
+        "prompt": "x\ud800",
+        "targets": ["1"],
+        "metric_name": "exact_match",
+        "post_process": "none",
+    }
+    refused = validate_task(record)
+    assert isinstance(refused, SpecError)
+    assert (refused.rule, "half a character" in refused.detail) == ("bad_json", True)

@@ -37,6 +37,7 @@ from assay.formats.unreadable_targets import LostWords
 from assay.prompts.few_shot import render
 from assay.reading.strict_json import Line, StrictJsonError, decode_strictly, read_lines, read_lines_at
 from assay.task_records import Provenance
+from assay.text.wording import HALF_A_CHARACTER
 
 __all__ = [
     "FILE_RULES",
@@ -85,9 +86,14 @@ def validate_task(record: object, line_number: int = 0) -> TaskSpec | SpecError:
     Whether a `task_id` is given twice is a question about a file, and answered by `validate_file`.
     """
     try:
-        return check_record(record)
+        task = check_record(record)
     except RuleBroken as broken:
         return _error(Line(line_number, _as_json(record)), broken.rule, broken.field, broken.detail)
+    try:
+        msgspec.json.encode(task)
+    except UnicodeEncodeError:  # a file cannot hold such a text
+        return _error(Line(line_number, _as_json(record)), "bad_json", "", HALF_A_CHARACTER)
+    return task
 
 
 def validate_file(path: Path | str) -> tuple[list[TaskSpec], list[SpecError]]:
