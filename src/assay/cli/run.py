@@ -72,14 +72,13 @@ def run(options: argparse.Namespace) -> int:
     if len(planned) > 1 and (options.run_dir or options.output or options.junit):
         raise UsageError("several models are one run each: leave out --run-dir, --output and --junit")
     if options.dry_run:
-        passes, ignored = options.gate_cannot_tell == "pass", options.gate_left_out == "ignore"
         checked_gates(
             planned,
             gates.gates,
             gates.baseline,
             members=gates.members,
-            cannot_tell_passes=passes,
-            left_out_ignored=ignored,
+            cannot_tell_passes=options.gate_cannot_tell == "pass",
+            left_out_ignored=options.gate_left_out == "ignore",
         )
         return print_estimate(planned, options)
     if options.shard is not None:
