@@ -9,7 +9,7 @@ _NAMES = {
     "assay.core.errors": "FailureError UsageError",
     "assay.core.seams": "BuildContext Model ModelAdapter Served",
     "assay.core.types": (
-        "Completion DatasetSpec Failure PartSpec Record Request Sample Score Summary TaskDefinition Trace"
+        "Completion DatasetSpec Failure Message PartSpec Record Request Sample Score Summary TaskDefinition Trace"
     ),
     "assay.core.fingerprint": "fingerprint",
     "assay.harness": "METRIC_FNS TaskResult run_leaderboard run_task write_leaderboard",
@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors, which do not 
     from assay.core.types import Completion as Completion
     from assay.core.types import DatasetSpec as DatasetSpec
     from assay.core.types import Failure as Failure
+    from assay.core.types import Message as Message
     from assay.core.types import PartSpec as PartSpec
     from assay.core.types import Record as Record
     from assay.core.types import Request as Request

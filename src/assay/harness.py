@@ -26,6 +26,8 @@ from assay.event_loop import run_anywhere
 from assay.formats.fixtures import seed_fixture_tasks
 from assay.formats.folder.reader import ContentHash, define_task, load_all_tasks, sample_of, scorer_of
 from assay.formats.folder.rules import CATALOG_NAMES, Example
+from assay.formats.frozen_spec.reader import TaskSpec, load_fixtures, post_process, validate_file, validate_task
+from assay.metrics.assertions import evaluate, has_forbidden, label_in_set
 from assay.models.adapters.python_callable import as_model
 from assay.models.adapters.toy import ToyAdapter
 from assay.results.board.board_types import Leaderboard, TaskRow, write_leaderboard_file
@@ -39,11 +41,19 @@ __all__ = [
     "Example",
     "ModelAdapter",
     "TaskResult",
+    "TaskSpec",
     "ToyAdapter",
+    "evaluate",
+    "has_forbidden",
+    "label_in_set",
     "load_all_tasks",
+    "load_fixtures",
+    "post_process",
     "run_leaderboard",
     "run_task",
     "seed_fixture_tasks",
+    "validate_file",
+    "validate_task",
     "write_leaderboard",
 ]
 DEFAULT_BATCH_SIZE = 8

@@ -134,3 +134,25 @@ def test_with_texts_it_is_the_share_of_right_ones() -> None:
 def test_what_cannot_be_meant_is_refused(given: tuple[Any, ...], said: dict[str, Any], message: str) -> None:
     with pytest.raises((UsageError, TypeError), match=message):
         score(*given, **said)
+
+
+def sometimes(prompt: str) -> str:
+    if prompt.endswith("r3"):
+        raise RuntimeError("the line is down")
+    return "r0"
+
+
+def test_print_says_why_attempts_failed() -> None:
+    shown = str(assay.evaluate(ROWS, sometimes, retries=0, **ASKED))
+    assert shown.splitlines()[0].endswith("on 1 task; 1 of 6 attempts failed")
+    assert "the line is down" in shown
+
+
+def test_print_of_several_models_is_the_grid_with_their_ranks() -> None:
+    result = assay.evaluate(ROWS, {"good": last_word, "bad": sometimes}, retries=0, **ASKED)
+    shown = str(result)
+    assert "! failed" in shown
+    assert "rank  model" in shown
+    assert [column.right for column in result.grids()[0].columns] == [6, 1]
+    assert "<table" in result._repr_html_()
+    assert "the line is down" in shown

@@ -20,6 +20,7 @@ from assay.core.seams import Metric, Model
 from assay.core.types import Record, TaskDefinition
 from assay.models.adapters.python_callable import as_model
 from assay.models.layers.left_open import LeftOpen
+from assay.overriding import override
 from assay.reading import env_file
 from assay.results.board.board_types import Leaderboard
 from assay.results.board.leaderboard import build_leaderboard
@@ -57,6 +58,7 @@ from assay.text.wording import in_python
 
 if TYPE_CHECKING:
     from assay.results.gates.result import GateResult
+    from assay.results.grid import Grid
     from assay.runs.executor import Cluster
     from assay.runs.gates import Gates, MemberGates
     from assay.runs.reuse import ReuseRules
@@ -105,8 +107,29 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[RunResult]:
         return iter(self.runs)
 
+    @override
+    def __str__(self) -> str:
+        """Scores, and what limits them, with why attempts failed; rows against models where there are several."""
+        from assay.pages.documents.evaluation import evaluation_text
+
+        return evaluation_text([run.folder for run in self.runs], [run.leaderboard for run in self.runs])
+
     def _repr_html_(self) -> str:
-        return "".join(run._repr_html_() for run in self.runs)
+        from assay.pages.html.notebook import grids_html
+
+        whole = "".join(run._repr_html_() for run in self.runs)
+        return whole if len(self.runs) == 1 else grids_html(self.grids()) + whole
+
+    def grids(self) -> list[Grid]:
+        """For each task its rows against the models and prompts."""
+        from assay.results.grid import grids_of
+
+        return grids_of([run.folder for run in self.runs])
+
+    @property
+    def score(self) -> float | None:
+        """The overall score of the only run; None where nothing was scored."""
+        return self._only.leaderboard.overall_score
 
     @property
     def gates_met(self) -> bool:

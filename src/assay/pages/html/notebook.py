@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from assay.pages.documents.grid import grid_document
 from assay.pages.documents.leaderboard import notes
 from assay.pages.html.diff_page import changed, differences, flips
 from assay.pages.html.element import Child, inside, raw, tag
+from assay.pages.html.own_sections import html_of
 from assay.pages.html.page import folded, grid, listed, style_sheet, text_block
 from assay.pages.html.pictures import Pictures
 from assay.pages.html.run_sections import answer_card, task_table
 from assay.results.board.board_types import Leaderboard
 from assay.results.diff.differences import BoardDiff
+from assay.results.grid import Grid
 from assay.results.per_example import per_example, question_media
 from assay.text.numbers import number
 from assay.text.printable import one_line
@@ -46,6 +49,10 @@ def diff_html(diff: BoardDiff) -> str:
         folded("What changed", changed(diff)),
         folded("Flips", flips(diff)),
     )
+
+
+def grids_html(grids: Sequence[Grid]) -> str:
+    return _part([html_of(grid_document(one, most=50)) for one in grids])
 
 
 def attempts_html(attempts: Sequence[Attempt]) -> str:
