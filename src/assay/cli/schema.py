@@ -7,11 +7,19 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from assay.cli.flags import option
 from assay.core.errors import UsageError
 from assay.runs.exit_status import DONE
 
+if TYPE_CHECKING:
+    from assay.formats.declarative.editor_schema import Known
+
 LEADERBOARD = "leaderboard"
+ROWS = 100
+"""Rows of a dataset whose columns an editor is offered."""
 KINDS = ("task", "dataset", "model", "run", LEADERBOARD)
 
 
@@ -21,19 +29,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  assay schema task > task.schema.json\n"
         "  # then, as the first line of a task file:\n"
         "  # yaml-language-server: $schema=./task.schema.json\n"
+        "  assay schema --for tasks/t.yaml > tasks/t.schema.json    columns and scores of one task\n"
         "  # with the options of your own scorer and solver:\n"
         "  assay schema task my_parts:Brief my_parts:Ask > task.schema.json"
     )
+    option(parser, "--for TASK.yaml", "complete `sample.` and `scores.` with the columns and scores of this task file")
     parser.add_argument("kind", nargs="?", default="task", choices=KINDS, help="which kind of file (default: task)")
     parser.add_argument("parts", nargs="*", help="parts of your own whose options it lists, as `module:object`")
 
 
 def run(options: argparse.Namespace) -> int:
-    print(json.dumps(_schema_of(options.kind, options.parts), indent=2, ensure_ascii=False))
+    file = vars(options)["for"]
+    if file is not None and options.kind != "task":
+        raise UsageError(f"--for {file}: a {options.kind} file has no columns; use it with `task`")
+    print(json.dumps(_schema_of(options.kind, options.parts, file), indent=2, ensure_ascii=False))
     return DONE
 
 
-def _schema_of(kind: str, parts: Sequence[str]) -> Mapping[str, object]:
+def _schema_of(kind: str, parts: Sequence[str], file: str | None) -> Mapping[str, object]:
     if kind == LEADERBOARD:
         from assay.results.board.board_types import leaderboard_schema
 
@@ -46,4 +59,22 @@ def _schema_of(kind: str, parts: Sequence[str]) -> Mapping[str, object]:
     for part in parts:
         if signature_of(part) is None:
             print(f"{part}: its source does not show its options: an editor will accept any", file=sys.stderr)
-    return editor_schema(kind, parts)
+    return editor_schema(kind, parts, None if file is None else _known_of(file))
+
+
+def _known_of(file: str) -> Known:
+    """The columns of a task's dataset, by its first rows, and the values of its scorers."""
+    from assay.formats.declarative.editor_schema import Known
+    from assay.formats.declarative.schema.scorers import described
+    from assay.tasks.built_tasks import build_dataset
+    from assay.tasks.load import load_tasks
+
+    columns: dict[str, None] = {}
+    scores: dict[str, None] = {}
+    for definition in load_tasks([file], only_reads=True):
+        for sample in islice(build_dataset(definition), ROWS):
+            columns |= dict.fromkeys(sample.row or {})
+        for part in definition.scorers:
+            info = described(part.use, part.options)  # of the author's own it is not known
+            scores |= dict.fromkeys(f"{part.key}.{value.name}" for value in (info.values if info else ()))
+    return Known(tuple(columns), tuple(scores))

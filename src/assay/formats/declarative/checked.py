@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.formats.declarative.config_spec import check_placeholders
-from assay.formats.declarative.editor_schema import Schema, json_schema
+from assay.formats.declarative.editor_schema import Known, Schema, json_schema
 from assay.formats.declarative.extending import ABSTRACT
 from assay.formats.declarative.model_records import AdapterEntry, ModelEntry, ProvidedModel
 from assay.formats.declarative.records import (
@@ -216,9 +216,10 @@ def _checked(
     return result
 
 
-def editor_schema(kind: str, own: Sequence[str] = ()) -> Schema:
+def editor_schema(kind: str, own: Sequence[str] = (), known: Known | None = None) -> Schema:
     """The JSON Schema of a kind of file, for `# yaml-language-server: $schema=…`.
 
     It lists the options of installed packages' parts and of `own`, names such as `package.module:object`.
+    It offers in templates what is `known` of one file.
     """
-    return json_schema(EDITOR_SCHEMAS[kind], f"assay {kind} file", tuple(own))
+    return json_schema(EDITOR_SCHEMAS[kind], f"assay {kind} file", tuple(own), known)

@@ -37,9 +37,28 @@ from assay.formats.declarative.yaml_reader import Plain
 Schema = dict[str, Plain]
 
 
-def json_schema(shape: Shape, title: str, own: tuple[str, ...] = ()) -> Schema:
-    """The schema of a whole file; `own` are parts of the author's own whose options it lists."""
-    definitions = Definitions(own=own)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an editor can offer in one task file."""
+
+    columns: tuple[str, ...] = ()
+    """Of its dataset."""
+    scores: tuple[str, ...] = ()
+    """The values of its scorers, as `verdict.is_correct`."""
+
+    def read_by(self, names: tuple[str, ...] | None) -> list[Plain]:
+        """The templates of one name that may stand where these names may be read."""
+        columns = self.columns if names is None or "sample" in names else ()
+        scores = self.scores if names is not None and "scores" in names else ()
+        of_row = [f"sample.{name}" if name.isidentifier() else f"sample[{name!r}]" for name in columns]
+        return [f"{{{{ {path} }}}}" for path in (*of_row, *(f"scores.{name}" for name in scores))]
+
+
+def json_schema(shape: Shape, title: str, own: tuple[str, ...] = (), known: Known | None = None) -> Schema:
+    """The schema of a whole file; `own` are parts of the author's own whose options it lists, and `known` what it
+    offers in templates.
+    """
+    definitions = Definitions(own=own, known=known or Known())
     body = _schema_of(shape, definitions)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -56,6 +75,7 @@ class Definitions:
     schemas: Schema = field(default_factory=dict)
     configured: bool = False
     own: tuple[str, ...] = ()
+    known: Known = Known()
 
     def inside(self, entry: Field) -> Definitions:
         return self if self.configured or not entry.configured else replace(self, configured=True)
@@ -71,9 +91,15 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
             placeholder = "|.*<<.*>>.*" if definitions.configured else ""
             pattern = f"^(?:{shape.pattern}{placeholder})$" if shape.pattern else None
             return _limited("string", minLength=shape.min_length or None, maxLength=shape.max_length, pattern=pattern)
-        case TemplateText() | PatternText():
+        case TemplateText():
+            return _offering(
+                definitions.known.read_by(shape.names), _limited("string", minLength=shape.min_length or None)
+            )
+        case PatternText():
             return _limited("string", minLength=shape.min_length or None)
-        case ExpressionText() | PythonText():
+        case ExpressionText():
+            return _offering(definitions.known.read_by(shape.names), {"type": "string", "minLength": 1})
+        case PythonText():
             return {"type": "string", "minLength": 1}
         case Number():
             kind = "integer" if shape.whole else "number"
@@ -109,6 +135,11 @@ def _schema_of(shape: Shape, definitions: Definitions) -> Schema:  # noqa: PLR09
     raise AssertionError(f"no schema for a {type(shape).__name__}")
 
 
+def _offering(words: list[Plain], other: Schema) -> Schema:
+    """Words that an editor completes, and anything else that may stand there."""
+    return {"anyOf": [{"enum": words}, other]} if words else other
+
+
 def _limited(kind: str, **limits: float | str | None) -> Schema:
     """Values of a type within the limits that are set."""
     return {"type": kind, **{name: limit for name, limit in limits.items() if limit is not None}}
@@ -136,7 +167,7 @@ def _schema_of_choices(shape: Tagged, definitions: Definitions) -> Schema:
         installed = published(shape.kind)
         named = {"anyOf": [{"enum": [*words, *installed]}, elsewhere]}
         shared = {
-            key: _schema_of_field(entry, definitions, key == shape.tag) for key, entry in shape.own.fields.items()
+            key: _schema_of_field(key, entry, definitions, key == shape.tag) for key, entry in shape.own.fields.items()
         }
         is_own: Schema = {"properties": {shape.tag: elsewhere}, "required": [shape.tag]}
         conditions.append({"if": is_own, "then": {"properties": shared}})
@@ -157,7 +188,9 @@ def _schema_of_own(kind: str, word: str, shared: Mapping[str, Plain], definition
     parameters = [parameter for name, parameter in signature.parameters.items() if name not in offered]
     named = [parameter.name for parameter in parameters if parameter.kind in (_EITHER, Parameter.KEYWORD_ONLY)]
     fields = declared_options(kind, word)
-    options = {name: _schema_of_field(fields[name], definitions, False) if name in fields else {} for name in named}
+    options = {
+        name: _schema_of_field(name, fields[name], definitions, False) if name in fields else {} for name in named
+    }
     also: dict[str, Plain] = {"$ref": {}, **({name: {} for name in SAID_BY_TASKS} if kind == "aggregate" else {})}
     schema: Schema = {"properties": {**also, **options, **shared}}
     if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
@@ -184,7 +217,7 @@ def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None
     name += "_alone" if tag is None and "type" in shape.fields else ""  # there its `type` is checked as any field
     if name not in definitions.schemas:
         definitions.schemas[name] = {}  # a nested builder refers to itself
-        properties = {key: _schema_of_field(entry, definitions, key == tag) for key, entry in shape.fields.items()}
+        properties = {key: _schema_of_field(key, entry, definitions, key == tag) for key, entry in shape.fields.items()}
         properties["$ref"] = {"type": "string", "description": "Another YAML file whose content stands here."}
         schema: Schema = {
             "type": "object",
@@ -207,9 +240,11 @@ def _schema_of_fields(shape: ObjectOf, definitions: Definitions, tag: str | None
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _schema_of_field(entry: Field, definitions: Definitions, is_tag: bool) -> Plain:
+def _schema_of_field(name: str, entry: Field, definitions: Definitions, is_tag: bool) -> Plain:
     definitions = definitions.inside(entry)
     schema = {} if is_tag else _schema_of(entry.shape, definitions)
+    if isinstance(entry.shape, Text) and name.endswith("_column"):
+        schema = _offering([*definitions.known.columns], schema)
     if not is_tag and definitions.configured and entry.placeholder and _may_be_placeholder(entry.shape):
         schema = {"anyOf": [schema, {"type": "string", "pattern": r"^\s*<<.*>>\s*$"}]}
     if entry.default is None and schema:
