@@ -29,6 +29,8 @@ SUITES = """\
   weighted: {select: [geo, math], weights: {"geo/**": 3}, gates: ["overall >= 0.4"]}
   sums: {select: [math], repeat: 2}
   release: {select: ["@weighted", "@sums"], model: [prod, other]}
+  quick: {select: [geo], limit: 1, gates: ["overall <= 0.1"]}
+  quick-alone: {select: [geo], limit: 1, gates: ["overall <= 0.1"], gate_left_out: ignore}
   pooled: {select: [geo, math], weights: by_size, limit: 3}
   fast: {select: [geo], budget: {cost: 1, minutes: 5}}
   both: {select: ["@fast", math]}
@@ -213,3 +215,10 @@ def test_without_a_project_a_run_is_what_it_was(tmp_path: Path, monkeypatch: pyt
     stored = read_run_file(evaluate("tasks/math/sums.jsonl").folder)
     assert stored.settings.keys() == {"generation", "limit", "repeat"}
     assert (stored.config.of_tasks, stored.config.usual, stored.definitions[0].shown.weight) == ({}, (), 1.0)
+
+
+def test_gates_of_a_suite_with_a_limit_are_about_all_samples_unless_it_says_otherwise(shop: Path) -> None:
+    quick, alone = run("@quick").runs[0], run("@quick-alone").runs[0]
+    assert {gate.gate: gate.outcome for gate in quick.gates}["overall <= 0.1"] == "cannot tell"
+    judged = {gate.gate: gate for gate in alone.gates}["overall <= 0.1"]
+    assert (judged.outcome, bool(judged.ignored)) == ("met", True)

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             gates.baseline,
             members=gates.members,
             cannot_tell_passes=options.gate_cannot_tell == "pass",
-            left_out_ignored=options.gate_left_out == "ignore",
+            left_out_ignored=project.left_out_ignored or options.gate_left_out == "ignore",
         )
         return print_estimate(planned, options)
     if options.shard is not None:
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
             baseline=gates.baseline,
             members=gates.members,
             cannot_tell_passes=options.gate_cannot_tell == "pass",
-            left_out_ignored=options.gate_left_out == "ignore",
+            left_out_ignored=project.left_out_ignored or options.gate_left_out == "ignore",
             on_result=print_result,
         )
     )

@@ -240,7 +240,7 @@ async def run_tasks(
             baseline=own_gates.baseline,
             members=own_gates.members,
             cannot_tell_passes=cannot_tell_passes,
-            left_out_ignored=left_out_ignored,
+            left_out_ignored=left_out_ignored or project.left_out_ignored,
         )
     return EvaluationResult(runs=tuple(runs), warnings=(*own_gates.notes, *warnings))
 
@@ -326,6 +326,12 @@ async def run_all(
     return results
 
 
+def may_leave_out(run: PlannedRun) -> bool:
+    """Whether the run has a limit, or picks its samples."""
+    config = run.config
+    return config.only is not None or any(config.limit_of(each.name) is not None for each in run.definitions)
+
+
 def checked_gates(
     planned: Sequence[PlannedRun],
     gates: Sequence[str],
@@ -338,7 +344,7 @@ def checked_gates(
     """The gates of each run; what is only for gates is refused where there is none."""
     keepers = [_gates_of(run, gates, baseline, members) for run in planned]
     if any(keeper is not None and (keeper.gates or members) for keeper in keepers):
-        if left_out_ignored and all(run.config.limit is None and run.config.only is None for run in planned):
+        if left_out_ignored and not any(may_leave_out(run) for run in planned):
             raise UsageError("--gate-left-out ignore: this run leaves nothing out; it goes with --limit or --only")
         return keepers
     for flag, is_given in (

@@ -53,6 +53,8 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
     baseline: Path | None = None
     """What gates compare with, where the user names nothing."""
     checks_gates: bool = True
+    left_out_ignored: bool = False
+    """Whether the suite says that its gates are about the samples that are run alone."""
     notes: tuple[str, ...] = ()
     """What is said before the run."""
 
@@ -262,6 +264,7 @@ def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
         gates=tuple(dict.fromkeys(own)) if gates else (),
         baseline=_baseline(project),
         checks_gates=gates,
+        left_out_ignored=gates and said is not None and said.gate_left_out == "ignore",
         notes=() if gates or not every else (f"--no-gates: {len(every)} of the project are not checked",),
     )
 
@@ -285,7 +288,7 @@ def _baseline(project: Project) -> Path | None:
     return path if path is not None and path.exists() else None
 
 
-_OF_ITS_OWN_RUN = ("model", "budget", "matrix")
+_OF_ITS_OWN_RUN = ("model", "budget", "matrix", "gate_left_out")
 
 
 def _refuse_lost_settings(project: Project, suite: str | None, named: Iterable[str]) -> None:

@@ -193,3 +193,16 @@ def test_to_ignore_what_was_left_out_needs_something_left_out(
     assert main([*command, "--limit", "2"]) == 0
     assert main(["run", tasks, "--model", "toy", "--gate-left-out", "ignore", "--limit", "2"]) == 2
     assert "--gate-left-out is for gates, and there is none" in capsys.readouterr().err
+
+
+def test_a_task_that_counts_more_opens_more_of_the_overall_score(tmp_path: Path) -> None:
+    """Of one half with weight 3, left out half, and one whole with weight 1: from 1 - 3/4 * 1/2 on."""
+    run_into(tmp_path / "part", write_sums(tmp_path, "sums", 60), Adder(), limit=30)
+    board = read_leaderboard(tmp_path / "part")
+    [row] = board.tasks
+    whole = msgspec.structs.replace(row, task="whole", left_out=0, whole_bounds=None)
+    weighted = msgspec.structs.replace(board, tasks=[msgspec.structs.replace(row, weight=3.0), whole])
+    outcomes = {
+        text: check_gates(parse_gates([text]), weighted)[0].outcome for text in ("overall >= 0.62", "overall >= 0.63")
+    }
+    assert outcomes == {"overall >= 0.62": "met", "overall >= 0.63": "cannot tell"}

@@ -171,6 +171,9 @@ class Suite(Struct, frozen=True, kw_only=True):
         Doc("What tasks count in the suite's score, by name or pattern; `by_size` pools all samples."),
     ] = {}
     gates: Gates = ()
+    gate_left_out: Annotated[
+        Literal["count", "ignore"], Doc("What gates make of samples that `limit` leaves out, as `--gate-left-out`.")
+    ] = "count"
     budget: Annotated[SuiteBudget | None, Doc("What it may spend; the rest is then not run.")] = None
     matrix: Annotated[
         dict[str, Annotated[list[Plain], Meta(min_length=1)]] | None,

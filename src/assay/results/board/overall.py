@@ -40,7 +40,7 @@ def _mean(rows: Sequence[TaskRow]) -> float:
     """The mean of scores that are there; a sum of shares, so that equal weights give what they always did."""
     if not is_weighted(rows):
         return sum((row.score or 0.0) / len(rows) for row in rows)
-    return math.fsum(share * (row.score or 0.0) for share, row in zip(_shares(rows), rows, strict=True))
+    return math.fsum(share * (row.score or 0.0) for share, row in zip(shares_of(rows), rows, strict=True))
 
 
 def is_weighted(rows: Sequence[TaskRow]) -> bool:
@@ -48,7 +48,7 @@ def is_weighted(rows: Sequence[TaskRow]) -> bool:
     return len({row.weight for row in rows}) > 1
 
 
-def _shares(rows: Sequence[TaskRow]) -> list[float]:
+def shares_of(rows: Sequence[TaskRow]) -> list[float]:
     total = math.fsum(row.weight for row in rows)
     return [row.weight / total for row in rows]
 
@@ -166,7 +166,7 @@ def interval_of_tasks(rows: list[TaskRow], level: float) -> ScoreInterval | None
     scores = [score for row in rows if (score := _task_score(row)) is not None]
     if len(scores) < len(rows):
         return None
-    return combined_interval(scores, level, _shares(rows) if is_weighted(rows) else None)
+    return combined_interval(scores, level, shares_of(rows) if is_weighted(rows) else None)
 
 
 def combined_interval(

@@ -24,6 +24,7 @@ from assay.results.board.overall import (
     open_attempts,
     overall_bounds,
     overall_rows,
+    shares_of,
 )
 from assay.results.gates.unknown import Unknown
 
@@ -246,12 +247,12 @@ def _overall(board: Leaderboard, name: str) -> TermValue:
 
 def _ends_by_task(rows: Sequence[TaskRow]) -> Mapping[str, Ends] | None:
     ends: dict[str, Ends] = {}
-    for row in rows:
+    for row, share in zip(rows, shares_of(rows), strict=True):
         bounds = bounds_of(row)
         pair = row.whole_bounds if row.left_out else None if bounds is None else (bounds.low, bounds.high)
         if pair is None:
             return None
-        ends[row.task] = pair[0] / len(rows), pair[1] / len(rows)
+        ends[row.task] = pair[0] * share, pair[1] * share
     return ends
 
 
