@@ -19,6 +19,11 @@ def test_a_key_that_nobody_asked_for_is_refused_with_the_nearest() -> None:
         models.refuse_unused()
 
 
+def test_a_model_that_is_no_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="models: behind the key `judge` is the name of a model, not function; your"):
+        load_tasks([str(tmp_path)], models={"judge": lambda prompt: "x"})  # type: ignore[dict-item]
+
+
 def test_a_key_that_was_asked_for_is_used() -> None:
     models = ModelsByKey({"judge": "toy"})
     assert models.get("judge") == "toy"

@@ -15,6 +15,12 @@ class ModelsByKey(dict[str, str]):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.asked: dict[str, None] = {}
+        for key, name in self.items():
+            if not isinstance(name, str):  # Python may be given anything
+                raise UsageError(
+                    f"models: behind the key `{key}` is the name of a model, not {type(name).__name__}; your own is "
+                    "named `module:name`"
+                )
 
     @override
     def __contains__(self, key: object) -> bool:
