@@ -258,6 +258,7 @@ class Parts(JudgedTasks):
         await self.check()
         await self.try_tests(progress)
         await self.check_cached_models()
+        self.note_equal_seeds()
         await self.refuse_wrong_likelihoods()
 
     async def check(self) -> None:
@@ -288,6 +289,20 @@ class Parts(JudgedTasks):
     async def check_cached_models(self) -> None:
         """A model whose answers are to be cached has to be the one that it was when they were given."""
         self.notes += await self.models.check_cached()
+
+    def note_equal_seeds(self) -> None:
+        """A server that honours a seed answers every attempt at a sample alike; a model that runs here does not."""
+        config = self.config
+        if (
+            config.seed is not None
+            and config.repeat > 1
+            and config.temperature != 0
+            and offers_of(self.measured).remote
+        ):
+            self.notes.append(
+                f"--seed {config.seed} is sent with every attempt: a server that honours it repeats its answer, "
+                "so that --repeat would measure nothing; leave out --seed"
+            )
 
     def belong_to(self, folder: Path) -> None:
         """Ask for the run that this folder holds, which may have begun in an earlier session."""
