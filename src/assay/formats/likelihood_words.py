@@ -44,10 +44,10 @@ def define_likelihood_task(name: str, metric: str, dataset: DatasetSpec, *, sour
         normalize = CHOICE_WORDS[metric]
         solver = PartSpec(key="choice_likelihood", use="choice_likelihood", options={"normalize": normalize})
         scorer = PartSpec(key=metric, use="choice_likelihood", options={"normalize": normalize})
-        others = [each for each in ("raw", "per_character", "per_byte") if each != normalize]
+        others = [item for item in ("raw", "per_character", "per_byte") if item != normalize]
         aggregates = [
             PartSpec(key="score", use="mean", options={"field": "score"}),
-            *(PartSpec(key=each, use="mean", options={"field": each, "name": each}) for each in others),
+            *(PartSpec(key=other, use="mean", options={"field": other, "name": other}) for other in others),
         ]
     return TaskDefinition(
         name=name,

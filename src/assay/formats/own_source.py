@@ -39,7 +39,7 @@ def signature_of(target: str) -> Signature | None:
     """
     node = _node(target)
     if isinstance(node, ast.ClassDef):
-        methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+        methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
         if not _only_describe(node.decorator_list) or node.keywords or "__new__" in methods:
             return None
         if "__init__" not in methods:
@@ -55,7 +55,7 @@ def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef, skipped: int = 
     positional = [*given.posonlyargs, *given.args]
     without = [None] * (len(positional) - len(given.defaults))
     named = list(zip(positional, [*without, *given.defaults], strict=True))[skipped:]
-    only = {id(each) for each in given.posonlyargs}
+    only = {id(argument) for argument in given.posonlyargs}
     parameters = [
         _parameter(each, Parameter.POSITIONAL_ONLY if id(each) in only else Parameter.POSITIONAL_OR_KEYWORD, default)
         for each, default in named
@@ -85,7 +85,10 @@ def _default(default: ast.expr | None) -> Any:
 
 def _only_describe(decorators: list[ast.expr]) -> bool:
     """Whether these decorators leave a part as it is: they say what it is."""
-    return all(isinstance(each, ast.Call) and _last_name(each.func) in ("part", "describes") for each in decorators)
+    return all(
+        isinstance(decorator, ast.Call) and _last_name(decorator.func) in ("part", "describes")
+        for decorator in decorators
+    )
 
 
 def _last_name(node: ast.expr) -> str:
@@ -113,14 +116,14 @@ def _plain_type(annotation: ast.expr | None) -> Any:  # noqa: PLR0911 - one case
         case ast.Subscript(value=ast.Name(id="Literal"), slice=words):
             return Literal[ast.literal_eval(words)]  # nothing but constants stands in one
         case ast.Subscript(value=ast.Name(id="list" | "dict" as name), slice=inside):
-            items = [_plain_type(each) for each in (inside.elts if isinstance(inside, ast.Tuple) else [inside])]
+            items = [_plain_type(item) for item in (inside.elts if isinstance(inside, ast.Tuple) else [inside])]
             return Parameter.empty if Parameter.empty in items else _PLAIN[name][tuple(items)]
     return Parameter.empty
 
 
 _MARKERS: dict[str, Callable[..., Any]] = {
-    each.__name__: each
-    for each in (Doc, TemplateOption, PythonOption, ModelKey, ValueName, Pattern, Words, InFiles, msgspec.Meta)
+    item.__name__: item
+    for item in (Doc, TemplateOption, PythonOption, ModelKey, ValueName, Pattern, Words, InFiles, msgspec.Meta)
 }
 
 
@@ -129,8 +132,8 @@ def _marker(node: ast.expr) -> Any:
     if not isinstance(node, ast.Call) or (make := _MARKERS.get(_last_name(node.func))) is None:
         return None
     try:
-        given = [ast.literal_eval(each) for each in node.args]
-        named = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords if each.arg}
+        given = [ast.literal_eval(argument) for argument in node.args]
+        named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}
         return make(*given, **named)
     except (ValueError, TypeError):
         return None

@@ -58,7 +58,7 @@ def turns_of(record: Mapping[str, Any]) -> list[Turn]:
     if not trace:
         prompt = record.get("last_request")
         return [_turn("user", prompt)] if isinstance(prompt, str) and prompt else []
-    completions = [_mapping(each) for each in _list(trace.get("completions"))]
+    completions = [_mapping(item) for item in _list(trace.get("completions"))]
     messages = _messages(trace)
     if not messages or _mapping(messages[-1]).get("role") != "assistant":
         messages = [*messages, _answer(trace, completions)]
@@ -113,7 +113,7 @@ def prompt_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     messages = [_mapping(message) for message in _messages(trace)]
     if messages and messages[-1].get("role") == "assistant":
         messages.pop()
-    return [(str(each.get("role", "")), _words_or_files(each.get("content"))) for each in messages]
+    return [(str(message.get("role", "")), _words_or_files(message.get("content"))) for message in messages]
 
 
 def _words_or_files(content: Any) -> str:
@@ -432,7 +432,7 @@ def _content(content: Any) -> list[Part]:
         return [Part(kind="text", text=content)]
     if not isinstance(content, list):
         return [Part(kind="data", value=content)]
-    return [_part(each) for each in content]
+    return [_part(item) for item in content]
 
 
 def _part(part: Any) -> Part:

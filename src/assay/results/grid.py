@@ -164,7 +164,7 @@ def _cell(attempts: Sequence[Attempt]) -> GridCell:
         answer=answer,
         score=first.score,
         attempts=len(attempts),
-        right=sum(each.outcome == "right" for each in attempts),
+        right=sum(attempt.outcome == "right" for attempt in attempts),
     )
 
 

@@ -67,7 +67,7 @@ def per_example(record: Record, measure: Measure) -> PerExample:
         values={score.name: score.values for score in record.scores},
         excluded=record.excluded,
         failure=next(map(_reason, failures_of(measure.scorer, record.failures)), None),
-        missing={each.scorer: _reason(each) for each in record.failures if each.scorer} or UNSET,
+        missing={failure.scorer: _reason(failure) for failure in record.failures if failure.scorer} or UNSET,
         expected=(None if record.targets else expected_in(msgspec.to_builtins(record), measure.compared_with)) or UNSET,
         reasons={score.name: text for score in record.scores if (text := reason_of(score)) is not None} or UNSET,
         latency_ms=round(record.seconds * 1000, 3),
@@ -98,9 +98,9 @@ def judge_prompt(score: Score) -> list[tuple[str, str]]:
     judge = (score.metadata or {}).get("judge")
     messages = judge.get("prompt") if isinstance(judge, dict) else None
     return [
-        (str(each.get("role", "")), words_of(each.get("content")))
-        for each in (messages if isinstance(messages, list) else [])
-        if isinstance(each, dict)
+        (str(message.get("role", "")), words_of(message.get("content")))
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, dict)
     ]
 
 

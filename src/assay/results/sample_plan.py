@@ -145,7 +145,9 @@ def plan_samples(
     groups = [([prospect.expected], task.task, [cost]) for (task, prospect), cost in zip(tasks, costs, strict=True)]
     if len(tasks) > 1:
         groups.append(([prospect.expected for _, prospect in tasks], OVERALL, list(costs)))
-    rows = [_row(name, expected, detect, each, hardest, cost) for expected, name, cost in groups for each in repeats]
+    rows = [
+        _row(name, expected, detect, repeat, hardest, cost) for expected, name, cost in groups for repeat in repeats
+    ]
     prospects = [prospect for _, prospect in tasks]
     return SamplePlan(
         detect=detect,
@@ -171,10 +173,10 @@ def _row(
 ) -> PlanRow:
     at_hand = sum(task.samples for task in tasks)
     needed, on_top = (
-        samples_needed(tasks, detect, repeat=repeat, level=level, power=POWER, on_top=each) for each in (False, True)
+        samples_needed(tasks, detect, repeat=repeat, level=level, power=POWER, on_top=item) for item in (False, True)
     )
     smallest, smallest_on_top = (
-        smallest_difference(tasks, repeat=repeat, level=level, power=POWER, on_top=each) for each in (False, True)
+        smallest_difference(tasks, repeat=repeat, level=level, power=POWER, on_top=item) for item in (False, True)
     )
     cost = rounds(costs, repeat * (needed or at_hand) / at_hand)
     return PlanRow(
@@ -213,7 +215,7 @@ def _advice(prospects: Sequence[Prospect], repeats: Sequence[int], rows: Sequenc
     at_hand = rows[-1].samples
     attempts = smallest_difference(expected, repeat=repeat, level=level, power=POWER)
     samples = smallest_difference(expected, samples=at_hand * repeat, level=level, power=POWER)
-    whole, noise = (math.fsum(getattr(each, name) for each in expected) for name in ("variance", "noise"))
+    whole, noise = (math.fsum(getattr(item, name) for item in expected) for name in ("variance", "noise"))
     best = best_repeat(whole - noise, noise, per_sample=WRITTEN)
     return [
         f"{repeat} attempts at each of the {at_hand:,} samples find {number(attempts)}; {at_hand * repeat:,} samples "

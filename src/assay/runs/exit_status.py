@@ -22,7 +22,7 @@ def _has_result(row: TaskRow) -> bool:
     """Whether a task has its score; one that only lists the shares of labels has those."""
     if row.score is not None:
         return True
-    return not row.has_score and any(each.value is not None for each in row.aggregates)
+    return not row.has_score and any(aggregate.value is not None for aggregate in row.aggregates)
 
 
 def why_without_score(board: Leaderboard) -> str | None:

@@ -305,8 +305,8 @@ def _refuse_lost_settings(project: Project, suite: str | None, named: Iterable[s
 
 
 def _members(project: Project, suite: str) -> list[str]:
-    members = [each[1:] for each in project.suite(suite).select if each.startswith("@")]
-    return list(dict.fromkeys([*members, *(inner for each in members for inner in _members(project, each))]))
+    members = [item[1:] for item in project.suite(suite).select if item.startswith("@")]
+    return list(dict.fromkeys([*members, *(inner for member in members for inner in _members(project, member))]))
 
 
 def _check_gates(project: Project, suite: str | None) -> None:

@@ -357,7 +357,7 @@ async def plan_of(parts: Parts, rules: ReuseRules) -> ReusePlan:
 def summary_of(reuse: ReusePlan) -> str:
     """The plan in a line or two: how many tasks of each outcome, and what is gone."""
     changes = reuse.changes()
-    counts = {outcome: sum(each.outcome == outcome for each in changes) for outcome in get_args(Outcome)}
+    counts = {outcome: sum(change.outcome == outcome for change in changes) for outcome in get_args(Outcome)}
     listed = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items() if count)
     against = reuse.why_none or f"compared with {reuse.rules.ref} ({reuse.baseline.folder if reuse.baseline else ''})"
     gone = f"; gone or renamed: {few(reuse.gone())}" if reuse.gone() else ""

@@ -108,6 +108,6 @@ def evidence_of_tasks(
         return AnswersOfTasks(answers)
     scored = [task for task in tasks if isinstance(task, AnswerPairs | GuardedPairs)]
     if len(scored) == len(tasks):
-        spreads, had = [each.spread for each in scored], [each.had for each in scored]
+        spreads, had = [item.spread for item in scored], [item.had for item in scored]
         return GuardedPairs(combined(spreads, reach), had=combined(had, reach), reach=reach)
     return OpenPairs(combined_open([task.spread for task in tasks]))

@@ -47,7 +47,7 @@ def weighted_mean_interval(scores: Sequence[TaskScore], shares: Sequence[float],
     error = math.sqrt(math.fsum((share * each.error) ** 2 for share, each in zip(shares, scores, strict=True)))
     reach = normal_quantile(0.5 + level / 2.0) * error
     interval = Interval(low=mean - reach, high=mean + reach, level=level, method=WEIGHTED, standard_error=error)
-    return interval.clipped(0.0, 1.0) if all(each.low >= 0.0 and each.high <= 1.0 for each in scores) else interval
+    return interval.clipped(0.0, 1.0) if all(score.low >= 0.0 and score.high <= 1.0 for score in scores) else interval
 
 
 def _task_mean(score: TaskScore) -> TaskMean:

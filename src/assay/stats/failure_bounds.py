@@ -27,12 +27,12 @@ def with_bounds(
     if ends is None:
         return list(summaries)
     (wrong, worst), (right, best) = ends
-    low, high = ({each.name: each for each in aggregate(filled)} for filled in (worst, best))
+    low, high = ({item.name: item for item in aggregate(filled)} for filled in (worst, best))
     return [
-        replace(each, bounds=_bounds(low.get(each.name), high.get(each.name), (wrong, right)))
-        if each.value is not None and _rises(about, each.name)
-        else each
-        for each in summaries
+        replace(summary, bounds=_bounds(low.get(summary.name), high.get(summary.name), (wrong, right)))
+        if summary.value is not None and _rises(about, summary.name)
+        else summary
+        for summary in summaries
     ]
 
 

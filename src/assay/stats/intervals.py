@@ -120,7 +120,7 @@ def ratio_interval(
     check_level(level)
     sums, sizes = as_floats(parts), as_floats(wholes)
     if groups is not None:
-        sums, sizes = (sums_by_cluster(each, groups)[0] for each in (sums, sizes))
+        sums, sizes = (sums_by_cluster(item, groups)[0] for item in (sums, sizes))
     nonempty = sizes > 0.0
     sums, sizes = sums[nonempty], sizes[nonempty]
     if not len(sizes):

@@ -261,11 +261,11 @@ def _cumulants(shuffle: _Shuffle, t: float) -> tuple[float, float, float]:
     for run in range(shuffle.values.shape[1]):
         v = (shuffle.weights * shuffle.values[:, run])[:, None]
         y = np.where(shuffle.have[:, run, None], np.exp(t * v), 0.0)
-        zeroth, first, second = (each[:, :-1] for each in sums)
+        zeroth, first, second = (total[:, :-1] for total in sums)
         sums[:, :, 1:] += np.stack(
             [y * zeroth, y * (first + v * zeroth), y * (second + 2.0 * v * first + v * v * zeroth)]
         )
-    zeroth, first, second = (each[np.arange(len(shuffle.values)), shuffle.inside] for each in sums)
+    zeroth, first, second = (total[np.arange(len(shuffle.values)), shuffle.inside] for total in sums)
     slope = first / zeroth
     return float(np.log(zeroth).sum()), float(slope.sum()), float((second / zeroth - slope**2).sum())
 

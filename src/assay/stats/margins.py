@@ -92,7 +92,7 @@ def smallest_margin(units: int, level: float, largest_loss: float | None = None)
     unchanged = spread_of(np.zeros(units))
     graded = GuardedPairs(unchanged, had=unchanged, reach=largest_loss or 1.0)
     kinds = [graded] if largest_loss is not None else [AnswerPairs(0, 0, units, right=units), graded]
-    return max(-(each.margin_interval(level).low or 0.0) for each in kinds)
+    return max(-(kind.margin_interval(level).low or 0.0) for kind in kinds)
 
 
 def out_of_reach(margin: float, reachable: float | None, samples: str) -> str | None:

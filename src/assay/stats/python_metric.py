@@ -54,7 +54,7 @@ def python_metric(
     if "error" in output:
         return [Summary(name="python", value=None, reason=str(output["error"]), signature="python", **counts)]
     if "summaries" in output:
-        return [_at_level(msgspec.convert(each, Summary), output["level"], level) for each in output["summaries"]]
+        return [_at_level(msgspec.convert(summary, Summary), output["level"], level) for summary in output["summaries"]]
     return [_summary(name, float(value), output, level, counts) for name, value in output["values"].items()]
 
 

@@ -67,7 +67,7 @@ def fisher_exact(right: int, n: int, other_right: int, other_n: int) -> float:
     total, good = n + other_n, right + other_right
     least, most = max(0, good - other_n), min(n, good)
     tables = (_log_choose(n, k) + _log_choose(other_n, good - k) for k in range(least, most + 1))
-    logs = np.array([each - _log_choose(total, good) for each in tables])
+    logs = np.array([table - _log_choose(total, good) for table in tables])
     # a table whose chance differs from that of the observed one by rounding alone counts as equally likely
     return float(min(1.0, np.exp(logs[logs <= logs[right - least] + 1e-7]).sum()))
 

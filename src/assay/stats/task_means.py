@@ -46,7 +46,7 @@ def mean_of_tasks_interval(
     """
     check_level(level)
     means, units, variances = (
-        np.array([getattr(each, name) for each in tasks], dtype=np.float64) for name in ("mean", "units", "variance")
+        np.array([getattr(task, name) for task in tasks], dtype=np.float64) for name in ("mean", "units", "variance")
     )
     counts = np.ones(len(tasks)) if shares is None else np.array(shares, dtype=np.float64) * len(tasks)
     mean = math.fsum(counts * means) / len(tasks)
@@ -116,4 +116,4 @@ def quantile(p: float, degrees: float) -> float:
 
 
 def _degrees(tasks: Sequence[TaskMean], variances: Floats) -> float:
-    return float(satterthwaite(variances[:, None], np.array([[each.degrees] for each in tasks]))[0])
+    return float(satterthwaite(variances[:, None], np.array([[task.degrees] for task in tasks]))[0])

@@ -24,7 +24,7 @@ def default_metrics(scorer: ScorerEntry) -> Sequence[MetricEntry]:
     info = described(scorer.type, scorer.options)
     defaults = info.aggregates if info is not None else None
     chosen = (mean_of("score"),) if defaults is None else defaults
-    return [MetricEntry(type=each.use, key=each.key, options=each.options) for each in chosen]
+    return [MetricEntry(type=item.use, key=item.key, options=item.options) for item in chosen]
 
 
 def aggregates_of(

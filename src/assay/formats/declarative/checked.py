@@ -118,7 +118,7 @@ def checked_task(
         report.values_over_trials = {*of_trials, *trial_names(value.get("definition"))}
     result = check(value, TASK, where, report)
     if isinstance(value, dict):
-        names = [str(each.get("key")) for each in mappings(value.get("config_spec"))]
+        names = [str(mapping.get("key")) for mapping in mappings(value.get("config_spec"))]
         check_placeholders(value.get("definition"), names, report, at)
     report.raise_errors()
     return record(result, TaskEntry)
@@ -159,9 +159,9 @@ def trial_names(value: Plain) -> list[str]:
     """What the trial aggregators of a definition, or of a task specification, are called: metrics may read them."""
     trials = value.get("trials") or value.get("trials_config") if isinstance(value, dict) else None
     names = []
-    for each in mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else ():
+    for mapping in mappings(trials.get("score_aggregators")) if isinstance(trials, dict) else ():
         with suppress(msgspec.ValidationError):  # reported where it is checked
-            names.append(msgspec.convert(each, ScoreAggregator).name)
+            names.append(msgspec.convert(mapping, ScoreAggregator).name)
     return names
 
 

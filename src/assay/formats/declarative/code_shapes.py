@@ -138,10 +138,10 @@ def parameters_demanded(source: str, function: str) -> list[str]:
         defined = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    for each in reversed(defined):
-        if each.name == function:
-            positional = [*each.args.posonlyargs, *each.args.args]
-            return [parameter.arg for parameter in positional[: len(positional) - len(each.args.defaults)]]
+    for item in reversed(defined):
+        if item.name == function:
+            positional = [*item.args.posonlyargs, *item.args.args]
+            return [parameter.arg for parameter in positional[: len(positional) - len(item.args.defaults)]]
     return []
 
 

@@ -67,7 +67,7 @@ def _warned_of(name: str, definitions: Iterable[TaskDefinition]) -> list[str | N
 
     An Inspect task has them all: its function takes the parameters, or fails.
     """
-    texts = [each.provenance.warnings for each in definitions if each.provenance.config is not None]
+    texts = [definition.provenance.warnings for definition in definitions if definition.provenance.config is not None]
     return [next((text for text in warnings if no_parameter(name) in text), None) for warnings in texts]
 
 
@@ -90,9 +90,13 @@ def parameters_needed(spec: Iterable[Parameter], given: Collection[str]) -> list
     spec = list(spec)
     known = {*values_known(spec), *given}
     return [
-        Need(f"the parameter `{each.key}` ({each.type}) has no value", f"--config {each.key}=…", each.key)
-        for each in spec
-        if each.key not in known
+        Need(
+            f"the parameter `{parameter.key}` ({parameter.type}) has no value",
+            f"--config {parameter.key}=…",
+            parameter.key,
+        )
+        for parameter in spec
+        if parameter.key not in known
     ]
 
 
@@ -110,7 +114,11 @@ class NoValueError(UsageError):
 
 def values_known(spec: Iterable[Parameter]) -> Options:
     """The parameters that have a value when none is given."""
-    return {each.key: each.default_value for each in spec if each.default_value is not None or each.nullable}
+    return {
+        parameter.key: parameter.default_value
+        for parameter in spec
+        if parameter.default_value is not None or parameter.nullable
+    }
 
 
 def _value(parameter: Parameter, value: Plain, task: str) -> Plain:

@@ -157,7 +157,7 @@ def _modules(document: Document, where: FieldPath, parts: Sequence[PartSpec], li
     from assay.formats.project.discovery import current_project  # only Python needs its folders
 
     project = current_project()
-    shared = [project.root / each for each in project.entry.python] if project is not None else []
+    shared = [project.root / item for item in project.entry.python] if project is not None else []
     if not is_inside_this_project(document.path):
         shared = []
     folders = dict.fromkeys([*(path.parent for path in document.files), *shared])

@@ -158,21 +158,21 @@ class _Merging:
         """The task's own items; None where they cannot be told apart."""
         by_key: dict[str, _Side] = {}
         named = ", ".join(f"`{key}`" for key in keys)
-        for each in owns:
-            key, at = each.get("key"), (*where, each.at[-1])
+        for own in owns:
+            key, at = own.get("key"), (*where, own.at[-1])
             if key is None:
-                self._problem(each, at, f"the parent's {where[-1]} have keys ({named}); give this one a `key`")
+                self._problem(own, at, f"the parent's {where[-1]} have keys ({named}); give this one a `key`")
             elif str(key) in by_key:
-                self._problem(each, (*at, "key"), f"`{key}` is given twice")
+                self._problem(own, (*at, "key"), f"`{key}` is given twice")
             else:
-                by_key[str(key)] = each
+                by_key[str(key)] = own
         return by_key if len(by_key) == len(owns) else None
 
     def _items(self, parent: _Side, own: _Side, by_key: dict[str, _Side], where: FieldPath) -> list[Plain]:
         """The parent's items in their order, each with what the task says of it, then the task's further ones."""
         self._moved(own, where)
         result: list[Plain] = []
-        parents = {str(each.get("key")): each for each in parent.items()}
+        parents = {str(item.get("key")): item for item in parent.items()}
         for key in dict.fromkeys([*parents, *by_key]):
             mine, at = by_key.get(key), (*where, len(result))
             if mine is not None and _REMOVE in (mine.value if isinstance(mine.value, dict) else ()):
@@ -197,13 +197,13 @@ class _Merging:
         """The tags of both; `!tag` removes one of the parent's."""
         self._moved(own, where)
         tags = {str(each.value): each for each in parent.items()} if own.value else {}
-        for each in own.items():
-            name = str(each.value)
+        for item in own.items():
+            name = str(item.value)
             if not name.startswith("!"):
-                tags.setdefault(name, each)
+                tags.setdefault(name, item)
             elif tags.pop(name[1:], None) is None:
                 inherited = hint(name[1:], [str(tag.value) for tag in parent.items()], "Inherited")
-                self._problem(each, (*where, each.at[-1]), f"the tag `{name[1:]}` is not inherited. {inherited}")
+                self._problem(item, (*where, item.at[-1]), f"the tag `{name[1:]}` is not inherited. {inherited}")
         return [self._kept(each, (*where, at)) for at, each in enumerate(tags.values())]
 
     def _kept(self, side: _Side, where: FieldPath, *, replaces: bool = False) -> Plain:
@@ -211,7 +211,7 @@ class _Merging:
         self._moved(side, where)
         value = side.value
         if isinstance(value, list):
-            return [self._kept(each, (*where, each.at[-1])) for each in side.items()]
+            return [self._kept(item, (*where, item.at[-1])) for item in side.items()]
         if not isinstance(value, dict):
             return value
         for word in (_REMOVE, _REPLACE):

@@ -106,7 +106,7 @@ def object_of(
     schemas = (*info.editor, *(exactly_one(*names) for names in either))
     if info.any_of:
         schemas = (*schemas, at_least_one(*info.any_of))
-    rules = [each for each in (_rule(info, old, called), rule) if each is not None]
+    rules = [item for item in (_rule(info, old, called), rule) if item is not None]
     return ObjectOf(called, info.doc, fields, _all(rules), (*schemas, *together), info.example)
 
 
@@ -243,7 +243,7 @@ def _union_of(kinds: tuple[Any, ...], markers: Sequence[Any]) -> Shape:
         return shape_of(float, inner[-1][1])
     if set(kinds) <= {str, bool, int, float}:
         return Scalar()
-    text, other = (shape_of(*each) for each in inner)
+    text, other = (shape_of(*item) for item in inner)
     if any(isinstance(marker, TemplateOption) for marker in markers):
         text = shape_of(str, markers)
     return OrMapping(text, other) if isinstance(other, ObjectOf | MapOf) else TextOr(text, other)

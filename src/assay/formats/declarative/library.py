@@ -106,7 +106,7 @@ class Library:
             use, options = self.source(key)
         except NoDatasetError:
             runs = [folder / "runs" / key for folder in dict.fromkeys((self.nearby.home, self.nearby.root))]
-            path = next((each for each in runs if each.is_dir()), None)
+            path = next((run for run in runs if run.is_dir()), None)
             if path is None:
                 raise UsageError(
                     f"there is no result `{key}`: neither a dataset with this key and a source of type `task_result`, "
@@ -368,7 +368,7 @@ class Library:
         if (document := self.nearby.keyed_file("model", key)) is None:
             return None
         _, spec = model_spec(document, (), checked_model(document, document.value), self.adapter)
-        self.warnings.extend(each for each in document.warnings if each not in self.warnings)
+        self.warnings.extend(warning for warning in document.warnings if warning not in self.warnings)
         return spec
 
     def file_of_model(self, name: str) -> ModelSpec | None:

@@ -90,8 +90,8 @@ def read_located_tasks(path: Path, how: ReadingOptions) -> list[LoadedTask]:
     # read first without resolving variables or calling a server: the user has not agreed to that yet
     loaded = _read_tasks(path, None, replace(how, only_reads=True))
     definitions = [task.definition for task in loaded]
-    asks = any(each.provenance.variables or is_elsewhere(each.dataset) for each in definitions)
-    if not asks or any(untrusted(each) for each in definitions):
+    asks = any(definition.provenance.variables or is_elsewhere(definition.dataset) for definition in definitions)
+    if not asks or any(untrusted(definition) for definition in definitions):
         return loaded
     return _read_tasks(path, variables(), how)
 
@@ -140,7 +140,7 @@ def described_model(name: str) -> ModelSpec | None:
     """
     library = _library_of(Path(), SourceContext())
     spec = library.file_of_model(name)
-    if spec is not None and (foreign := [each for each in library.nearby.used if not is_of_this_project(each)]):
+    if spec is not None and (foreign := [item for item in library.nearby.used if not is_of_this_project(item)]):
         raise UsageError(f"{name}: {foreign[0]} is not of this project; name the model itself, such as openai:NAME")
     return spec
 
@@ -207,7 +207,7 @@ def _tasks_in(document: Document, library: Library) -> list[LoadedTask]:
     if kind != "task":
         raise document.error((), f"this is a {kind} file; a run needs a task or a run file")
     task = _task_of(document, library)
-    parameters = {each.key for each in task.config_spec}
+    parameters = {item.key for item in task.config_spec}
     usual = {name: value for name, value in reading.usual_config.items() if name in parameters}
     given = typed_config({**usual, **reading.config}, task.config_spec)
     dataset = reading.dataset if reading.replaces_dataset or awaits_dataset(task) else None
@@ -332,7 +332,7 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
     document = mending.applied(document)
     if kind == "run":
         tasks = read_located_tasks(path, ReadingOptions(allow_outside=allow_outside, only_reads=True, mending=mending))
-        texts = (text for each in tasks for text in each.definition.provenance.warnings)
+        texts = (text for task in tasks for text in task.definition.provenance.warnings)
         return CheckedFile("run file", len(tasks), list(dict.fromkeys(texts)))
     if other or kind == "abstract task":
         if document.faults:

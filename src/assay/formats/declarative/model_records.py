@@ -42,7 +42,7 @@ def _key_or_templates(options: Mapping[str, Any]) -> list[Problem]:
     if (key is None) is (not templates) or (templates and len(templates) < 2):
         problems.append(((), "an adapter is a `key`, or `process_input` and `process_output`"))
     if isinstance(key, str) and key.startswith(VENDOR) and key != RESPONSES and not key.startswith(IDENTITIES):
-        known = ", ".join(f"`{each}…`" for each in (*IDENTITIES, RESPONSES))
+        known = ", ".join(f"`{identity}…`" for identity in (*IDENTITIES, RESPONSES))
         message = (
             f"there is no adapter `{key}` here. Known: {known}; or write one with `process_input` and `process_output`"
         )

@@ -41,9 +41,9 @@ class PromptFile(NamedTuple):
 
     def line_of(self, message: str) -> int:
         """The line of what a fault names, where it can be found."""
-        named = [each.group(1) for each in _QUOTED.finditer(message)]
+        named = [item.group(1) for item in _QUOTED.finditer(message)]
         lines = enumerate(self.text.splitlines(), 1)
-        return next((at for at, line in lines if any(each in line for each in named)), 1)
+        return next((at for at, line in lines if any(item in line for item in named)), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Places:
     def _metric(self, scorer: FieldPath, rest: str) -> FieldPath:
         """A metric is named by its key, given or made up; nothing where the scorer's metrics are the usual ones."""
         written = mappings(self._value((*scorer, "metrics")))
-        keys = scorer_keys([(str(each["key"]) if each.get("key") else None, str(each.get("type"))) for each in written])
+        keys = scorer_keys([(str(item["key"]) if item.get("key") else None, str(item.get("type"))) for item in written])
         key, _, field = rest.partition(".")
         return ("metrics", keys.index(key), *_steps(field)) if key in keys else ()
 

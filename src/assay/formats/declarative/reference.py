@@ -97,12 +97,12 @@ def type_references() -> tuple[TypeReference, ...]:
 
 def types_called(name: str) -> list[TypeReference]:
     """Those of this name, whatever their kind; `-`, `_` and spaces are the same."""
-    return [each for each in type_references() if _normalized(each.name) == _normalized(name)]
+    return [reference for reference in type_references() if _normalized(reference.name) == _normalized(name)]
 
 
 def types_of(kind: str) -> list[TypeReference]:
     """All types of a kind: every scorer, every solver, …"""
-    return [each for each in type_references() if each.kind == kind.lower()]
+    return [reference for reference in type_references() if reference.kind == kind.lower()]
 
 
 def _normalized(name: str) -> str:

@@ -92,7 +92,7 @@ def all_of(errors: Iterable[UsageError]) -> PlacedError:
     """Several errors as one, each sentence and each fault once."""
     errors = list(errors)
     sentences = dict.fromkeys(line for error in errors for line in str(error).split("\n"))
-    faults = dict.fromkeys(each for error in errors if isinstance(error, PlacedError) for each in error.faults)
+    faults = dict.fromkeys(fault for error in errors if isinstance(error, PlacedError) for fault in error.faults)
     return PlacedError("\n".join(sentences), list(faults))
 
 
@@ -348,7 +348,7 @@ class _File:
         definition = task.get("definition")
         scorers = definition.get("scorers") if isinstance(definition, dict) else None
         at = (*where, "definition", "scorers")
-        if not isinstance(scorers, list) or not any(isinstance(each, str) for each in scorers):
+        if not isinstance(scorers, list) or not any(isinstance(scorer, str) for scorer in scorers):
             return
         from assay.formats.project.libraries import scorer_file  # most tasks write their scorers themselves
 
@@ -356,7 +356,7 @@ class _File:
         shared: dict[FieldPath, Position] = {}
         content = None if path is None else self.reading.file(path, at, shared, self.above)
         items = content if isinstance(content, list) else []
-        keyed = [each for each in items if isinstance(each, dict) and "key" in each]
+        keyed = [item for item in items if isinstance(item, dict) and "key" in item]
         by_key = {str(each["key"]): number for number, each in enumerate(keyed)}
         if (path is not None and len(by_key) < len(items)) or not isinstance(content, list | None):
             raise UsageError(f"{path}:1:1: a file of scorers is a list of them, each with its own `key`")
@@ -385,7 +385,7 @@ class _File:
         target = self._inside(named, at, mark, EXTENDS)
         if target.resolve() in self.above:
             circle = self.above[self.above.index(target.resolve()) :]
-            raise _error(mark, at, f"files extend each other: {' → '.join(each.name for each in (*circle, target))}")
+            raise _error(mark, at, f"files extend each other: {' → '.join(item.name for item in (*circle, target))}")
         if self.parents >= MOST_PARENTS:
             raise _error(mark, at, f"more than {MOST_PARENTS} files, each of which extends the next; extend fewer")
         own = Written(value, {path: each for path, each in marks.items() if path[: len(where)] == where})

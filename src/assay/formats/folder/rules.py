@@ -245,7 +245,7 @@ def check_files(example: Example, path: Path) -> None:
     """The images and sounds that an example names, next to its file."""
     for name in ("images", "audio"):
         value = example.extras.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
             raise LineError(f"extras.{name}", f"is {in_json(value)}; must be a list of files, relative to the task's")
     try:
         MediaFiles(path).digest(example.extras)

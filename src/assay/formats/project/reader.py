@@ -52,7 +52,9 @@ class Project:
     def suite(self, name: str) -> Suite:
         """The suite with this name, without its `@`."""
         if name not in self.entry.suites:
-            raise UsageError(f"unknown suite `@{name}`. {hint(f'@{name}', [f'@{each}' for each in self.entry.suites])}")
+            raise UsageError(
+                f"unknown suite `@{name}`. {hint(f'@{name}', [f'@{suite}' for suite in self.entry.suites])}"
+            )
         return self.entry.suites[name]
 
     def place(self, where: FieldPath) -> str:
@@ -109,17 +111,17 @@ def _refuse_circles(project: Project) -> None:
     if circle := _circle(models):
         raise project.error(("models", circle[0]), f"models name each other: {' → '.join(circle)}")
     suites = {
-        name: [each.removeprefix("@") for each in suite.select if each.startswith("@")]
+        name: [item.removeprefix("@") for item in suite.select if item.startswith("@")]
         for name, suite in project.entry.suites.items()
     }
     for name, members in suites.items():
         for member in members:
             if member not in suites:
-                known = [f"@{each}" for each in suites]
+                known = [f"@{suite}" for suite in suites]
                 at: FieldPath = ("suites", name, "select", project.entry.suites[name].select.index(f"@{member}"))
                 raise project.error(at, f"unknown suite `@{member}`. {hint(f'@{member}', known)}")
     if circle := _circle(suites):
-        shown = " → ".join(f"@{each}" for each in circle)
+        shown = " → ".join(f"@{item}" for item in circle)
         raise project.error(("suites", circle[0]), f"suites contain each other: {shown}")
 
 

@@ -80,7 +80,7 @@ def unknown_task(tasks: ProjectTasks, name: str) -> str:
     near = near_pattern(name, tasks.by_name)
     if near is None:
         return f"no task `{name}` in {tasks.project.path}: `assay list` shows its tasks"
-    number = sum(matches(near, each) for each in tasks.by_name)
+    number = sum(matches(near, item) for item in tasks.by_name)
     return f"no task `{name}`. Did you mean `{near}`" + (f" ({number})?" if near not in tasks.by_name else "?")
 
 
@@ -173,7 +173,7 @@ def _of_values(called: str, values: Callable[[ProjectTasks, TaskFile], Iterable[
     """A filter on one of the values that tasks have; one that no task has is a mistake."""
 
     def made(tasks: ProjectTasks, wanted: str, files: Sequence[TaskFile], lookups: Lookups | None) -> Rule:
-        known = {each for file in tasks.by_name.values() for each in values(tasks, file)}
+        known = {value for file in tasks.by_name.values() for value in values(tasks, file)}
         if wanted not in known:
             raise UsageError(f"no task has the {called} `{wanted}`. {hint(wanted, sorted(known))}")
         return lambda file: wanted in values(tasks, file)

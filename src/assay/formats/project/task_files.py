@@ -49,14 +49,14 @@ class TaskFile:
     @property
     def scorers(self) -> set[str]:
         """The types and keys of its scorers."""
-        return {str(each[word]) for each in self._parts("scorers") for word in ("type", "key") if each.get(word)}
+        return {str(part[word]) for part in self._parts("scorers") for word in ("type", "key") if part.get(word)}
 
     @property
     def datasets(self) -> set[str]:
         """The keys of its datasets."""
         dataset = self._definition.get("dataset")
         named = [dataset.get("key"), *(dataset.get("keys") or ())] if isinstance(dataset, dict) else []
-        return {str(each) for each in named if each}
+        return {str(item) for item in named if item}
 
     @property
     def judges(self) -> set[str]:

@@ -104,7 +104,7 @@ def task_of_file(path: Path, said: TableOptions) -> TableTask:
 
 def task_of_rows(name: str, rows: list[Row], said: TableOptions) -> TableTask:
     """The same of rows that are given in Python."""
-    if unread := next((each for each in ("separator", "encoding", "sheet") if getattr(said, each) is not None), None):
+    if unread := next((item for item in ("separator", "encoding", "sheet") if getattr(said, item) is not None), None):
         raise UsageError(f"{name}: `{unread}` is for files")
     if not rows:
         raise UsageError(f"{name}: there are no rows")

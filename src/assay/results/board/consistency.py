@@ -55,7 +55,7 @@ def _of_task(row: TaskRow) -> Iterator[str]:
         right = 1.0 - share if row.lower_is_better else share
         if not _same(score, right):
             yield f"task `{row.task}`: `score` is {number(score)}, and {row.correct:,} of {row.scored:,} are correct"
-    headline = next((each for each in row.aggregates if each.value is not None), None)
+    headline = next((aggregate for aggregate in row.aggregates if aggregate.value is not None), None)
     if headline is not None and headline is row.aggregates[0] and not _same(score, headline.value or 0.0):
         yield f"task `{row.task}`: `score` is {number(score)}, and its first aggregate {number(headline.value)}"
 

@@ -32,5 +32,5 @@ def price_notes(boards: Iterable[Leaderboard], others: Iterable[Cost] = ()) -> l
         + ("; vendors change them: copy them to prices.yaml, edit, and date it" if source == BUNDLED else "")
         for source, date in sources
     ]
-    reasons = reasons_together(each.reason for each in (*costs, *others) if each.reason)
+    reasons = reasons_together(other.reason for other in (*costs, *others) if other.reason)
     return [*notes, *(f"cost: {reason}" for reason in reasons)]

@@ -25,10 +25,10 @@ def group_rows(definitions: Sequence[TaskDefinition], rows: Sequence[TaskRow], l
             reported[group.name] = group.metrics
     widest = sorted(members, key=lambda name: -len(members[name]))
     return [
-        _row(name, number, each.weight_by_size, members[name], level)
+        _row(name, number, item.weight_by_size, members[name], level)
         for name in widest
-        for each in reported[name]
-        for number in _numbers(each, members[name])
+        for item in reported[name]
+        for number in _numbers(item, members[name])
     ]
 
 
@@ -42,7 +42,9 @@ def _numbers(reported: GroupMetric, members: Sequence[TaskRow]) -> list[str]:
 
 
 def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow], level: float) -> GroupRow:
-    summaries = [(row, next((each for each in row.aggregates if each.name == number), None)) for row in members]
+    summaries = [
+        (row, next((aggregate for aggregate in row.aggregates if aggregate.name == number), None)) for row in members
+    ]
     # a task without this number is left out; one that could not be scored leaves the group without a mean
     parts = [(row, summary) for row, summary in summaries if summary is not None]
     fields: dict[str, Any] = {
@@ -64,8 +66,8 @@ def _row(name: str, number: str, weight_by_size: bool, members: Sequence[TaskRow
 
 
 def _interval(parts: Sequence[Summary], shares: Sequence[float], level: float) -> ScoreInterval | None:
-    scores = [_score(each, level) for each in parts]
-    known = [each for each in scores if each is not None]
+    scores = [_score(part, level) for part in parts]
+    known = [score for score in scores if score is not None]
     if len(known) < len(parts):
         return None
     interval = weighted_mean_interval(known, shares, level)

@@ -267,7 +267,7 @@ def empty_table(definition: TaskDefinition) -> TaskTable:
     """The table of a task before anything is in it."""
     measure = measure_of(definition)
     scorers = {part.options.get("scorer") for part in definition.aggregates}
-    return TaskTable({each: ScoreTable(_ranges(definition, measure, each)) for each in scorers}, measure=measure)
+    return TaskTable({scorer: ScoreTable(_ranges(definition, measure, scorer)) for scorer in scorers}, measure=measure)
 
 
 def _ranges(definition: TaskDefinition, measure: Measure, scorer: str | None) -> dict[str, Range]:

@@ -276,7 +276,7 @@ def _turned(bounds: Bounds | None) -> Bounds | None:
 def _examples(examples: list[PerExample], table: TaskTable, headline: Summary) -> list[PerExample]:
     if table.measure.is_in_mean(headline.value):
         return examples
-    return [msgspec.structs.replace(each, score=None) for each in examples]
+    return [msgspec.structs.replace(example, score=None) for example in examples]
 
 
 def _counts(
@@ -344,9 +344,9 @@ def _spent(definition: TaskDefinition, table: TaskTable, prices: Prices, model: 
         "tokens_unknown": table.spent.unknown,
         "cost": cost_of(table.spent, prices, model),
         "judges": judges,
-        "judge_tokens_in": sum(each.tokens_in for each in judges),
-        "judge_tokens_out": sum(each.tokens_out for each in judges),
-        "judge_cost": total_cost(each.cost for each in judges),
+        "judge_tokens_in": sum(judge.tokens_in for judge in judges),
+        "judge_tokens_out": sum(judge.tokens_out for judge in judges),
+        "judge_cost": total_cost(judge.cost for judge in judges),
     }
 
 
@@ -387,7 +387,7 @@ def _repetitions(definition: TaskDefinition, table: TaskTable, repeat: int, leve
 
 def attempts_counted(repeat: int) -> list[int]:
     """The k of pass@k and its kin."""
-    return sorted({*(each for each in (1, 2, 5, 10, 20, 50, 100) if each < repeat), repeat})
+    return sorted({*(item for item in (1, 2, 5, 10, 20, 50, 100) if item < repeat), repeat})
 
 
 def _answers_of_earlier_runs(tables: dict[str, TaskTable], run: RunFile) -> list[str]:
@@ -398,9 +398,9 @@ def _answers_of_earlier_runs(tables: dict[str, TaskTable], run: RunFile) -> list
     }
     how = "--changed" if run.reused else "the cache"
     return [
-        f"{earlier:,} of {sum(each.answers for each in of):,} {what} came from an earlier run, through {how}"
+        f"{earlier:,} of {sum(item.answers for item in of):,} {what} came from an earlier run, through {how}"
         for what, of in parts.items()
-        if (earlier := sum(each.from_earlier_runs for each in of))
+        if (earlier := sum(item.from_earlier_runs for item in of))
     ]
 
 
@@ -421,7 +421,7 @@ def _notices(tables: dict[str, TaskTable], view: View) -> list[str]:
         elif all(set(table.slices.get(key, {})) <= {NO_VALUE} for table in tables.values()):
             notices.append(missing_key("--by", key))
     scores = [each for table in tables.values() for each in table.tables.values()]
-    return notices + missing_group(view, [each.groupless for each in scores])
+    return notices + missing_group(view, [score.groupless for score in scores])
 
 
 def summaries_of(definition: TaskDefinition, table: TaskTable, level: float, python: KeptMetrics) -> list[Summary]:

@@ -57,8 +57,8 @@ def values_of(
 ) -> dict[str, float]:
     """The columns of one attempt; empty without log-probabilities in its completions or a stated confidence."""
     values: dict[str, float] = {}
-    scored = [each for each in completions if each.logprob is not None]
-    written = [each for each in completions if each.logprobs]
+    scored = [completion for completion in completions if completion.logprob is not None]
+    written = [completion for completion in completions if completion.logprobs]
     confidence = stated
     if written:
         logs = [token.logprob for token in written[-1].logprobs or () if token.logprob is not None]
@@ -161,15 +161,15 @@ def _summary(name: str, value: float, interval: Interval) -> Summary:
 
 def _share_of_choices(scored: Sequence[LikelihoodFields], prediction: str) -> float | None:
     logs: dict[str, float] = {}
-    for each in scored:
-        if each.logprob is not None:
+    for completion in scored:
+        if completion.logprob is not None:
             # the same choice may have been scored again without its question; the first is the answer
-            logs.setdefault(each.text.strip(), each.logprob)
+            logs.setdefault(completion.text.strip(), completion.logprob)
     chosen = logs.get(prediction.strip())
     if chosen is None or len(logs) < 2:
         return None
     top = max(logs.values())
-    return math.exp(chosen - top) / math.fsum(math.exp(each - top) for each in logs.values())
+    return math.exp(chosen - top) / math.fsum(math.exp(log - top) for log in logs.values())
 
 
 def _bytes(text: str) -> float:

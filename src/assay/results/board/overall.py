@@ -113,7 +113,7 @@ def overall_bounds(rows: Sequence[TaskRow], level: float) -> Bounds | None:
     right = [_with(row, each.high, each.high_interval, level) for row, each in zip(included, bounds, strict=True)]
     low, high = _mean(wrong), _mean(right)
     ends = overall_interval(wrong, low, level), overall_interval(right, high, level)
-    low_interval, high_interval = (None if each is None else (each.low, each.high) for each in ends)
+    low_interval, high_interval = (None if end is None else (end.low, end.high) for end in ends)
     return Bounds(low=low, high=high, low_interval=low_interval, high_interval=high_interval)
 
 
@@ -146,8 +146,8 @@ def coverage_of(row: TaskRow, lacking: int) -> float:
 
 def least_coverage(row: TaskRow) -> float:
     """The coverage of the number, or the scorer, that lacks the most attempts."""
-    lacking = [each.failed + each.timeouts for each in row.aggregates]
-    return min([row.coverage, *(coverage_of(row, each) for each in [*lacking, *row.missing_scores.values()])])
+    lacking = [aggregate.failed + aggregate.timeouts for aggregate in row.aggregates]
+    return min([row.coverage, *(coverage_of(row, score) for score in [*lacking, *row.missing_scores.values()])])
 
 
 def _with(row: TaskRow, score: float, ends: tuple[float, float] | None, level: float) -> TaskRow:

@@ -57,8 +57,8 @@ def slice_rows(
 
 def shown_slices(rows: Sequence[SliceRow]) -> list[SliceRow]:
     """The slices of a task worth showing: a key that none of its samples has is left out."""
-    keys = {each.by for each in rows if each.value != NO_VALUE}
-    return [each for each in rows if each.by in keys]
+    keys = {row.by for row in rows if row.value != NO_VALUE}
+    return [row for row in rows if row.by in keys]
 
 
 def weak_slices(
@@ -122,9 +122,9 @@ def _one_against_rest(numbers: list[Numbers], index: int, *, clustered: bool, sh
     rest = [*numbers[:index], *numbers[index + 1 :]]
     return against_rest(
         numbers[index].values,
-        np.concatenate([each.values for each in rest]),
+        np.concatenate([item.values for item in rest]),
         part_groups=numbers[index].clusters if clustered else None,
-        rest_groups=_apart([each.clusters for each in rest]) if clustered else None,
+        rest_groups=_apart([item.clusters for item in rest]) if clustered else None,
         shares=shares,
     )
 

@@ -95,7 +95,7 @@ def first_versions(run: RunFile) -> Stretch:
 
 def answering(stretches: Sequence[Stretch]) -> list[Stretch]:
     """Those whose requests a model answered."""
-    return [each for each in stretches if not each.scores_only]
+    return [stretch for stretch in stretches if not stretch.scores_only]
 
 
 Signs = dict[str, tuple[str, ...]]
@@ -145,7 +145,7 @@ def weak_signs(stretches: Sequence[Stretch]) -> Signs:
 
 
 def _signs_in_answers(stretches: Sequence[Stretch]) -> Signs:
-    each_has = [each.answered for each in answering(stretches) if each.answered is not None]
+    each_has = [item.answered for item in answering(stretches) if item.answered is not None]
     names = [name for name in NAMED_IN_ANSWERS if any(name in has for has in each_has)]
     return merged({_in_answers(name): ", ".join(has.get(name, [NOT_SAID])) for name in names} for has in each_has)
 
@@ -159,10 +159,10 @@ def _signs(stretches: Sequence[Stretch], part: Callable[[Served], Mapping[str, s
     each_has = [
         {
             f"{whose}{name}": value
-            for whose, served in served_models(each).items()
+            for whose, served in served_models(item).items()
             for name, value in part(served).items()
         }
-        for each in answering(stretches)
+        for item in answering(stretches)
     ]
     names = dict.fromkeys(name for has in each_has for name in has)
     return merged({name: has.get(name, NOT_SAID) for name in names} for has in each_has)
@@ -170,7 +170,7 @@ def _signs(stretches: Sequence[Stretch], part: Callable[[Served], Mapping[str, s
 
 def versions_of(stretches: Sequence[Stretch]) -> dict[str, str]:
     """The version of each package that scored; several are joined."""
-    return {name: ", ".join(values) for name, values in merged(each.versions for each in stretches).items()}
+    return {name: ", ".join(values) for name, values in merged(stretch.versions for stretch in stretches).items()}
 
 
 def stretch_notices(
@@ -183,7 +183,7 @@ def stretch_notices(
         for name, values in strong_signs(stretches).items()
         if len(values) > 1
     ]
-    versions = merged(each.versions for each in stretches)
+    versions = merged(stretch.versions for stretch in stretches)
     several = [f"{name} {' and '.join(values)}" for name, values in versions.items() if len(values) > 1]
     if several:
         notices.append(f"scored under several versions: {', '.join(several)}")
@@ -231,11 +231,11 @@ def served_in_words(stretches: Sequence[Stretch]) -> str:
 
 def same_model(a: Sequence[Stretch], b: Sequence[Stretch]) -> bool | None:
     """Whether the same weights answered two runs: only strong signs decide; None where none is in every stretch."""
-    first, second = (merged(each.served.strong for each in answering(run) if each.served is not None) for run in (a, b))
+    first, second = (merged(item.served.strong for item in answering(run) if item.served is not None) for run in (a, b))
     common = first.keys() & second.keys()
     if any(len(first[name]) > 1 or first[name] != second[name] for name in common):
         return False
-    each_has = [set() if each.served is None else {*each.served.strong} for each in answering([*a, *b])]
+    each_has = [set() if item.served is None else {*item.served.strong} for item in answering([*a, *b])]
     return True if common and set.intersection(*each_has) else None
 
 
@@ -245,7 +245,7 @@ def served_changes(a: Sequence[Stretch], b: Sequence[Stretch]) -> list[str]:
     for signs in (strong_signs, weak_signs):
         before, after = signs(a), signs(b)
         for name in sorted({*before, *after}):
-            then, now = (each.get(name, (NOT_SAID,)) for each in (before, after))
+            then, now = (item.get(name, (NOT_SAID,)) for item in (before, after))
             if then == now or (signs is strong_signs and not (name in before and name in after)):
                 continue
             not_known = "weights that are not known" if NOT_SAID in (*then, *now) else "other weights"
@@ -260,7 +260,7 @@ def _listed(values: Sequence[str]) -> str:
 
 def last_canary(stretches: Sequence[Stretch]) -> list[CanaryAnswer]:
     """The answers of the last stretch that asked for them."""
-    return next((each.canary for each in reversed(stretches) if each.canary), [])
+    return next((stretch.canary for stretch in reversed(stretches) if stretch.canary), [])
 
 
 def canary_spending(stretches: Sequence[Stretch]) -> Spending:
@@ -273,8 +273,10 @@ def canary_spending(stretches: Sequence[Stretch]) -> Spending:
 
 def canary_agreement(a: Sequence[CanaryAnswer], b: Sequence[CanaryAnswer]) -> tuple[int, int]:
     """How many answers are the same, and how many prompts both answered."""
-    before = {each.prompt: each.answer for each in a if each.answer is not None}
-    pairs = [(before[each.prompt], each.answer) for each in b if each.answer is not None and each.prompt in before]
+    before = {answer.prompt: answer.answer for answer in a if answer.answer is not None}
+    pairs = [
+        (before[answer.prompt], answer.answer) for answer in b if answer.answer is not None and answer.prompt in before
+    ]
     return sum(first == second for first, second in pairs), len(pairs)
 
 

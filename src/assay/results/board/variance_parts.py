@@ -56,4 +56,4 @@ def variance_row(table: TaskTable, repeat: int, level: float, cost: Cost | None)
 
 def cost_of_all(cost: Cost | None, judge_cost: Cost | None) -> Cost | None:
     """Of the model and of its judges; unknown as soon as one is."""
-    return total_cost([each for each in (cost, judge_cost) if each is not None])
+    return total_cost([item for item in (cost, judge_cost) if item is not None])

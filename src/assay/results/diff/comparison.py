@@ -193,7 +193,7 @@ def _paired(
     view: View,
     samples: int,
 ) -> TaskDiff:
-    a, b = (each.by_sample() for each in columns)
+    a, b = (column.by_sample() for column in columns)
     rows_a, rows_b = _common_rows(a, b)
     both = a.scored[rows_a] & b.scored[rows_b]
     in_both = a.in_score[rows_a] & b.in_score[rows_b]
@@ -303,7 +303,7 @@ def _changes(a: Columns, b: Columns, rows_a: NDArray[np.intp], rows_b: NDArray[n
     answer = (a.answers[rows_a] != b.answers[rows_b]) & ~prompt & ~targets
     rescored = (a.scores[rows_a] != b.scores[rows_b]) & (a.scored[rows_a] | b.scored[rows_b])
     score = rescored & ~unknown & ~prompt & ~targets & ~answer
-    counts = [int(each.sum()) for each in (prompt, targets, answer, score)]
+    counts = [int(item.sum()) for item in (prompt, targets, answer, score)]
     return Changes(
         same=len(rows_a) - sum(counts), prompt=counts[0], targets=counts[1], answer=counts[2], score_only=counts[3]
     )
@@ -392,7 +392,7 @@ def _board(sides: tuple[Side, Side], tasks: list[TaskDiff], unequal: list[str], 
         unequal=unequal,
         notices=[
             *labelled(labels, [overridden_settings(board.stretches) for board in (first, second)]),
-            *missing_group(view, [each.groupless for side in sides for each in side.tasks.values()]),
+            *missing_group(view, [task.groupless for side in sides for task in side.tasks.values()]),
         ],
         overall=overall_diff([*compared.values()], view.level)
         if len(compared) > 1 and not all(task.unchanged for task in tasks)
@@ -423,7 +423,7 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
     if overall is not None:
         compared.append(overall)
     family = correct(
-        [1.0 if each.p_value is None else each.p_value for each in compared], board.level, board.correction
+        [1.0 if item.p_value is None else item.p_value for item in compared], board.level, board.correction
     )
     drops = _drops(compared, board.level)
     same = _same_within(compared, margin, board.level)
@@ -446,14 +446,14 @@ def _corrected(board: BoardDiff, margin: float | None) -> BoardDiff:
 
 
 def _drops(compared: list[PairedComparison | OverallDiff], level: float) -> list[DropTest]:
-    p_values = [1.0 if each.p_drop is None else each.p_drop for each in compared]
-    return drop_tests(p_values, [each.least_p_drop for each in compared], level)
+    p_values = [1.0 if item.p_drop is None else item.p_drop for item in compared]
+    return drop_tests(p_values, [item.least_p_drop for item in compared], level)
 
 
 def _same_within(
     compared: list[PairedComparison | OverallDiff], margin: float | None, level: float
 ) -> list[Sameness] | list[None]:
-    evidence = [each.evidence for each in compared if each.evidence is not None]
+    evidence = [item.evidence for item in compared if item.evidence is not None]
     return [None] * len(compared) if margin is None else same_within(evidence, margin, level)
 
 
@@ -490,7 +490,9 @@ def _other_numbers(a: TaskRow | None, b: TaskRow | None) -> list[AggregateDiff]:
     """The aggregates that are not the score; the first one is, unless the task has no score."""
     if a is None or b is None:
         return []
-    before, after = ({each.name: each.value for each in row.aggregates[int(row.has_score) :]} for row in (a, b))
+    before, after = (
+        {aggregate.name: aggregate.value for aggregate in row.aggregates[int(row.has_score) :]} for row in (a, b)
+    )
     return [
         AggregateDiff(name=name, value_a=before.get(name), value_b=after.get(name))
         for name in {**before, **after}

@@ -264,9 +264,9 @@ class _Reading:
         answer, tokens = None, None
         if line.trace is not None:
             answer = line.trace.prediction
-            for each in line.trace.completions:
-                if each.tokens_out is not None:
-                    tokens = (tokens or 0) + each.tokens_out
+            for completion in line.trace.completions:
+                if completion.tokens_out is not None:
+                    tokens = (tokens or 0) + completion.tokens_out
         pace = self.paces[line.task]
         pace.add(line.seconds, answer, tokens, line.finished, failed=bool(line.failures))
 

@@ -17,7 +17,7 @@ from assay.text.numbers import equals_p, error_text, level_text, number, signed
 
 def repeats_name(key: str, *models: Mapping[str, Any]) -> bool:
     """Whether an option of these models only repeats their names: `model: gpt-4` of `openai:gpt-4`."""
-    return key in ("model", "object") and all(str(each.get(key) or "") in str(each.get("name")) for each in models)
+    return key in ("model", "object") and all(str(model.get(key) or "") in str(model.get("name")) for model in models)
 
 
 UNCHANGED = "unchanged: the attempts of one are those of the other, so there is nothing to test"
@@ -64,7 +64,7 @@ def board_verdict(board: BoardDiff) -> str:
     if not board.shared_answers:
         return verdict
     pairs = [task.changes for task in board.tasks if task.changes is not None]
-    total = sum(each.same + each.answer + each.prompt + each.targets + each.score_only for each in pairs)
+    total = sum(pair.same + pair.answer + pair.prompt + pair.targets + pair.score_only for pair in pairs)
     if board.shared_answers < total:
         return f"{verdict}; {board.shared_answers:,} of {total:,} answers are the same ones, from the cache"
     whose = "B's answers are A's" if not board.cached_a else "A's answers are B's" if not board.cached_b else None

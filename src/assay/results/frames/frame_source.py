@@ -191,13 +191,13 @@ class RunSource:
             tokens_in=spent.tokens_in,
             tokens_out=spent.tokens_out,
             tokens_reasoning=sum(
-                each.tokens_reasoning or 0 for each in (record.trace.completions if record.trace else ())
+                completion.tokens_reasoning or 0 for completion in (record.trace.completions if record.trace else ())
             ),
             cached=spent.cached,
             cost=cost_of(spent, self.prices, self.model),
-            judge_tokens_in=sum(each.tokens_in for each in judged_by),
-            judge_tokens_out=sum(each.tokens_out for each in judged_by),
-            judge_cost=total_cost(each.cost for each in judged_by),
+            judge_tokens_in=sum(item.tokens_in for item in judged_by),
+            judge_tokens_out=sum(item.tokens_out for item in judged_by),
+            judge_cost=total_cost(item.cost for item in judged_by),
             measure=self.measures[record.task],
         )
 

@@ -90,7 +90,7 @@ def _schema(pa: Any, table: Table) -> Any:
         "text": pa.string(),
         "texts": pa.list_(pa.string()),
     }
-    return pa.schema([pa.field(each.name, types[each.kind], nullable=each.nullable) for each in table.columns])
+    return pa.schema([pa.field(column.name, types[column.kind], nullable=column.nullable) for column in table.columns])
 
 
 def library(name: str, wanted_for: str) -> ModuleType:

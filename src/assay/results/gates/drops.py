@@ -74,11 +74,11 @@ def margins_out_of_reach(gates: Sequence[DropGate], baseline: Side, view: View) 
     units = {task.task: _units(task.comparison) for task in unchanged.tasks if task.comparison is not None}
     sentences = []
     for gate in gates:
-        for each in _differences(gate, unchanged):
-            low = each.interval.low
-            samples = units.get(each.name, "the samples of all tasks")
+        for difference in _differences(gate, unchanged):
+            low = difference.interval.low
+            samples = units.get(difference.name, "the samples of all tasks")
             why = out_of_reach(gate.margin or 0.0, None if low is None else -low, samples)
-            sentences += [] if why is None else [f"gate `{gate.text}`: {each.name}: {why}"]
+            sentences += [] if why is None else [f"gate `{gate.text}`: {difference.name}: {why}"]
     return sentences
 
 
@@ -121,10 +121,10 @@ def _significant(gate: DropGate, ends: DiffEnds, hidden: list[str]) -> GateResul
     if certain:
         return _result(gate, "not met", certain)
     possible = [
-        f"with the failed attempts against it {each} ({failed}); {RETRY}" for each in drop_sentences(ends.worst)
+        f"with the failed attempts against it {sentence} ({failed}); {RETRY}" for sentence in drop_sentences(ends.worst)
     ]
     unseen = [] if possible else blind_sentences(ends.worst)
-    doubts = [*possible, *(f"{each}, so a drop cannot be ruled out" for each in [*hidden, *unseen])]
+    doubts = [*possible, *(f"{item}, so a drop cannot be ruled out" for item in [*hidden, *unseen])]
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
@@ -151,17 +151,17 @@ def _beyond(gate: DropGate, margin: float, ends: DiffEnds, hidden: list[str]) ->
     """
     worst, best = (list(_differences(gate, diff)) for diff in (ends.worst, ends.best))
     failed = failed_words(ends.failed, ends.failed_baseline)
-    beyond = [each for each in best if non_inferiority(each.interval, margin).outcome == "not met"]
+    beyond = [item for item in best if non_inferiority(item.interval, margin).outcome == "not met"]
     if beyond:
-        return _result(gate, "not met", [f"{_with_interval(each)} lies beyond a drop of {margin:g}" for each in beyond])
-    unsure = [each for each in worst if non_inferiority(each.interval, margin).outcome != "met"]
+        return _result(gate, "not met", [f"{_with_interval(item)} lies beyond a drop of {margin:g}" for item in beyond])
+    unsure = [item for item in worst if non_inferiority(item.interval, margin).outcome != "met"]
     against = f" with the failed attempts against it ({failed})" if failed else ""
-    doubts = [f"{_with_interval(each)} does not rule out a drop beyond {margin:g}{against}" for each in unsure]
-    doubts += [f"{each}, so a drop beyond {margin:g} cannot be ruled out" for each in hidden]
+    doubts = [f"{_with_interval(item)} does not rule out a drop beyond {margin:g}{against}" for item in unsure]
+    doubts += [f"{item}, so a drop beyond {margin:g} cannot be ruled out" for item in hidden]
     if doubts:
         return _result(gate, "cannot tell", doubts)
     whatever = f", whatever the failed attempts would have been ({failed})" if failed else ""
-    within = [f"{_with_interval(each)} lies within a drop of {margin:g}{whatever}" for each in worst]
+    within = [f"{_with_interval(item)} lies within a drop of {margin:g}{whatever}" for item in worst]
     unchanged = _unchanged(gate, ends).removeprefix("; ")
     return _result(gate, "met", [*within, *([unchanged] if unchanged else [])])
 
@@ -188,4 +188,4 @@ def _with_interval(difference: _Difference) -> str:
 
 
 def _result(gate: DropGate, outcome: GateOutcome, sentences: list[str]) -> GateResult:
-    return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {each}" for each in sentences])
+    return GateResult(gate=gate.text, outcome=outcome, sentences=[f"{gate.text}: {sentence}" for sentence in sentences])

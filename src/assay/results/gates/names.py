@@ -49,10 +49,10 @@ class TaskNumbers(Struct, frozen=True, kw_only=True):
 def numbers_of_definition(definition: TaskDefinition, repeat: int) -> TaskNumbers:
     """The names that a run's numbers will have, from aggregates over an empty table."""
     table = empty_table(definition)
-    names = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    names = [item.name for item in summaries_of(definition, table, 0.95, {})]
     repeated: list[str] = []
     if repeat > 1 and table.measure.field is not None:
-        repeated = [each.name for each in repetitions(ScoreTable(), k=attempts_counted(repeat))]
+        repeated = [repetition.name for repetition in repetitions(ScoreTable(), k=attempts_counted(repeat))]
     patterns = [pattern for part in definition.aggregates for pattern in _patterns(part)]
     return TaskNumbers(names=(*names, *repeated), patterns=tuple(patterns), repeated=tuple(repeated))
 
@@ -70,7 +70,7 @@ def number_of_parts(
     """
     table = empty_table(definition)
     summaries = summaries_by_part(definition, table, 0.95, {})
-    unique = [each.name for each in summaries_of(definition, table, 0.95, {})]
+    unique = [item.name for item in summaries_of(definition, table, 0.95, {})]
 
     def holds(part: PartSpec) -> bool:
         of_scorer = scorers is None or part.options.get("scorer") in scorers
@@ -90,7 +90,7 @@ def number_of_parts(
 
 
 def numbers_of_row(row: TaskRow) -> TaskNumbers:
-    return TaskNumbers(names=tuple(each.name for each in [*row.aggregates, *row.repetitions]))
+    return TaskNumbers(names=tuple(aggregate.name for aggregate in [*row.aggregates, *row.repetitions]))
 
 
 def numbers_of_board(board: Leaderboard) -> dict[str, TaskNumbers]:

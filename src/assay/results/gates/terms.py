@@ -109,7 +109,7 @@ def meanings(name: str, tasks: Iterable[str], *, quoted: bool = False) -> list[M
     """
     known = list(tasks)
     matches = [Meaning(name, "")] if name in known else []
-    task = max((each for each in known if name.startswith(each + ".")), key=len, default=None)
+    task = max((item for item in known if name.startswith(item + ".")), key=len, default=None)
     if not matches and task is not None:
         matches = [Meaning(task, name[len(task) + 1 :])]
     if not quoted and name in OF_RUN:
@@ -162,7 +162,7 @@ def _of_task(row: TaskRow, aspect: str) -> TermValue:
     if aspect == CALIBRATION:
         value = row.calibration.expected_error.value if row.calibration else None
         return _bounded(row, value, None)
-    summaries = {each.name: each for each in [*row.repetitions, *row.aggregates]}
+    summaries = {repetition.name: repetition for repetition in [*row.repetitions, *row.aggregates]}
     if aspect in summaries:
         return _summary(row, summaries[aspect])
     covered = summaries.get(aspect.removesuffix(OF_AGGREGATE))

@@ -29,7 +29,7 @@ def changes_between(before: RunFile, after: RunFile, boards: tuple[Leaderboard, 
         for name in sorted({*boards[0].versions, *boards[1].versions})
     ]
     changes += served_changes(boards[0].stretches, boards[1].stretches)
-    return [each for each in changes if each]
+    return [change for change in changes if change]
 
 
 def _tasks(before: Leaderboard, after: Leaderboard) -> list[str]:

@@ -71,20 +71,20 @@ def histories(
     """
     if line not in LINES:
         raise UsageError(f"--line-per {line}: must be {', '.join(LINES[:-1])} or {LINES[-1]}")
-    chosen = [each for each in candidates if model is None or each.run.model["name"] == model]
+    chosen = [candidate for candidate in candidates if model is None or candidate.run.model["name"] == model]
     groups: dict[tuple[tuple[str, ...], str], list[HistorySource]] = {}
     for source in chosen:
         names = tuple(sorted(source.run.tasks))
         if task is None or task in names:
             groups.setdefault((names if task is None else (task,), _line_of(source.run, line)), []).append(source)
     if baseline is not None:
-        groups = {key: runs for key, runs in groups.items() if any(each.name == baseline for each in runs)}
+        groups = {key: runs for key, runs in groups.items() if any(run.name == baseline for run in runs)}
         if not groups:
             raise UsageError(f"--baseline {baseline}: no such run among these. Runs: {_few(chosen)}")
     every = [
         _history(list(names), name, runs, view, baseline, commits, only=task) for (names, name), runs in groups.items()
     ]
-    return sorted((each for each in every if len(each.runs) > 1), key=lambda each: -len(each.runs))
+    return sorted((item for item in every if len(item.runs) > 1), key=lambda each: -len(each.runs))
 
 
 def _line_of(run: RunFile, line: str) -> str:
@@ -147,7 +147,7 @@ def _history(
 
 
 def _several_models(runs: Sequence[HistorySource]) -> list[str]:
-    models = {each.run.model["name"] for each in runs}
+    models = {run.run.model["name"] for run in runs}
     return [f"These are runs of {len(models):,} models: a change of level may be that of the model"] * (len(models) > 1)
 
 
@@ -313,7 +313,7 @@ def _in_order(runs: Sequence[HistorySource], commits: Sequence[str] | None) -> t
     if commits is None:
         return by_time, []
     places = {commit: place for place, commit in enumerate(commits)}
-    ordered = [each for each in by_time if each.run.commit in places]
+    ordered = [item for item in by_time if item.run.commit in places]
     left_out = len(by_time) - len(ordered)
     notes = [f"{left_out:,} of {len(by_time):,} runs have no commit of this repository"] if left_out else []
     return sorted(ordered, key=lambda each: places[each.run.commit]), notes
@@ -355,5 +355,5 @@ def _coverage(run: RunFile, side: Side, rows: Sequence[TaskRow]) -> float:
 
 
 def _few(runs: Sequence[HistorySource]) -> str:
-    names = [each.name for each in runs]
+    names = [run.name for run in runs]
     return ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

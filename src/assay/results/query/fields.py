@@ -70,8 +70,8 @@ class Schema:
     def __init__(self, fields: Iterable[QueryField]) -> None:
         self.fields = tuple(fields)
         self._known: dict[str, QueryField] = {}
-        for each in self.fields:
-            self._known.setdefault(each.name, each)
+        for field in self.fields:
+            self._known.setdefault(field.name, field)
         for each in self.fields:
             for name in each.also:
                 self._known.setdefault(name, each)
@@ -91,9 +91,9 @@ class Schema:
     def together(self, other: Schema) -> Schema:
         """The fields of both, with the values of both."""
         merged = {each.name: each for each in self.fields}
-        for each in other.fields:
-            known = merged.get(each.name)
-            merged[each.name] = each if known is None else _wider(known, each)
+        for field in other.fields:
+            known = merged.get(field.name)
+            merged[field.name] = field if known is None else _wider(known, field)
         return Schema(merged.values())
 
 

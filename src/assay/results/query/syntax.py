@@ -82,7 +82,7 @@ def written(query: Query) -> str:
     if isinstance(query, SearchText):
         return in_quotes(query.words) if query.quoted else query.words
     if isinstance(query, Compare):
-        values = ",".join(in_quotes(each.text) if each.quoted else each.text for each in query.values)
+        values = ",".join(in_quotes(value.text) if value.quoted else value.text for value in query.values)
         return f"{_written_field(query.field)}{query.sign}{values}"
     if isinstance(query, Not):
         return f"not {_inside(query.part)}"

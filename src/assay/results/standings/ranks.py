@@ -39,14 +39,14 @@ def ranks_of(
     matched = [_matched(name, sides) for name in shared]
     matrices = [matrix for matrix in matched if matrix is not None and matrix.units > 1]
     if len(labels) > 1 and shared and len(matrices) == len(shared):
-        scores, groups = [each.scores for each in matrices], [each.groups for each in matrices]
+        scores, groups = [matrix.scores for matrix in matrices], [matrix.groups for matrix in matrices]
         lows = [chance.get(name, 0.0) for name in shared]
         shares = [all(row.range == UNIT for side in sides for row in _rows(side, name)) for name in shared]
         tested = pair_tests(len(labels), scores, groups=groups, chance=lows, shares=shares)
         ranges = rank_ranges(
             labels, scores, groups=groups, normalisation=normalisation, chance=lows, level=view.level, tested=tested
         )
-        samples, units = sum(len(each.scores) for each in matrices), sum(each.units for each in matrices)
+        samples, units = sum(len(matrix.scores) for matrix in matrices), sum(matrix.units for matrix in matrices)
         clusters = "" if units == samples else f" in {units:,} clusters"
         pairs = len(labels) * (len(labels) - 1) // 2
         method = (
@@ -60,7 +60,7 @@ def ranks_of(
         ranks = [RankRange(model=label, score=0.0, low=1, high=len(labels)) for label in labels]
     else:
         ranks = _of_scores(labels, sides, shared, view.level)
-    return {each.model: each for each in ranks}, _why_no_pairs(labels, sides, shared, matched), []
+    return {rank.model: rank for rank in ranks}, _why_no_pairs(labels, sides, shared, matched), []
 
 
 def ranks_at_worst(ranking: Ranking, sides: Sequence[Side], names: Sequence[str]) -> dict[str, RankRange] | None:
@@ -70,7 +70,7 @@ def ranks_at_worst(ranking: Ranking, sides: Sequence[Side], names: Sequence[str]
     None when nothing is open. Where such attempts could have scored anything, any rank is possible.
     """
     sides = with_open_attempts(sides)
-    if not any(each.failed.any() for side in sides for each in side.tasks.values()):
+    if not any(task.failed.any() for side in sides for task in side.tasks.values()):
         return None
     if any(is_unbounded(side, name) for side in sides for name in names):
         return {label: RankRange(model=label, score=0.0, low=1, high=len(sides)) for label in ranking.labels}
@@ -104,8 +104,8 @@ def _of_scores(labels: Sequence[str], sides: Sequence[Side], shared: Sequence[st
         labels,
         scores,
         [
-            None if each is None else intervals.Interval(low=each.low, high=each.high, level=level, method=each.method)
-            for each in ends
+            None if end is None else intervals.Interval(low=end.low, high=end.high, level=level, method=end.method)
+            for end in ends
         ],
         level,
     )
@@ -140,10 +140,10 @@ class PairedTask(NamedTuple):
 
 def paired_task(columns: Sequence[Columns | None]) -> PairedTask | None:
     """Mean score over attempts, for the samples that every model was scored on."""
-    known = [each for each in columns if each is not None]
+    known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return None
-    means = [_sample_means(each) for each in known]
+    means = [_sample_means(item) for item in known]
     common = means[0][0]
     for samples, _ in means[1:]:
         common = np.intersect1d(common, samples, assume_unique=True)

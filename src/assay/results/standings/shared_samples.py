@@ -62,14 +62,14 @@ def shared_attempts(
 ) -> Digests | None:
     """The attempts of a task that compare; None when some result lacks per-example records."""
     columns = [side.tasks.get(task) for side in sides]
-    known = [each for each in columns if each is not None]
+    known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return None
     common = reduce(_common, [each.identities[which(each)] for each in known])
     first = _targets(known[0], common)
     same = np.ones(len(common), dtype=bool)
-    for each in known[1:]:
-        same &= _targets(each, common) == first
+    for item in known[1:]:
+        same &= _targets(item, common) == first
     return common[same]
 
 
@@ -93,8 +93,8 @@ def key_unknown(a: Columns, b: Columns) -> bool:
 def unequal_tasks(sides: Sequence[Side], labels: Sequence[str]) -> dict[str, str]:
     """For each task that cannot be compared as a whole, a sentence on why."""
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
-    names = dict.fromkeys(name for each in rows for name in each)
-    reasons = {name: _why_unequal(name, sides, labels, [each.get(name) for each in rows]) for name in names}
+    names = dict.fromkeys(name for row in rows for name in row)
+    reasons = {name: _why_unequal(name, sides, labels, [row.get(name) for row in rows]) for name in names}
     return {name: sentence for name, sentence in reasons.items() if sentence is not None}
 
 
@@ -224,13 +224,13 @@ def _nothing(reason: str | None) -> dict[str, object]:
 def _table(examples: Sequence[PerExample], view: View) -> ScoreTable:
     table = ScoreTable()
     places: dict[str, int] = {}
-    for each in examples:
-        sample = places.setdefault(each.id, len(places))
-        group = metadata_value(each.metadata, view.group_by)
-        if each.failure is not None:
-            table.add_failure(timeout=False, sample=sample, attempt=each.attempt, group=group)
-        elif each.score is not None:
-            table.add({"score": each.score}, sample=sample, attempt=each.attempt, group=group)
+    for example in examples:
+        sample = places.setdefault(example.id, len(places))
+        group = metadata_value(example.metadata, view.group_by)
+        if example.failure is not None:
+            table.add_failure(timeout=False, sample=sample, attempt=example.attempt, group=group)
+        elif example.score is not None:
+            table.add({"score": example.score}, sample=sample, attempt=example.attempt, group=group)
     return table
 
 

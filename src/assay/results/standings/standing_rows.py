@@ -156,7 +156,7 @@ def standings_of(
     shared = [
         name
         for name in names
-        if all(name in each and each[name].score is not None for each in rows)
+        if all(name in row and row[name].score is not None for row in rows)
         and (name not in unequal or _has_common(compared, name))
     ]
     settings = Ranking(labels, view, normalisation, dict(chance or {}))
@@ -169,7 +169,7 @@ def standings_of(
     scores = {
         label: {name: _upwards(each[name]) for name in directed} for label, each in zip(labels, rows, strict=True)
     }
-    placed = {each.model: each for each in standings(scores, normalisation=normalisation, chance=chance)}
+    placed = {standing.model: standing for standing in standings(scores, normalisation=normalisation, chance=chance)}
     models = [
         _model_row(
             label, whole, part, shared, _widened(ranges, at_worst, label), spread[label], placed[label], view.level
@@ -204,20 +204,20 @@ def _metric(task: str, sides: Sequence[Side]) -> str:
 
 def _direction(name: str, rows: Sequence[Mapping[str, TaskRow]]) -> bool | None:
     """Whether lower is better on a task; None where neither is, or the results disagree."""
-    directions = {each[name].lower_is_better for each in rows}
+    directions = {row[name].lower_is_better for row in rows}
     return directions.pop() if len(directions) == 1 else None
 
 
 def _at_worst(settings: Ranking, sides: Sequence[Side], names: Sequence[str]) -> dict[str, RankRange] | None:
     rows = [{row.task: row for row in side.board.tasks} for side in sides]
-    everywhere = [name for name in names if all(name in each for each in rows)]
+    everywhere = [name for name in names if all(name in row for row in rows)]
     return ranks_at_worst(settings, sides, _averaged(everywhere, rows))
 
 
 def _averaged(directed: Sequence[str], rows: Sequence[Mapping[str, TaskRow]]) -> list[str]:
     """The tasks of the overall score, over which models are ranked; several scales have no mean."""
     counted = [{row.task for row in overall_rows([each[name] for name in directed])} for each in rows]
-    return [name for name in directed if all(name in each for each in counted)]
+    return [name for name in directed if all(name in item for item in counted)]
 
 
 def _has_common(compared: Sequence[Side], name: str) -> bool:
@@ -292,7 +292,7 @@ def _overall_bounds(side: Side) -> Bounds | None:
     bounds = [each for row in rows if (each := _own_bounds(side, row)) is not None]
     if not any(map(open_attempts, rows)) or len(bounds) < len(rows):
         return None
-    lows, highs = [each.low for each in bounds], [each.high for each in bounds]
+    lows, highs = [bound.low for bound in bounds], [bound.high for bound in bounds]
     return Bounds(low=math.fsum(lows) / len(rows), high=math.fsum(highs) / len(rows))
 
 
@@ -310,7 +310,7 @@ def _upwards(row: TaskRow) -> float | None:
 
 def _cell(row: TaskRow, whole: Side, compared: Side, *, is_shared: bool) -> Cell:
     columns = compared.tasks.get(row.task)
-    original = next(each for each in whole.board.tasks if each.task == row.task)
+    original = next(task for task in whole.board.tasks if task.task == row.task)
     scored = row.scored if columns is None else int(columns.in_score.sum())
     return Cell(
         score=row.score,

@@ -306,7 +306,9 @@ class Answers:
 
 def _has_answer(record: Record) -> bool:
     """An attempt whose scorer broke has an answer; one whose model or solver broke has not, whatever it said before."""
-    return record.trace is not None and all(each.scorer or each.stage not in UNANSWERED for each in record.failures)
+    return record.trace is not None and all(
+        failure.scorer or failure.stage not in UNANSWERED for failure in record.failures
+    )
 
 
 class _Named(AnyLine, kw_only=True):

@@ -67,7 +67,7 @@ def _likelihood_rule(solver: Plain, scorers: list[Fields], where: FieldPath, rep
             if scorer["type"] == kind and asks != needed:
                 report.wrong((*where, "scorers", at, "type"), f"a {kind} scorer needs the solver `{needed}`")
     for needed, kind in LIKELIHOOD_SOLVERS.items():
-        if asks == needed and all(each["type"] != kind for each in scorers):
+        if asks == needed and all(scorer["type"] != kind for scorer in scorers):
             report.wrong((*where, "scorers"), f"a {asks} needs a scorer of type `{kind}`")
 
 
@@ -143,7 +143,7 @@ def _refuse_answer_names(source: str, where: FieldPath, report: Report) -> None:
 
 def _scores_rule(actions: list[Fields], scorers: list[Fields], where: FieldPath, report: Report) -> None:
     """A rule reads scores of existing scorers, and values that they give."""
-    given = [(str(each["key"]) if each["key"] else None, str(each["type"])) for each in scorers]
+    given = [(str(scorer["key"]) if scorer["key"] else None, str(scorer["type"])) for scorer in scorers]
     by_key = dict(zip(scorer_keys(given), scorers, strict=True))
     for at, action in enumerate(actions):
         rule = action["filter"]
