@@ -14,7 +14,7 @@ from assay.text.wording import shortened
 
 SHELLS = ("bash", "zsh", "fish")
 
-WITHOUT_FILES = ("list", "recipe")
+WITHOUT_FILES = ("list", "lock", "recipe")
 """Verbs whose words are names, though their parsers do not list them."""
 LONGEST_MEANING = 60
 """Characters: a list of choices is read at a glance."""

@@ -36,6 +36,7 @@ SUBCOMMANDS = {
     "diff": "compare two runs or leaderboards, sample by sample",
     "history": "show runs of the same tasks over time, and where the score first dropped",
     "agreement": "compare the judges of a run with people who labelled its answers",
+    "lock": "write and compare the versions of a project's datasets",
     "merge": "combine the shards of a run and write its leaderboard",
     "rescore": "score the answers of a run again, without calling the model",
     "report": "write one or more runs as a single HTML file",

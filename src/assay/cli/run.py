@@ -215,6 +215,7 @@ def definitions_of(options: argparse.Namespace, config: RunConfig) -> list[TaskD
         evaluated=options.model,
         generative=options.generative,
         may_call_models=not options.dry_run,
+        locked=options.locked,
         **reading_of(options),
     )
     for warning in warnings:

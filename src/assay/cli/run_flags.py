@@ -145,6 +145,7 @@ def _add_permissions(parser: argparse.ArgumentParser) -> None:
         "--accept-model-change",
         "go on though the server or the files have other weights than before, or do not name them",
     )
+    switch(allowed, "--locked", "refuse datasets that the project's assay.lock lacks (the rule where CI is set)")
     switch(allowed, "--accept-versions", "resume though other versions of assay or its packages scored so far")
 
 

@@ -22,6 +22,7 @@ from assay.core.task import task_fingerprint
 from assay.core.types import DatasetSpec, TaskDefinition
 from assay.costs.budget import SpendingLimits
 from assay.datasets.content import awaited, content_hash, is_elsewhere
+from assay.formats.project.discovery import project_file
 from assay.models.model_names import check_options
 from assay.reading import env_file
 from assay.results.query.syntax import is_like
@@ -159,12 +160,14 @@ def read_tasks(
     evaluated: object = None,
     generative: bool = False,
     may_call_models: bool = True,
+    locked: bool = False,
     **reading: Unpack[TaskSettings],
 ) -> TaskFiles:
     """The tasks of files, folders and built-in names, for a run with this config.
 
     `evaluated` are the evaluated models; `generative` lets the model write the letter where a task needs likelihoods;
-    `may_call_models` is whether models may already be called, to write datasets.
+    `may_call_models` is whether models may already be called, to write datasets; `locked` whether a dataset that
+    `assay.lock` lacks is refused.
     """
     names = [model.name for model in chosen_models(evaluated) or () if model.name is not None]
     definitions = load_tasks(
@@ -186,7 +189,12 @@ def read_tasks(
         if all(new is old for new, old in zip(written, definitions, strict=True)):
             raise UsageError("--generative: no task here asks for the likelihood of choices; leave it out")
         definitions = written
-    return TaskFiles(definitions, [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)])
+    notes = [*env_file.ignored_here(), *warnings_of(definitions, config.task_config)]
+    if locked or project_file() is not None:
+        from assay.formats.project.dataset_lock import check_lock  # only projects have one
+
+        notes += check_lock(definitions, asked=locked)
+    return TaskFiles(definitions, notes)
 
 
 def warnings_of(definitions: Sequence[TaskDefinition], given: Iterable[str] = ()) -> list[str]:

@@ -23,7 +23,7 @@ from assay.core.run import Stop, remaining_work
 from assay.core.seams import Model, Work, offers_of
 from assay.core.task import Task
 from assay.core.types import Failure, Record, TaskDefinition
-from assay.datasets.content import is_elsewhere
+from assay.datasets.content import awaited, is_elsewhere
 from assay.results.board.board_types import read_leaderboard_file
 from assay.run_file import ReusedTask, RunFile, read_run_file, sealed_as
 from assay.runs.earlier_attempts import EarlierAttempts
@@ -191,6 +191,8 @@ class ReusePlan:
         package = "assay-eval"
         if earlier.versions.get(package) != self.run.versions.get(package):
             return "another version of assay"
+        if awaited(task.definition.dataset) is not None:
+            return "its rows are the result of another task of the run"
         if is_elsewhere(task.definition.dataset):
             return "its rows are fetched when it runs"
         if (limit := self.rules.max_age_seconds) is not None and self._age(task.name) > limit:

@@ -172,6 +172,10 @@ class Library:
         made = catalog.make("dataset", use, options)
         if not isinstance(made, Pinnable) or made.is_pinned:
             return use, options
+        from assay.formats.project.dataset_lock import locked_pin  # few datasets are on a server
+
+        if locked := locked_pin(str(options.get("name")), use, options):
+            return use, {**options, **locked}
         pin = made.pin()
         self.warnings.append(pin.warning)
         return use, {**options, **pin.options}

@@ -1,0 +1,65 @@
+"""`assay lock`: writes which version of each dataset a project measures, and compares."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from assay.cli.flags import option, switch
+from assay.core.errors import UsageError
+from assay.runs.exit_status import BAD_INPUT, DONE
+from assay.text.wording import count_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  assay lock            add the datasets that assay.lock lacks, at what they hold now
+  assay lock gsm8k      move one dataset to what it holds now
+  assay lock --check    compare, and write nothing
+
+A run of the project refuses rows that are not those of assay.lock. `assay run --locked`, the rule where the variable
+CI is set, also refuses a dataset that it lacks.
+
+Exit code 0 if the lock is up to date or was written, 2 if --check finds a difference or a dataset moved.
+"""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets to move to what they hold now")
+    switch(parser, "--check", "compare, and write nothing")
+    option(parser, "--env FILE", "file with $NAMEs of task files, in addition to the environment (default: .env)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from assay.formats.project.dataset_lock import chosen, datasets_now, differences, lock_path, read_lock, write_lock
+    from assay.reading import env_file
+    from assay.tasks.load import load_tasks
+
+    path = lock_path()
+    if path is None:
+        raise UsageError("there is no project here: `assay lock` writes next to its assay.yaml")
+    if options.check and options.names:
+        raise UsageError("--check compares all datasets; leave out the names")
+    env_file.choose(Path(options.env) if options.env else None)
+    definitions = load_tasks([str(path.parent)], models_needed=False, may_call_models=False)
+    now, locked = datasets_now(definitions, path.parent), read_lock(path)
+    found = differences(locked, now, path)
+    if options.check:
+        for each in found:
+            print(each.sentence, file=sys.stderr)
+        unused = sorted({*locked} - {*now})
+        print(f"{path}: {len(now) - len(found):,} of {count_of(len(now), 'dataset')} as locked", file=sys.stderr)
+        if unused:
+            print(f"no task names {', '.join(f'`{name}`' for name in unused)}", file=sys.stderr)
+        return BAD_INPUT if found else DONE
+    moved = chosen(options.names, now)
+    refused = [each.sentence for each in found if not each.missing and each.name not in moved]
+    if refused and not moved:
+        raise UsageError("\n".join(refused))
+    added = [each.name for each in found if each.missing]
+    write_lock(path, {**locked, **{name: now[name] for name in (*added, *moved)}})
+    words = [f"added {', '.join(added)}"] if added else []
+    words += [f"moved {', '.join(moved)}"] if moved else []
+    print(
+        f"{path}: {'; '.join(words) or 'up to date'} ({count_of(len({*locked, *added}), 'dataset')})", file=sys.stderr
+    )
+    return DONE
