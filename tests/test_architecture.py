@@ -234,6 +234,51 @@ def test_what_is_significant_and_how_wide_an_interval_is_are_decided_in_stats_al
     assert not deciding
 
 
+HANDS_ON_SPREADS = {"cli/score.py: .stdev", "cli/score.py: statistics.stdev"}
+"""Shows how far scores of one candidate lie apart, and concludes nothing from it."""
+CHANCES = re.compile(
+    r"(nan)?(quantile|percentile|std|var)|erfc?|NormalDist|ppf|isf|i?cdf|i?sf|ttest\w*|bootstrap|stdev"
+)
+"""What other libraries call that from which intervals and tests are made."""
+
+
+def computes_chance(nodes: Iterable[ast.AST]) -> set[str]:
+    """Functions of numpy, scipy, the standard library or any object that give quantiles, spreads or chances."""
+    return {
+        name
+        for name in reached_in(tuple(nodes))
+        if not name.startswith("assay.")
+        and (name.partition(".")[0] in ("scipy", "statsmodels") or CHANCES.fullmatch(name.rpartition(".")[2]))
+    }
+
+
+def test_no_surface_computes_a_quantile_or_a_chance_by_itself() -> None:
+    """Under whatever name it was imported: the contract of imports sees the modules of assay alone."""
+    surfaces = ("results", "pages", "runs", "optimize", "viewer", "pytest_plugin", "cli", "checking", "bridges")
+    found = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] in surfaces
+        for name in computes_chance(nodes_of(path))
+    }
+    assert not found - HANDS_ON_SPREADS
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy as n\nn.quantile(x, 0.9)",
+        "from numpy import percentile as part\npart(x, 90)",
+        "from statistics import NormalDist as Bell\nBell().inv_cdf(0.9)",
+        "import math as m\nm.erf(2.0)",
+        "import scipy.stats as s\ns.anything(x)",
+        "def f(values):\n    return values.std()",
+    ],
+)
+def test_a_disguise_does_not_hide_that_a_chance_is_computed(code: str) -> None:
+    assert computes_chance(ast.walk(ast.parse(code)))
+
+
 MONEY = re.compile(r"price|cost|money", re.IGNORECASE)
 NO_MONEY = {"metrics/reading.py", "sandbox/compare.py", "scorers/assertions/assertion_list.py"}
 """Where a cost or a price is one of computing."""
