@@ -93,6 +93,8 @@ def evaluate(*args: Any, **options: Any) -> float | EvaluationResult:
     """As `aevaluate`, from a script or a notebook: waits until all is done. Ctrl-C ends it as it ends `assay run`.
 
     With texts, the right texts and `"exact"` or `"contains"`, it is the share of texts that are right.
+
+    Example: evaluate(["The capital is Paris."], ["paris"], "contains") == 1.0
     """
     if options.keys() & {"predictions", "gold", "mode"} or _are_texts(args):
         return share_of_texts(*args, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from assay.pages.document import Block, Cell, Sentence, Span, Style, TextTable
@@ -48,7 +49,7 @@ def _table(grid: Grid, most: int) -> TextTable:
     rows: list[list[Cell]] = [_cells(row, grid) for row in grid.rows[:most]]
     totals = [Span(str(column.right) if judged else number(column.mean), "key") for column in grid.columns]
     summed = f"right, of {grid.count:,}" if judged else f"mean of {grid.count:,}"
-    rows.append(["", Span(summed, "quiet"), *([""] if _has_expected(grid) else []), *totals])
+    rows.append(["", Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],)), *([""] if _has_expected(grid) else []), *totals])
     expected = ["expected"] if _has_expected(grid) else []
     header = ["row", one_line(grid.texts, _TEXT), *expected, *_labels(grid.columns)]
     return TextTable(header=header, rows=rows, numeric_from=len(header), summed=True)
@@ -62,11 +63,18 @@ def _labels(columns: Sequence[GridColumn]) -> list[str]:
     """The columns by their models, their prompts, or both: by what differs."""
     prompts = {column.prompt for column in columns}
     models = {column.model for column in columns}
+    shared = len(_shared_beginning(sorted(models))) if len(models) > 1 else 0
     if len(prompts) == 1:
-        return [column.label if column.prompt is None else column.model for column in columns]
+        return [column.model[shared:] if column.prompt is not None else column.label[shared:] for column in columns]
     if len(models) == 1:
         return [str(column.prompt) for column in columns]
-    return [f"{column.model}: {column.prompt}" for column in columns]
+    return [f"{column.model[shared:]}: {column.prompt}" for column in columns]
+
+
+def _shared_beginning(names: Sequence[str]) -> str:
+    """What all names begin with, up to the last `:` or `/` in it."""
+    common = os.path.commonprefix(list(names))
+    return common[: max(common.rfind(":"), common.rfind("/")) + 1]
 
 
 def _cells(row: GridRow, grid: Grid) -> list[Cell]:
