@@ -95,6 +95,7 @@ fix: $(TOOLS)  ## format, and fix what ruff and prettier can
 
 docs: $(TOOLS)  ## regenerate the reference pages, the output of commands in pages, and the screenshots
 	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python -m tests.docs.pictures
 	$(BIN)/python -m tests.docs.test_examples
 	$(BIN)/python -m tests.viewer.screenshots
 

@@ -32,6 +32,15 @@ def test_the_interval_of_a_mean_is_about_the_one_in_closed_form() -> None:
     assert output_of(MEAN, values) == output
 
 
+def test_of_few_values_the_interval_is_as_wide_as_students() -> None:
+    """Plain percentiles lack √(n/(n − 1)) and the tails of t."""
+    values = [0.1, 0.4, 0.5, 0.55, 0.6, 0.9]
+    [summary] = python_metric(ScoreTable(), compute_metrics_snippet=MEAN, output=output_of(MEAN, values))
+    student = mean_interval(values)
+    assert None not in (summary.low, summary.high, student.low, student.high)
+    assert summary.high - summary.low > 0.75 * (student.high - student.low)  # type: ignore[operator]
+
+
 def test_clusters_are_drawn_whole() -> None:
     values = [float(n // 10 % 2) for n in range(80)]
     alone, clustered = (

@@ -5,48 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.stats.coverage import CEILING, DATA_SETS, FLOOR, all_or_nothing, covered
 
 from assay.stats.intervals import Interval
 from assay.stats.task_means import TaskMean, mean_of_tasks_interval, satterthwaite, with_shared_ends
-
-DOMINATED = 1.0
-"""One small task near an end of the scale decides, and its interval is symmetric in the mean over tasks."""
-
-
-@pytest.mark.parametrize(
-    ("tasks", "samples", "share", "ceiling"),
-    [
-        (57, 5, 0.5, CEILING),
-        (57, 5, 0.8, CEILING),
-        (57, 5, 0.95, CEILING),
-        (57, 5, 0.99, all_or_nothing(57 * 5, 0.01)),
-        (27, 5, 0.8, CEILING),
-        (20, 10, 0.95, CEILING),
-        (100, 10, 0.9, CEILING),
-        (57, 100, 0.9, CEILING),
-        (57, 2, 0.8, CEILING),
-        (57, 1, 0.8, CEILING),
-    ],
-)
-def test_the_mean_over_many_small_tasks(tasks: int, samples: int, share: float, ceiling: float) -> None:
-    right = np.random.default_rng(25).binomial(samples, share, (DATA_SETS, tasks))
-    assert FLOOR <= covered([of_tasks(row, [samples] * tasks) for row in right], share) <= ceiling
-
-
-@pytest.mark.parametrize(
-    ("cells", "ceiling"),
-    [
-        ([(20, 0.95), (200, 0.5)], CEILING),
-        ([(1000, 0.99), (20, 0.05)], DOMINATED),
-        ([(5, 0.9), (10, 0.95), (20, 0.5), (50, 0.7), (100, 0.99), (200, 0.8), (500, 0.3)], CEILING),
-    ],
-)
-def test_the_mean_over_few_unequal_tasks(cells: list[tuple[int, float]], ceiling: float) -> None:
-    sizes = [n for n, _ in cells]
-    right = np.random.default_rng(26).binomial(sizes, [p for _, p in cells], (DATA_SETS, len(cells)))
-    truth = float(np.mean([p for _, p in cells]))
-    assert FLOOR <= covered([of_tasks(row, sizes) for row in right], truth) <= ceiling
 
 
 def of_tasks(right: NDArray[np.int64], sizes: list[int]) -> Interval:

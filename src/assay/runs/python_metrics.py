@@ -132,7 +132,7 @@ async def with_draws(values_over: ValuesOver, clusters: Sequence[Any]) -> dict[s
     numbers = await values_over(None)
     if "error" in numbers:
         return numbers
-    numbers["scored"] = len(clusters)
+    numbers |= {"scored": len(clusters), "units": len(set(clusters))}
     if len(clusters) < 2:
         return {**numbers, "no_interval": "one sample has no spread to judge by"}
     started = perf_counter()

@@ -2,7 +2,7 @@
 
 Each function returns an `Interval`, which names its method. Where the data cannot support one (a single value, a
 single cluster, no variation at all) the bounds are None and `reason` says why: a width of zero would claim
-certainty. `docs/statistics.md` says which one to use when; resampling is in `bootstrap.py`.
+certainty. `docs/methods.md` says which one to use when; resampling is in `bootstrap.py`.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ import numpy as np
 from assay.core.describe import Whole, describes
 from assay.core.types import Summary
 from assay.part_options import InFiles, PythonOption, part
-from assay.stats.bootstrap import interval_of_draws
+from assay.stats.bootstrap import expanded_tails, interval_of_draws
 from assay.stats.score_table import ScoreTable
 
 MetricOutput = Mapping[str, Any]
-"""`values` (name -> number) of `scored` attempts and `draws` (name -> the same number over resamples), or `error`; or
-the `summaries` of a custom aggregate, with the `level` of their intervals."""
+"""`values` (name -> number) of `scored` attempts and `draws` (name -> the same number over resamples of `units`, the
+clusters), or `error`; or the `summaries` of a custom aggregate, with the `level` of their intervals."""
 
 
 @describes(Whole(runs="snippet", numbers=("*",)))
@@ -42,7 +42,7 @@ def python_metric(
     """The numbers that the author's `compute_metrics(scores)` returned when the run ended.
 
     The run itself executes the code, over all scores and over resamples of them; a report only reads the results. The
-    interval lies between percentiles of the resampled numbers.
+    interval lies between percentiles of the resampled numbers, moved outwards by what few samples lack.
     """
     del compute_metrics_snippet
     # the table holds numbers only, and a corpus-level metric may be computed from other values
@@ -73,7 +73,7 @@ def _summary(name: str, value: float, output: MetricOutput, level: float, counts
         return Summary(name=name, value=value, signature="python", details=details, **counts)
     method = f"bootstrap|n={len(draws)}|seed=0"
     numbers = np.array([math.nan if draw is None else draw for draw in draws])
-    interval = interval_of_draws(numbers, value, (0.5 - level / 2, 0.5 + level / 2), level=level, method=method)
+    interval = interval_of_draws(numbers, value, expanded_tails(level, output["units"]), level=level, method=method)
     details = {"no_interval": interval.reason} if interval.reason else None
     signature = interval.signature("python")
     return Summary(

@@ -1,11 +1,11 @@
-"""The example on docs/statistics.md runs and prints what the page says."""
+"""The example on docs/methods.md runs and prints what the page says."""
 
 import contextlib
 import io
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "methods.md"
 
 
 def test_the_example_prints_what_its_comments_say():
