@@ -70,6 +70,8 @@ def with_panel(
 
 def described(info: ScorerInfo, options: Options) -> ScorerInfo:
     """What a scorer says of itself with these options."""
+    if not options.get(JUDGES) and options.get(LABELS) is None:
+        return info  # one that says no aggregate may have none: it is not for a panel to give it a mean
     values, aggregates = info.values, info.aggregates or (mean_of("score"),)
     verdict = next((value for value in values if value.name == info.verdict), None)
     calls = info.calls
