@@ -32,7 +32,8 @@ class RunSettings(SpendingSettings, frozen=True, kw_only=True):
     model_options: Annotated[dict[str, Any], Setting(Purpose.CHOICE, AppliesTo.EVALUATED_CALLS),
         Flag("--model-arg KEY=VALUE", "an option of every evaluated model (repeatable)", everyday=True)] = {}
     task_config: Annotated[dict[str, Any], Setting(Purpose.CHOICE, AppliesTo.TASK_FILES),
-        Flag("--config KEY=VALUE", "a parameter of a YAML or inspect: task", everyday=True)] = {}
+        Flag("--config KEY=VALUE", "a parameter of YAML or inspect: tasks; TASK:KEY=VALUE for one of several tasks, "
+             "KEY=@FILE for the text of a file", everyday=True)] = {}
 
     temperature: Annotated[float | None, Setting(Purpose.RESULT, AppliesTo.ANSWERS, ZERO_OR_MORE),
         Flag("--temperature T", "sampling temperature (default: the model's own)", everyday=True)] = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.flags import given_flags, option, switch
 from assay.cli.output import print_json, show
-from assay.cli.setting_flags import add_settings, flag_of_run, given_settings, key_texts
+from assay.cli.setting_flags import add_settings, config_texts, flag_of_run, given_settings
 from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
 from assay.runs.exit_status import DONE
@@ -50,7 +50,7 @@ def list_changed(options: argparse.Namespace) -> int:
     settings = given_settings(options, RunSettings) | {
         "model": options.model or "toy",
         "system": system_text(options.system),
-        "task_config": key_texts(options.task_config or [], "--config"),
+        "task_config": config_texts(options.task_config or []),
     }
     config = make_config(called=flag_of_run, **settings)
     models = [options.model] if options.model else None

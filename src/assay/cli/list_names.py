@@ -11,8 +11,12 @@ from assay.cli.examples import examples
 from assay.cli.flags import option
 from assay.cli.list_changed import add_changed_arguments, list_changed
 from assay.cli.output import add_form_arguments, is_laid_out, print_json, show
+from assay.cli.run_flags import add_project
+from assay.cli.setting_flags import add_settings
 from assay.core.errors import UsageError
+from assay.formats.project.discovery import project_file
 from assay.runs.exit_status import DONE
+from assay.tasks.task_settings import TaskSettings
 
 if TYPE_CHECKING:
     from assay.core.errors import UsageError
@@ -30,12 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="metric, scorer, model, …, task files or folders, `examples`, or `lm-eval` or `inspect`: its tasks",
     )
     add_changed_arguments(parser)
+    add_settings(parser, TaskSettings, "tagged")
+    add_project(parser)
     option(parser, "--search TEXT", "only names that contain this text")
     option(parser, "--include-path FOLDER", "a folder with further lm-eval: tasks (YAML files)")
     add_form_arguments(parser, json="as JSON")
     parser.epilog = """\
 examples:
-  assay list                          everything that comes with assay or is installed
+  assay list                          everything that comes with assay or is installed; in a project, its tasks
+  assay list geo -t smoke -t '!slow'  tasks of the project: owners, sizes, the last score and its age
   assay list metrics                  one kind
   assay list --search match           names that contain a text
   assay list tasks/                   the tasks of a folder
@@ -51,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.changed is not None:
         return list_changed(options)
+    if (shown := _of_project(options)) is not None:
+        return shown
     first = options.what[0] if len(options.what) == 1 else ""
     if first in catalog.CATALOG["source"] and (installed := installed_tasks(first, options)) is not None:
         return print_names(installed, options)
@@ -69,6 +78,22 @@ def run(options: argparse.Namespace) -> int:
     if not kinds:
         by_kind = {TASK_SETS: BUILT_IN, EXAMPLES: examples(), **by_kind}
     return print_names(searched(by_kind, options), options)
+
+
+def _of_project(options: argparse.Namespace) -> int | None:
+    """The tasks of the project, where there is one and no kind, source or built-in set is named."""
+    from assay import catalog
+    from assay.tasks.load import BUILT_IN
+
+    others = [EXAMPLES, *BUILT_IN, *catalog.CATALOG["source"]]
+    kinds = any(singular(word) in catalog.CATALOG or word in others for word in options.what)
+    if project_file() is None or kinds:
+        if options.tagged:
+            raise UsageError(f"-t {options.tagged[0]}: is for the tasks of a project: name those, or nothing")
+        return None
+    from assay.cli.list_project import list_project
+
+    return list_project(options)
 
 
 def list_tasks(words: list[str], options: argparse.Namespace) -> int:

@@ -130,9 +130,23 @@ def _main(arguments: list[str]) -> int:
         print(f"assay {own_version()}")
         return DONE
     if options.subcommand is None:
-        parser.print_help()
-        return DONE
+        return _without_subcommand(parser)
     return _run_subcommand(options)
+
+
+def _without_subcommand(parser: Parser) -> int:
+    """The help, or in a project what there is and what to do next."""
+    from assay.formats.project.discovery import project_file
+
+    try:
+        if project_file() is not None:
+            from assay.cli.status import print_status
+
+            return print_status()
+    except Exception as error:
+        return _failed("", error)
+    parser.print_help()
+    return DONE
 
 
 def _run_subcommand(options: argparse.Namespace) -> int:
@@ -166,7 +180,7 @@ def _failed(subcommand: str, error: Exception) -> int:
 
         traceback.print_exc()
     code, sentence = _exit_code_and_message(error, subcommand)
-    print(f"assay {subcommand}: {sentence}", file=sys.stderr)
+    print(f"assay{' ' if subcommand else ''}{subcommand}: {sentence}", file=sys.stderr)
     return code
 
 

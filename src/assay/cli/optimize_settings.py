@@ -13,7 +13,7 @@ from assay.cli.evaluator_flags import (
     read_set,
     run_settings_of,
 )
-from assay.cli.setting_flags import flag_of_run, given_settings, json_values, key_texts
+from assay.cli.setting_flags import config_texts, flag_of_run, given_settings, json_values
 from assay.core.errors import UsageError
 from assay.optimize.search_settings import SearchOptions, SearchStrategy
 from assay.setting import flag_of
@@ -188,7 +188,7 @@ def _task_fitness(options: argparse.Namespace) -> Any:
         concurrency=options.concurrency,
         judge_retries=shared.judge_retries,
         patience_seconds=shared.patience_seconds,
-        task_config=dict(key_texts(options.task_config or [], "--config")),
+        task_config=config_texts(options.task_config or []),
         trust=bool(options.trust),
         cache=False,  # a search reuses evaluations, not answers
     )

@@ -12,7 +12,7 @@ from assay.cli.flags import option, repeated
 from assay.cli.output import add_form_arguments, show_result
 from assay.cli.run_flags import add_task_parameters, reading_of
 from assay.cli.run_names import run_named
-from assay.cli.setting_flags import add_settings, flag_of_run, given_settings, key_texts
+from assay.cli.setting_flags import add_settings, config_texts, flag_of_run, given_settings
 from assay.cli.view_flags import view_of_runs
 from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
@@ -150,7 +150,7 @@ def _config(options: argparse.Namespace) -> RunConfig:
     names = ("limit", "model_options", "trust", "prices")
     given = {name: value for name, value in given_settings(options, RunSettings).items() if name in names}
     model = options.model[0] if options.model else "toy"
-    parameters = key_texts(options.task_config or [], "--config")
+    parameters = config_texts(options.task_config or [])
     return make_config(called=flag_of_run, **given, model=model, task_config=parameters)
 
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.flags import given_flags, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
-from assay.cli.setting_flags import add_purpose, add_settings, flag_of_run, given_settings, json_values, key_texts
+from assay.cli.setting_flags import (
+    add_purpose,
+    add_settings,
+    config_texts,
+    flag_of_run,
+    given_settings,
+    json_values,
+    key_texts,
+)
 from assay.cli.source_flags import options_of_packages
 from assay.cli.view_flags import reporting_settings
 from assay.core.errors import UsageError
@@ -240,7 +248,7 @@ def config_of(options: argparse.Namespace) -> RunConfig:
     settings |= {
         "model": options.model[0] if options.model else "toy",
         "system": system_text(options.system),
-        "task_config": key_texts(options.task_config or [], "--config"),
+        "task_config": config_texts(options.task_config or []),
     }
     return make_config(called=flag_of_run, **settings)
 
@@ -280,7 +288,7 @@ def system_text(given: str | None) -> str | None:
 
 def task_parameters(options: argparse.Namespace) -> dict[str, Any]:
     """The values of `add_task_parameters` and of --allow-outside, as `load_tasks` takes them."""
-    return {"config": key_texts(options.task_config or [], "--config"), **reading_of(options)}
+    return {"config": config_texts(options.task_config or []), **reading_of(options)}
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from assay.formats.declarative.editor_schema import Known
 
 LEADERBOARD = "leaderboard"
+PROJECT = "project"
 ROWS = 100
 """Rows of a dataset whose columns an editor is offered."""
-KINDS = ("task", "dataset", "model", "run", LEADERBOARD)
+KINDS = ("task", "dataset", "model", "run", PROJECT, LEADERBOARD)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  # then, as the first line of a task file:\n"
         "  # yaml-language-server: $schema=./task.schema.json\n"
         "  assay schema --for tasks/t.yaml > tasks/t.schema.json    columns and scores of one task\n"
+        "  assay schema project > project.schema.json   # the same for assay.yaml\n"
         "  # with the options of your own scorer and solver:\n"
         "  assay schema task my_parts:Brief my_parts:Ask > task.schema.json"
     )
@@ -53,6 +55,12 @@ def _schema_of(kind: str, parts: Sequence[str], file: str | None) -> Mapping[str
         if parts:
             raise UsageError(f"{parts[0]}: a leaderboard has no options of parts: name only `leaderboard`")
         return leaderboard_schema()
+    if kind == PROJECT:
+        from assay.formats.project.shapes import project_schema
+
+        if parts:
+            raise UsageError(f"{parts[0]}: a project file has no options of parts: name only `project`")
+        return project_schema()
     from assay.formats.declarative.checked import editor_schema
     from assay.formats.own_source import signature_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Action, Namespace
 from argparse import _ActionsContainer as Parser
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -12,8 +13,10 @@ import msgspec
 
 from assay.cli.flags import note_need
 from assay.core.errors import UsageError
+from assay.core.regular_file import read_regular
 from assay.run_settings import RunSettings
 from assay.setting import Flag, Purpose, SettingField, flag_of, settings_of
+from assay.text.os_errors import reason
 
 
 def add_purpose(parser: Parser, purpose: Purpose, *records: type) -> Parser:
@@ -112,6 +115,25 @@ def key_texts(pairs: Sequence[str], flag: str) -> dict[str, str]:
             raise UsageError(f"{flag} {pair!r}: expected KEY=VALUE")
         texts[key] = text
     return texts
+
+
+def config_texts(pairs: Sequence[str]) -> dict[str, str]:
+    """The values of `--config`: a text, or `@FILE` for what a file has; `@@` begins a text with `@`."""
+    return {
+        key: _of_file(key, text) if text.startswith("@") else text for key, text in key_texts(pairs, "--config").items()
+    }
+
+
+def _of_file(key: str, text: str) -> str:
+    if text.startswith("@@"):
+        return text[1:]
+    path = Path(text[1:])
+    try:
+        return read_regular(path).decode().removesuffix("\n")
+    except OSError as error:
+        raise UsageError(f"--config {key}={text}: {reason(error)}; `@@` begins a text with `@`") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--config {key}={text}: is not UTF-8 ({error})") from error
 
 
 def json_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:

@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     from assay.datasets.column_names import DatasetColumn
 
 
+CONFIG = "config"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
+        "  assay show config support/intent       the settings of a task of the project, and where each is from\n"
         "  assay show tasks/arithmetic.jsonl      the task as data, and its first request\n"
         "  assay show tasks/quiz.yaml --sample 2  exactly what is sent for its second sample\n"
         "  assay show tasks/quiz.yaml --merged    every field with the file and line that it is from\n"
@@ -49,8 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         metavar="WHAT",
         help="a task file or folder, a catalog name, a type of YAML files, `module:object`, a run folder, "
-        "or an Inspect log",
+        "an Inspect log, or `config`: the settings of a project's runs, and where each is from",
     )
+    parser.add_argument("task", nargs="?", metavar="TASK", help="with `config`: those of this task")
+    option(parser, "--model NAME", "with `config`: those of this model")
     option(parser, "--samples N", "how many samples to show (default 1; for a run, the 3 worst; with --where, 10)", int)
     option(
         parser,
@@ -74,6 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from assay.cli.show_run import show_run
 
+    if options.what == CONFIG and not Path(CONFIG).exists():
+        from assay.cli.show_config import show_config
+
+        return show_config(options)
+    if options.task is not None or options.model is not None:
+        only = f"--model {options.model}" if options.task is None else options.task
+        raise UsageError(f"{only}: is for `assay show config` alone; leave it out")
     what, path = options.what, Path(run_named(options.what))
     if options.merged:
         show_merged(options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -144,7 +144,8 @@ def read_sources(
     is_again = _Seen()
     for text, name in named:
         if name is not None:
-            loaded.extend(read_claimed(name, text, context, options))
+            own = config_of_task(context.config, {text, text.partition(":")[2]})
+            loaded.extend(read_claimed(name, text, replace(context, config=own), options))
             continue
         in_folder = Path(text).is_dir() or (project is not None and project.are_several(text))
         for path in files[text] if project is None else [path for path in files[text] if not is_again(path)]:
@@ -166,8 +167,33 @@ def read_sources(
     if not refused and context.config:
         from assay.formats.declarative.config_spec import refuse_unused
 
-        refuse_unused(context.config, [task.definition for task in loaded])
+        definitions = [task.definition for task in loaded]
+        refuse_unused([key for key in context.config if ":" not in key], definitions)
+        for task, name in (key.rsplit(":", 1) for key in context.config if ":" in key):
+            refuse_unused([name], _called(task, definitions))
     return _with_model_files(loaded, context), refused
+
+
+def _names_of(path: Path, project: ProjectSources | None) -> set[str]:
+    """What `--config TASK:KEY=VALUE` may call the task of a file: its file, or its name in the project."""
+    file = None if project is None else project.file_at(path)
+    return {path.stem} if file is None else {path.stem, file.name}
+
+
+def config_of_task(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The parameters that are for a task with these names: those for all tasks, and its own, which come first."""
+    names = set(names)
+    own = {
+        key.rsplit(":", 1)[1]: value for key, value in config.items() if ":" in key and key.rsplit(":", 1)[0] in names
+    }
+    return {**{key: value for key, value in config.items() if ":" not in key}, **own}
+
+
+def _called(name: str, definitions: Sequence[TaskDefinition]) -> list[TaskDefinition]:
+    found = [task for task in definitions if name in (task.name, Path(task.source).stem)]
+    if not found:
+        raise UsageError(f"--config {name}:…: {unknown_name('task here', name, [task.name for task in definitions])}")
+    return found
 
 
 def _read_file(
@@ -178,6 +204,7 @@ def _read_file(
     project: ProjectSources | None,
 ) -> list[LoadedTask]:
     """The tasks of one file, as the project has them if there is one."""
+    context = replace(context, config=config_of_task(context.config, _names_of(path, project)))
     if source is None:
         raise UsageError(f"{path}: a task file ends in .jsonl or .yaml{OTHER_FILES.get(path.suffix, '')}")
     if project is None:

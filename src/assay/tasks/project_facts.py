@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from assay.core.errors import UsageError
 from assay.core.task import task_fingerprint
@@ -15,17 +16,26 @@ from assay.tasks.last_results import LastResult, last_results
 def definitions_of(files: Sequence[TaskFile]) -> dict[str, TaskDefinition]:
     """The tasks of these files by name, without calling a server or running code; those that cannot be read are left
     out."""
+    return read_of(files)[0]
+
+
+def read_of(files: Sequence[TaskFile]) -> tuple[dict[str, TaskDefinition], dict[str, UsageError]]:
+    """The tasks of these files by name, and what is wrong with the others."""
     from assay.tasks.load import read_sources  # which reads projects
 
-    definitions: dict[str, TaskDefinition] = {}
-    for file in files:
-        try:
-            loaded, _ = read_sources([str(file.path)], allow_bad=True, only_reads=True)
-        except UsageError:
-            continue
-        for task in loaded:
-            definitions[file.name if len(loaded) == 1 else task.definition.name] = task.definition
-    return definitions
+    if not files:
+        return {}, {}
+    loaded, refused = read_sources([str(file.path) for file in files], allow_bad=True, only_reads=True)
+    by_path = {file.path.resolve(): file.name for file in files}
+    tasks: dict[Path, list[TaskDefinition]] = {}
+    for task in loaded:
+        tasks.setdefault(Path(task.definition.source).resolve(), []).append(task.definition)
+    definitions = {
+        by_path.get(path, each.name) if len(several) == 1 else each.name: each
+        for path, several in tasks.items()
+        for each in several
+    }
+    return definitions, {by_path[file.path.resolve()]: file.error for file in refused}
 
 
 def sizes_of(files: Sequence[TaskFile]) -> dict[str, int]:

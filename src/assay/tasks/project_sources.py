@@ -55,17 +55,18 @@ class ProjectSources:
 
         files: dict[Path, TaskFile] = {}
         for path in (path for each in paths.values() for path in each):
-            files.setdefault(path, self._file(path))
+            files.setdefault(path, self.file(path))
         left = {file.path for file in narrowed(self.tasks, list(files.values()), terms, self.lookups)}
         for text, named in paths.items():
             if len(named) == 1 and named[0] not in left and text in (str(named[0]), files[named[0]].name):
                 raise UsageError(f"{text} is named, and -t {' -t '.join(terms)} leaves it out")
         return {text: [path for path in named if path in left] for text, named in paths.items()}
 
-    def _file(self, path: Path) -> TaskFile:
+    def file(self, path: Path) -> TaskFile:
+        """The task of the project in this file; `UsageError` where it is none."""
         if (file := self.file_at(path)) is not None:
             return file
-        raise UsageError(f"-t is for tasks of the project {self.project.path}, and {path} is none")
+        raise UsageError(f"{path} is not a task of {self.project.path}")
 
     def file_at(self, path: Path) -> TaskFile | None:
         """The task of the project in this file."""

@@ -353,6 +353,8 @@ class Library:
             raise UsageError(
                 f"`{key}` is a model of {alias.file} and of a model file near {self.nearby.home}; rename one"
             )
+        if self.reading.models_needed:
+            alias.refuse_without_key()
         self.nearby.used.append(alias.file)
         return alias.spec
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.errors import UsageError
 from assay.costs.prices import Price, PriceFile
 from assay.formats.declarative.model_specs import ModelSpec, keep_key_at_home, key_variable
 from assay.formats.declarative.records import Options
@@ -13,6 +14,7 @@ from assay.formats.declarative.yaml_reader import VARIABLE, FieldPath
 from assay.formats.project.discovery import current_project
 from assay.formats.project.reader import Project
 from assay.formats.project.records import ProjectModel
+from assay.models.adapters.providers import NO_KEY
 from assay.reading.env_file import variables
 from assay.text.wording import nearest
 
@@ -23,6 +25,15 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True):
     spec: ModelSpec
     file: Path
     """The project file that describes it."""
+    name: str
+    place: str
+
+    def refuse_without_key(self) -> None:
+        """`UsageError` where the variable of its key is set nowhere: its server would be asked without one."""
+        variable = self.spec.options.get("api_key_env")
+        if variable not in (None, NO_KEY) and str(variable) not in variables():
+            why = "it is neither in the environment nor in .env"
+            raise UsageError(f"{self.place}: model `{self.name}` needs ${variable}: {why}")
 
 
 def alias_called(name: str) -> Alias | None:
@@ -30,7 +41,7 @@ def alias_called(name: str) -> Alias | None:
     project = current_project()
     if project is None or name not in project.entry.models:
         return None
-    return Alias(spec=spec_of(project, name), file=project.path)
+    return Alias(spec=spec_of(project, name), file=project.path, name=name, place=project.place(("models", name)))
 
 
 def near_alias(name: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from assay.formats.declarative.editor_schema import Schema, json_schema
 from assay.formats.declarative.from_annotations import object_of
 from assay.formats.declarative.shape import (
     Field,
@@ -86,3 +87,13 @@ PROJECT = object_of(
         "suites": MapOf(_SUITE),
     },
 )
+
+
+def project_schema() -> Schema:
+    """The JSON Schema of `assay.yaml`, in which nothing is included from other files."""
+    schema = json_schema(PROJECT, "assay project file")
+    definitions = schema["definitions"]
+    for part in definitions.values() if isinstance(definitions, dict) else ():
+        if isinstance(part, dict) and isinstance(properties := part.get("properties"), dict):
+            properties.pop("$ref", None)
+    return schema
