@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -134,6 +135,15 @@ def _main(arguments: list[str]) -> int:
     return _run_subcommand(options)
 
 
+def _project_of(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """The project file that the command names is in force while it runs."""
+    if (named := vars(options).get("project")) is None:
+        return nullcontext()
+    from assay.formats.project import discovery
+
+    return discovery.using(Path(named))
+
+
 def _without_subcommand(parser: Parser) -> int:
     """The help, or in a project what there is and what to do next."""
     from assay.formats.project.discovery import project_file
@@ -153,13 +163,10 @@ def _run_subcommand(options: argparse.Namespace) -> int:
     command = command_called(options.subcommand)
     try:
         refuse_unmet_needs(options)
-        if (project := vars(options).get("project")) is not None:
-            from assay.formats.project import discovery
-
-            discovery.choose(Path(project))
         if options.subcommand != "run":  # which catches signals itself once it has begun
             interrupts.raise_from_now_on()
-        code: int = command.run(options)
+        with _project_of(options):
+            code: int = command.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"assay {options.subcommand}: interrupted", file=sys.stderr)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BUILT_IN = "built in"
 
 
-class Row(NamedTuple):
+class ConfigRow(NamedTuple):
     """A setting, its value, and where it is said."""
 
     setting: str
@@ -42,7 +42,7 @@ def show_config(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _rows(project: Project, task: str | None, model: str | None) -> Iterator[Row]:
+def _rows(project: Project, task: str | None, model: str | None) -> Iterator[ConfigRow]:
     from assay.tasks.project_facts import read_of
     from assay.tasks.project_sources import project_sources
 
@@ -65,7 +65,7 @@ def _rows(project: Project, task: str | None, model: str | None) -> Iterator[Row
         yield from _of_task(project, definition)
 
 
-def _of_models(project: Project, model: str | None) -> Iterator[Row]:
+def _of_models(project: Project, model: str | None) -> Iterator[ConfigRow]:
     from assay.formats.project.aliases import spec_of
 
     said = project.entry.model
@@ -73,17 +73,17 @@ def _of_models(project: Project, model: str | None) -> Iterator[Row]:
     place = "--model" if model is not None else project.place(("model",)) if said is not None else _BUILT_IN
     for name in names:
         if name not in project.entry.models:
-            yield Row("model", name, place)
+            yield ConfigRow("model", name, place)
             continue
         spec = spec_of(project, name)
-        yield Row("model", spec.model, f"{place} → {project.place(('models', name))}")
+        yield ConfigRow("model", spec.model, f"{place} → {project.place(('models', name))}")
         for option, value in spec.options.items():
             if option == "api_key_env":
-                yield Row(f"${value}", *_variable(str(value)))
+                yield ConfigRow(f"${value}", *_variable(str(value)))
             else:
-                yield Row(option, value, project.place(("models", name)))
+                yield ConfigRow(option, value, project.place(("models", name)))
     if project.entry.judge is not None:
-        yield Row("judge", project.entry.judge, project.place(("judge",)))
+        yield ConfigRow("judge", project.entry.judge, project.place(("judge",)))
 
 
 def _variable(name: str) -> tuple[str, str]:
@@ -94,13 +94,13 @@ def _variable(name: str) -> tuple[str, str]:
     return ("set", ".env") if name in variables() else ("not set", "neither in the environment nor in .env")
 
 
-def _of_settings(project: Project, definition: TaskDefinition | None, model: str | None) -> Iterator[Row]:
+def _of_settings(project: Project, definition: TaskDefinition | None, model: str | None) -> Iterator[ConfigRow]:
     """How answers are sampled: as the task has it, else its folders, the model, or the defaults."""
     said = {**_of_defaults(project), **_of_alias(project, model)}
     if definition is not None:
         said |= _of_folders(project, definition.name) | _of_requests(definition)
     for name, (value, place) in said.items():
-        yield Row(name, value, place)
+        yield ConfigRow(name, value, place)
 
 
 def _of_defaults(project: Project) -> dict[str, tuple[object, str]]:
@@ -146,7 +146,7 @@ def _of_requests(definition: TaskDefinition) -> dict[str, tuple[object, str]]:
     return {}
 
 
-def _of_task(project: Project, definition: TaskDefinition) -> Iterator[Row]:
+def _of_task(project: Project, definition: TaskDefinition) -> Iterator[ConfigRow]:
     from assay.formats.project.applied import for_task
 
     said = for_task(project, definition.name, definition.shown.tags)
@@ -155,12 +155,12 @@ def _of_task(project: Project, definition: TaskDefinition) -> Iterator[Row]:
     for name, otherwise in plain.items():
         value = getattr(values, name)
         if name == "repeat" and definition.plan.trials:
-            yield Row(name, definition.plan.trials, definition.source)
+            yield ConfigRow(name, definition.plan.trials, definition.source)
         elif value is not None:
-            yield Row(name, value, said.places[(name,)])
+            yield ConfigRow(name, value, said.places[(name,)])
         elif otherwise is not None:
-            yield Row(name, otherwise, _BUILT_IN)
+            yield ConfigRow(name, otherwise, _BUILT_IN)
     if definition.shown.tags:
-        yield Row("tags", ", ".join(definition.shown.tags), f"{definition.source}, folders")
+        yield ConfigRow("tags", ", ".join(definition.shown.tags), f"{definition.source}, folders")
     for name, value in (definition.provenance.config or {}).items():
-        yield Row(f"config.{name}", value, said.places.get(("config", name), definition.source))
+        yield ConfigRow(f"config.{name}", value, said.places.get(("config", name), definition.source))

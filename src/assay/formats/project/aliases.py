@@ -29,7 +29,7 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True):
     place: str
 
     def refuse_without_key(self) -> None:
-        """`UsageError` where the variable of its key is set nowhere: its server would be asked without one."""
+        """`UsageError` where the variable of its key is set nowhere: its server would be called without one."""
         variable = self.spec.options.get("api_key_env")
         if variable not in (None, NO_KEY) and str(variable) not in variables():
             why = "it is neither in the environment nor in .env"

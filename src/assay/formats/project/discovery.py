@@ -24,16 +24,11 @@ VARIABLE = "ASSAY_PROJECT"
 _chosen: ContextVar[Path | None] = ContextVar("_chosen", default=None)
 
 
-def choose(path: Path | None) -> None:
-    """Use this project file, or that of this folder, from now on; None: the one that is found."""
-    _chosen.set(None if path is None else _named(path, "--project"))
-
-
 @contextmanager
 def using(path: Path | None) -> Iterator[None]:
-    """The same meanwhile, in this task alone."""
+    """Use this project file, or that of this folder, meanwhile; None: the one that is found."""
     before = _chosen.get()
-    choose(path or before)
+    _chosen.set(before if path is None else _named(path, "--project"))
     try:
         yield
     finally:
