@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.end_to_end.commands import assay
+
+from assay.cli.main import main
 
 
 def test_validate_lists_every_bad_line_and_exits_with_2(tmp_path: Path) -> None:
@@ -55,3 +58,37 @@ def test_two_files_with_one_task_and_a_file_with_nothing_to_check_are_not_valid(
     done = assay("validate", "rule.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert "there is nothing to check: declarative file with an action rule" in done.stdout
+
+
+NEEDING = """\
+key: {key}
+display_name: T
+description: d
+definition:
+  dataset: {{key: {dataset}}}
+  solver:
+    type: single_turn_solver
+    input_builder: {{type: chat_completion, input_messages: [{{role: user, content: "{{{{ sample.q }}}}"}}]}}
+  scorers: [{{type: contains, value: x}}]
+"""
+
+
+def test_a_task_is_as_good_as_the_files_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "datasets").mkdir()
+    dataset = tmp_path / "datasets/rows.yaml"
+    dataset.write_text("key: rows\ndisplay_name: R\nsource: {type: inlin, samples: [{q: x}]}\n")
+    tasks = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for task in tasks:
+        task.write_text(NEEDING.format(key=task.stem, dataset="rows"))
+    assert main(["validate", *map(str, tasks)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out.count("unknown dataset source `inlin`. Did you mean `inline`?") == 1
+    assert f"{dataset}:3:" in shown.out
+    assert "one.yaml: declarative, 0 good, 1 bad" in shown.err
+    dataset.write_text(dataset.read_text().replace("inlin,", "inline,"))
+    assert main(["validate", *map(str, tasks)]) == 0
+
+
+def test_what_a_task_names_need_not_be_here(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(NEEDING.format(key="one", dataset="elsewhere"))
+    assert main(["validate", str(tmp_path / "one.yaml")]) == 0

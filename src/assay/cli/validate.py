@@ -55,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
         print_json({"files": checked, "valid": not errors})
         return BAD_INPUT if errors else DONE
     if errors:
-        rows = [[_place(error), error["rule"], error["field"], error["detail"]] for error in errors]
+        # a file that several tasks need is reported once
+        cells = dict.fromkeys((_place(error), error["rule"], error["field"], error["detail"]) for error in errors)
+        rows = [[*row] for row in cells]
         header = ["where", "rule", "field", "what is wrong"]
         show(TextTable(header=header, rows=rows, numeric_from=9, drops=("rule",), prose=("what is wrong",)), options)
     if not paths:

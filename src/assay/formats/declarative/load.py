@@ -316,7 +316,8 @@ class CheckedFile(NamedTuple):
 def check_yaml_file(path: Path, *, allow_outside: bool = False) -> CheckedFile:
     """What the file is; `UsageError` with everything that is wrong.
 
-    A task is checked by itself, so the datasets and models it names need not be here; a run file is checked whole.
+    The datasets and models that a task names need not be here, but a file of one that is must be sound; a run file is
+    checked whole.
     """
     mending = Mending()
     checked = read_with_all_faults(lambda: _check_yaml_file(path, mending, allow_outside=allow_outside), mending)
@@ -341,8 +342,19 @@ def _check_yaml_file(path: Path, mending: Mending, *, allow_outside: bool) -> Ch
             return CheckedFile("task file to extend", 1, list(dict.fromkeys(document.warnings)))
         return CheckedFile(f"file with {other}, which is not read by itself", 0, [])
     _CHECKS[kind](document, document.value)
+    if kind == "task":
+        reading = ReadingOptions(allow_outside=allow_outside, only_reads=True, models_needed=False, mending=mending)
+        _check_needed(document, NearbyFiles(home=path.parent, root=root_of(path), environ=environ, reading=reading))
     key = document.value.get("key") if kind == "task" and isinstance(document.value, dict) else None
     return CheckedFile(f"{kind} file", 1, list(dict.fromkeys(document.warnings)), key if isinstance(key, str) else None)
+
+
+def _check_needed(document: Document, nearby: NearbyFiles) -> None:
+    """The files of the datasets and models that a task names, as far as they are here, must be what it needs."""
+    value = document.value.get("definition") if isinstance(document.value, dict) else None
+    errors = unresolved(document, ("definition",), value, Library(nearby))
+    if broken := [error for error in errors if not isinstance(error.__cause__, NoDatasetError)]:
+        raise all_of(broken)
 
 
 def _check_model(document: Document, value: Plain) -> None:
