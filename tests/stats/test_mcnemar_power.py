@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.mcnemar_power import detectable_share_difference, pairs_to_find
+from assay.stats.mcnemar_power import detectable_share_difference, detectable_within, mcnemar_power, pairs_to_find
 from assay.stats.paired_evidence import mcnemar_exact
 
 
@@ -44,3 +44,19 @@ def test_more_pairs_are_needed_for_smaller_differences_and_more_noise() -> None:
 def test_an_impossible_difference_is_an_error(difference: float, against: float) -> None:
     with pytest.raises(ValueError, match="impossible"):
         pairs_to_find(difference, against)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "n", "on_top", "within"),
+    [(10, 10, 100, 0.177, 0.128), (8, 4, 50, 0.262, 0.194), (50, 40, 1000, 0.030, 0.027)],
+)
+def test_what_is_detectable_depends_on_how_many_differ(wins, losses, n, on_top, within):
+    """Found with a power of 0.8 where as many differ as were seen, the difference on top is found in up to 0.99."""
+    assert detectable_share_difference(wins, losses, n) == pytest.approx(on_top, abs=0.001)
+    found = detectable_within(wins + losses, n)
+    assert found == pytest.approx(within, abs=0.001)
+    assert mcnemar_power(found, ((wins + losses) / n - found) / 2.0, n) == pytest.approx(0.8, abs=0.01)
+
+
+def test_too_few_that_differ_find_nothing_among_themselves():
+    assert detectable_within(5, 100) is None

@@ -38,6 +38,15 @@ def _detectable(rarer: int, n: int, level: float, power: float) -> float | None:
     return smallest(lambda difference: mcnemar_power(difference, against, n, level) >= power, 1.0 - 2.0 * against)
 
 
+@lru_cache(maxsize=4096)
+def detectable_within(differing: int, n: int, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The same where as many pairs differ as were seen, and the difference is how unequally they do; None when even all
+    of them the same way are too few.
+    """
+    flips = differing / n
+    return smallest(lambda difference: mcnemar_power(difference, (flips - difference) / 2.0, n, level) >= power, flips)
+
+
 def pairs_to_find(difference: float, against: float, level: float = 0.95, power: float = 0.8) -> int:
     """How many pairs find a true difference of this size when flips the other way have this share of all pairs."""
     if not 0.0 < difference <= 1.0 - 2.0 * against:

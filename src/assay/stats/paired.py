@@ -57,7 +57,10 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`cohen_dz` where there is spread; `cohen_h` and `odds_ratio` for right/wrong answers."""
     minimum_detectable_effect: float | None = None
     """The true difference this many pairs would find with the stated power, at the level of the test; None when they
-    would find none, however large."""
+    would find none, however large. Of right/wrong answers, one on top of the rarer flips; of others, with the spread
+    seen, to both sides alike."""
+    detectable_within: float | None = None
+    """Of right/wrong answers, that of a difference which is a part of the pairs that differ, as many as were seen."""
     needed: int | None = None
     """About how many samples, or groups, would find a difference as large as the one seen; None when unknown."""
     least_p_drop: float | None = None
@@ -76,11 +79,12 @@ class PairedComparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
         evidence = self.evidence
         if evidence is None:
             return self
-        least, needed = evidence.enough(corrected, self.power)
+        least, needed, within = evidence.enough(corrected, self.power)
         return replace(
             self,
             interval=evidence.interval(corrected.level),
             minimum_detectable_effect=least,
+            detectable_within=within,
             needed=needed,
             basis=evidence.basis(corrected, self.interval.level, needed),
         )

@@ -28,7 +28,7 @@ from assay.stats.guarded import (
     p_values,
 )
 from assay.stats.intervals import Interval, check_level, no_interval
-from assay.stats.mcnemar_power import detectable_share_difference, pairs_to_find
+from assay.stats.mcnemar_power import detectable_share_difference, detectable_within, pairs_to_find
 from assay.stats.quantiles import binomial_half_tail, normal_quantile, student_t_quantile
 from assay.stats.search import fewest
 
@@ -84,6 +84,8 @@ class Enough(NamedTuple):
     """The true difference that they find with the stated power; None when they find none, however large."""
     needed: int | None
     """How many samples, or groups, would find a difference as large as the one seen; None where these do."""
+    within: float | None = None
+    """The detectable difference under the other model of the truth; None where there is none, or it is the same."""
 
 
 class PairedEvidence(Struct, frozen=True):
@@ -114,6 +116,10 @@ class PairedEvidence(Struct, frozen=True):
         """The smallest true difference that such pairs find with this power; None when they find none."""
         raise NotImplementedError
 
+    def detectable_within(self, level: float, power: float) -> float | None:
+        """The same if no more samples differ than were seen to; None where the test knows no such model."""
+        return None
+
     def needed(self, difference: float, level: float, power: float) -> int:
         """How many samples, or groups, like these find a difference that is smaller than the detectable one."""
         raise NotImplementedError
@@ -139,10 +145,11 @@ class PairedEvidence(Struct, frozen=True):
     def enough(self, corrected: Corrected, power: float) -> Enough:
         """Whether there are enough pairs to tell, at the level of the corrected test."""
         least = self.detectable(corrected.hardest_level, power)
+        within = self.detectable_within(corrected.hardest_level, power)
         seen = abs(self.difference)
         if corrected.significant or least is None or not 0.0 < seen < least:
-            return Enough(least, None)
-        return Enough(least, self.needed(seen, corrected.hardest_level, power))
+            return Enough(least, None, within)
+        return Enough(least, self.needed(seen, corrected.hardest_level, power), within)
 
     def basis(self, corrected: Corrected, level: float, needed: int | None) -> Basis:
         """What the answer to "is the second better, or worse?" rests on."""
@@ -222,6 +229,10 @@ class AnswerPairs(PairedEvidence, frozen=True, tag=MCNEMAR):
     @override
     def detectable(self, level: float, power: float) -> float | None:
         return detectable_share_difference(self.wins, self.losses, self.n, level, power)
+
+    @override
+    def detectable_within(self, level: float, power: float) -> float | None:
+        return detectable_within(self.wins + self.losses, self.n, level, power) if self.wins + self.losses else None
 
     @override
     def needed(self, difference: float, level: float, power: float) -> int:

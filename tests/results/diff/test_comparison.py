@@ -45,7 +45,7 @@ def test_a_planted_drop_of_two_points_is_found_on_two_thousand_pairs_and_not_on_
     assert found.verdict.startswith("B is worse on sums")
     assert not few.significant
     # at the corrected level: 0.05 / 3
-    assert "50 pairs detect a true difference of 0.176 with 80 % power; " in few.verdict
+    assert "50 pairs detect a true difference of 0.176 with 80 % power" in few.verdict
     assert "detecting one of 0.020 takes about 453" in few.verdict
 
 

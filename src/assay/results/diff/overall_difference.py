@@ -34,7 +34,7 @@ def overall_diff(compared: Sequence[PairedComparison], level: float) -> OverallD
 def corrected_overall(result: OverallDiff, corrected: Corrected) -> OverallDiff:
     """With the interval and the detectable difference that belong to the corrected test."""
     evidence = result.evidence
-    least, needed = evidence.enough(corrected, result.power)
+    least, needed, _ = evidence.enough(corrected, result.power)
     return replace(
         result,
         adjusted_p=corrected.adjusted_p,

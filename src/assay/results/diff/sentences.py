@@ -234,10 +234,20 @@ def _could_not_find(comparison: PairedComparison) -> str:
     if least is None:
         return f"{chance}no difference, however large, is significant with {pairs} like these"
     power = f"{level_text(comparison.power)} power"
-    sentence = f"{pairs} detect a true difference of {number(least)} with {power}"
+    sentence = f"{pairs} detect a true difference of {number(least)} with {power}{_model(comparison, least)}"
     if comparison.needed is not None:
         sentence += f"; detecting one of {number(difference)} takes about {comparison.needed:,} {units}"
     return f"{chance}{sentence}"
+
+
+def _model(comparison: PairedComparison, least: float) -> str:
+    """Which model of the truth that is, and what the other one gives."""
+    within = comparison.detectable_within
+    if isinstance(comparison.evidence, GuardedPairs):
+        return " (changes spread as those seen, to both sides alike)"
+    if within is None or number(within) == number(least):
+        return ""
+    return f" if it comes on top of the rarer changes, {number(within)} if no more answers differ than did"
 
 
 def _no_chance(comparison: PairedComparison) -> str:
