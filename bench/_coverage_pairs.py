@@ -26,12 +26,12 @@ def rows() -> list[Row]:
     return [*graded(), *margins(), *power(), *clusters(), *tasks(), *answers(), *open_ended()]
 
 
-def guarded(differences: Floats, groups: Codes | None = None) -> GuardedPairs:
+def guarded(differences: Floats, groups: Codes | None = None, *, reach: float = 1.0) -> GuardedPairs:
     spread = spread_of(differences, groups)
-    return GuardedPairs(spread, had=spread)
+    return GuardedPairs(spread, had=spread, reach=reach)
 
 
-def better(draw: Draw) -> Trial:
+def better(draw: Draw, reach: float = 1.0) -> Trial:
     """Whether the second is called better, one-sided at 2.5 %; that t does so is said beside it."""
 
     def once(random: Random) -> Outcome:
@@ -39,7 +39,7 @@ def better(draw: Draw) -> Trial:
         n, mean, deviation = len(differences), differences.mean(), differences.std(ddof=1)
         t = math.inf if deviation < 1e-12 else mean / deviation * math.sqrt(n)
         by_t = bool(mean > 0.0 and t >= stats.t.ppf(1.0 - ONE_SIDE, n - 1))
-        return found(guarded(differences).p_values()[0] <= ONE_SIDE, by_t)
+        return found(guarded(differences, reach=reach).p_values()[0] <= ONE_SIDE, by_t)
 
     return once
 
@@ -53,6 +53,12 @@ def alike(n: int, losses: float) -> Draw:
     """Losses of everything at this rate, and gains of one size that make up for them: no difference."""
     share = losses / n
     return lambda random: np.where(random.random(n) < share, -1.0, share / (1.0 - share))
+
+
+def quarters(n: int) -> Draw:
+    """Losses of a quarter, which no sample can exceed, and gains that make up for them."""
+    wholes = alike(n, 3.0)
+    return lambda random: 0.25 * wholes(random)
 
 
 def uneven(n: int, losses: float) -> Draw:
@@ -97,6 +103,8 @@ def graded() -> list[Row]:
          {f"{n:,}": better(losing(n, share, share)) for n, share in ((200, 0.005), (300, 0.003), (1000, 0.001))}),
         ("2 % lose half, the rest gain up to 0.018", of_sizes(lambda n: losing(n, 0.02, 0.018, 0.45), (50,))),
         ("3 losses of everything expected, gains alike make up", of_sizes(lambda n: alike(n, 3.0), (30, 100, 300))),
+        ("3 losses of a quarter, the most that is declared, gains alike make up",
+         {f"{n}": better(quarters(n), 0.25) for n in (30, 100, 300)}),
         ("4.5 losses", of_sizes(lambda n: alike(n, 4.5), (30, 100, 1000))),
         ("7 losses", of_sizes(lambda n: alike(n, 7.0), (100, 300, 1000))),
         ("3 losses, gains vary by 0.05", of_sizes(lambda n: uneven(n, 3.0), (30, 100, 300))),
@@ -170,6 +178,10 @@ def power() -> list[Row]:
         Row(section, "guarded t", f"d = {d:g} ± {deviation:g}; n·d = {n * d:.0f}", "finds", None,
             {f"{n:,}": better(normal(n, d, deviation))}, why="" if n * d >= 9 else TOO_LITTLE)
         for n, d, deviation in shapes
+    ] + [
+        Row(section, "guarded t", f"d = {d:g} ± {deviation:g}; a largest loss of {reach:g} declared", "finds", None,
+            {f"{n:,}": better(normal(n, d, deviation), reach)})
+        for n, d, deviation, reach in ((100, 0.02, 0.05, 0.25), (100, 0.03, 0.1, 0.5))
     ]  # fmt: skip
 
 
