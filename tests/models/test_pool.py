@@ -19,6 +19,7 @@ from assay.models.adapters.providers import NO_KEY
 from assay.models.adapters.toy import ToyModel
 from assay.models.layers.rate_limit import RateLimited
 from assay.models.layers.thinking import WithoutThinking
+from assay.models.model_names import make_model
 from assay.models.pool import ModelPool, RequestState
 from assay.run_config import RunConfig
 from assay.scorers.evaluator import evaluator
@@ -119,6 +120,18 @@ def test_a_share_of_the_limits_holds_for_judges_too() -> None:
     judges = [pool.model_for("toy"), pool.model_for("stub", requests_per_minute=90)]
     pool.keep_to_share(1 / 3)
     assert [pace(judge)[0] for judge in judges] == [pytest.approx(20), pytest.approx(30)]
+
+
+@pytest.mark.parametrize(
+    ("own", "allowed"), [({}, 1200), ({"timeout_seconds": 30}, 30), ({"timeout_seconds": None}, None)]
+)
+@pytest.mark.parametrize("name", ["openai:m@http://127.0.0.1:1/v1", "anthropic:m@http://127.0.0.1:1", "command:cat"])
+def test_a_longer_time_limit_of_the_run_takes_the_place_of_a_models_usual_one(
+    name: str, own: dict[str, Any], allowed: float | None
+) -> None:
+    model: Any = make_model(name, own)
+    ModelPool(RunConfig(timeout_seconds=1200, cache=False)).wrap(model)
+    assert model._timeout_seconds == allowed
 
 
 def test_the_time_limit_of_a_judge_does_not_count_its_queue() -> None:

@@ -206,6 +206,13 @@ class FillsBatches(Protocol):
 
 
 @runtime_checkable
+class HasUsualTimeLimit(Protocol):
+    """A model that gives up on an answer after its usual time; a longer limit of the run takes its place."""
+
+    def allow_seconds(self, seconds: float) -> None: ...
+
+
+@runtime_checkable
 class NeedsKey(Protocol):
     """A model that can be described without its key but not called: `require_key` raises a `UsageError` then."""
 

@@ -13,7 +13,16 @@ from msgspec import Struct
 from assay.core.errors import UsageError
 from assay.core.model_stack import Limited, Timed, innermost
 from assay.core.run import Stop
-from assay.core.seams import FillsBatches, Model, NeedsKey, TakesBatches, close_part, identity_of, offers_of
+from assay.core.seams import (
+    FillsBatches,
+    HasUsualTimeLimit,
+    Model,
+    NeedsKey,
+    TakesBatches,
+    close_part,
+    identity_of,
+    offers_of,
+)
 from assay.core.usage import anything_answered
 from assay.costs.budget import CountedAsJudge
 from assay.models.adapters.providers import chosen_address
@@ -165,6 +174,8 @@ class ModelPool:
         limits = [seconds for seconds in (timeout_seconds, config.timeout_seconds) if seconds is not None]
         if limits:
             wrapped = Timed(wrapped, min(limits))
+            if isinstance(source, HasUsualTimeLimit):
+                source.allow_seconds(min(limits))
         if config.adaptive and concurrency is None and can.remote:
             limit: Adaptive | Limited = self._adaptive(wrapped)
         else:

@@ -32,6 +32,7 @@ from assay.models.adapters.http_model import (
     endpoint,
     kind_of,
 )
+from assay.models.adapters.options import USUAL_TIMEOUT_SECONDS
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 from assay.overriding import override
@@ -69,7 +70,7 @@ class AnthropicModel(HttpModel):
         base_url: str | None = None,
         api_key_env: str = "ANTHROPIC_API_KEY",
         max_tokens: int = DEFAULT_MAX_TOKENS,
-        timeout_seconds: float | None = 600.0,
+        timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
         extra: Mapping[str, Any] | None = None,
         beta: str | None = None,
     ) -> None:

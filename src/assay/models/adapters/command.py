@@ -30,7 +30,7 @@ from assay.core.errors import FailureError, UsageError
 from assay.core.types import Completion, Failure, Request
 from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
-from assay.models.adapters.options import checked_timeout
+from assay.models.adapters.options import USUAL_TIMEOUT_SECONDS, checked_timeout, longer_than_usual
 from assay.overriding import override
 from assay.processes.capped import run_capped
 from assay.processes.child import GRACE_SECONDS, STDERR_TAIL_BYTES, Child, OnLine, last_words
@@ -50,7 +50,7 @@ def make(
     persistent: bool = False,
     name: str | None = None,
     pass_env: str | Iterable[str] = (),
-    timeout_seconds: float | None = 600.0,
+    timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
 ) -> CommandModel | ServingCommandModel:
     """The model `command:PROGRAM ARGUMENTS…`; the words are split as in a shell, and nothing is expanded."""
@@ -79,7 +79,7 @@ class _Command:
         *,
         name: str | None = None,
         pass_env: Sequence[str] = (),
-        timeout_seconds: float | None = 600.0,
+        timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> None:
         self.offers = ModelOffers(applies=(*_PARAMETERS, "system", "prefill"))
@@ -94,6 +94,9 @@ class _Command:
         self._pass_env = sorted(pass_env)
         self._timeout_seconds = checked_timeout(timeout_seconds)
         self._max_output_bytes = max_output_bytes
+
+    def allow_seconds(self, seconds: float) -> None:
+        self._timeout_seconds = longer_than_usual(self._timeout_seconds, seconds)
 
     @override
     def __repr__(self) -> str:

@@ -34,6 +34,7 @@ from assay.models.adapters.http_model import (
     kind_of,
     retry_after_seconds,
 )
+from assay.models.adapters.options import USUAL_TIMEOUT_SECONDS
 from assay.models.adapters.providers import named_server
 from assay.models.adapters.reasoning import thinking_budget
 from assay.overriding import override
@@ -62,7 +63,7 @@ class GeminiModel(HttpModel):
         *,
         base_url: str | None = None,
         api_key_env: str = "GEMINI_API_KEY",
-        timeout_seconds: float | None = 600.0,
+        timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         """`extra` is merged into `generationConfig` of every request (`thinkingConfig`, `topK`, …)."""

@@ -18,7 +18,7 @@ from assay.core.describe import ModelOffers
 from assay.core.errors import FailureError, UsageError
 from assay.core.types import Failure
 from assay.models.adapters.client_errors import away
-from assay.models.adapters.options import checked_timeout
+from assay.models.adapters.options import checked_timeout, longer_than_usual
 from assay.models.adapters.providers import NO_KEY, is_run_by_users
 from assay.models.rate_limits import RateLimits
 from assay.reading.env_file import check_name, key_variable, refuse_unused_address
@@ -58,6 +58,9 @@ class HttpModel:
         self._message_redactor = Redactor([self._key], shortest=SHORTEST_SECRET)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._client = HttpClient(part=name)
+
+    def allow_seconds(self, seconds: float) -> None:
+        self._timeout_seconds = longer_than_usual(self._timeout_seconds, seconds)
 
     @property
     def settings(self) -> dict[str, Any]:

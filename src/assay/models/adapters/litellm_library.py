@@ -24,6 +24,7 @@ from assay.models.adapters.chat_messages import call_arguments, message_body, ve
 from assay.models.adapters.client_errors import Away, chain_of, trouble_of
 from assay.models.adapters.extra_fields import checked_extra, with_extra
 from assay.models.adapters.http_model import UnsupportedRequestError
+from assay.models.adapters.options import USUAL_TIMEOUT_SECONDS, longer_than_usual
 from assay.models.adapters.providers import is_run_by_users
 from assay.text.printable import one_line
 
@@ -42,7 +43,11 @@ class LiteLLMModel:
     offers = ModelOffers(remote=True, cacheable=True)
 
     def __init__(
-        self, model: str, *, timeout_seconds: float | None = 600.0, extra: Mapping[str, Any] | None = None
+        self,
+        model: str,
+        *,
+        timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         if not model:
             raise UsageError("`litellm` needs the library's name of a model: `litellm:PROVIDER/MODEL`")
@@ -61,6 +66,9 @@ class LiteLLMModel:
                 f"`{secrets[0]}` does not belong in the options, which are written into run files; "
                 "set the provider's environment variable"
             )
+
+    def allow_seconds(self, seconds: float) -> None:
+        self._timeout = longer_than_usual(self._timeout, seconds)
 
     @property
     def settings(self) -> dict[str, Any]:

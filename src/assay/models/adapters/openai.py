@@ -23,7 +23,7 @@ from assay.core.usage import token_count
 from assay.models.adapters.chat_messages import message_body
 from assay.models.adapters.extra_fields import checked_extra, with_extra
 from assay.models.adapters.http_model import HttpModel, UnsupportedRequestError, checked_base_url, endpoint
-from assay.models.adapters.options import one_of
+from assay.models.adapters.options import USUAL_TIMEOUT_SECONDS, one_of
 from assay.models.adapters.providers import NO_KEY, named_server
 from assay.models.likelihood.echo import EchoError, EchoScore, continuation_score, tokens_of, window_score
 from assay.models.likelihood.rolling import window_size, windows
@@ -53,7 +53,7 @@ class OpenAIModel(HttpModel):
         api_key_header: str = "Authorization",
         mode: Mode = "chat",
         max_tokens_field: MaxTokensField | None = None,
-        timeout_seconds: float | None = 600.0,
+        timeout_seconds: float | None = USUAL_TIMEOUT_SECONDS,
         extra: Mapping[str, Any] | None = None,
         keep_raw: bool = False,
         document_mark: str | None = None,

@@ -16,6 +16,15 @@ def checked_timeout(seconds: Any) -> float | None:
     return seconds
 
 
+USUAL_TIMEOUT_SECONDS = 600.0
+"""How long an answer may take unless a limit is given."""
+
+
+def longer_than_usual(own: float | None, seconds: float) -> float | None:
+    """The time limit of a model whose run allows an answer so many seconds: one that was chosen for the model holds."""
+    return max(own, seconds) if own == USUAL_TIMEOUT_SECONDS else own
+
+
 def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> str:
     """An option that is one of a few words."""
     if value not in allowed:
