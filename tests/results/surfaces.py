@@ -351,6 +351,7 @@ NO_RESULT = {
     "assay import": "task files",
     "assay init": "a project",
     "assay completion": "a script",
+    "assay lock": "task files",
     "assay agreement": "agreement of people",
     "view: get": "a parameter",
     "view: getlist": "a parameter",
