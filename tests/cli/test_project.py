@@ -153,3 +153,15 @@ def test_editors_get_the_schema_of_the_project(shop: Path, capsys: pytest.Captur
     assert (
         schema["definitions"]["suite"]["properties"]["limit"]["description"] == "Only the first samples of each task."
     )
+
+
+def test_history_takes_the_names_of_tasks(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for model in ("stub:4", "toy"):
+        assert main(["run", "math", "--model", model, "--quiet", "--no-cache"]) == 0
+    capsys.readouterr()
+    assert main(["history", "math", "--line-per", "all", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert '"tasks":["math/more"]' in printed
+    assert '"tasks":["math/sums"]' in printed
+    assert main(["history", "maths", "--line-per", "all"]) == 2
+    assert "no task `maths`. Did you mean `math` (2)?" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,7 @@ def test_gates_that_need_a_baseline_wait_until_there_is_one(shop: Path) -> None:
         ('"overall >= 0.4"', '"overal >= 0.4"', "no task or number of the run is called `overal`"),
         ('"overall >= 0.4"', '"overall => 0.4"', r"suites.weighted.gates\[0\]: 'overall => 0.4', position"),
         ("price: {input: 1", "price: {inptu: 1", "unknown field of a price"),
+        ('weights: {"geo/**": 3}', "matrix: {model: [prod]}", "a matrix is read and not run yet"),
         (
             "other: toy",
             "other: {model: 'stub:4', price: {input: 3, output: 3}}",
@@ -222,3 +224,15 @@ def test_gates_of_a_suite_with_a_limit_are_about_all_samples_unless_it_says_othe
     assert {gate.gate: gate.outcome for gate in quick.gates}["overall <= 0.1"] == "cannot tell"
     judged = {gate.gate: gate for gate in alone.gates}["overall <= 0.1"]
     assert (judged.outcome, bool(judged.ignored)) == ("met", True)
+
+
+def test_a_baseline_may_be_a_git_ref(shop: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
+    edit('gates: ["failed <= 0"]', "gates: [no-significant-drop]\nbaseline: main")
+    for command in (["init", "--quiet", "--initial-branch=main"], ["add", "assay.yaml"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    first = run("math")
+    assert (first.runs[0].gates, len(first.warnings)) == ((), 1)
+    again = run("math", model="other")
+    assert [gate.gate for gate in again.runs[0].gates] == ["no-significant-drop"]
+    assert run("geo").runs[0].gates == ()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.flags import choice, option
 from assay.cli.output import add_form_arguments, show_result
+from assay.cli.project import project_root
+from assay.cli.run_flags import add_project
 from assay.cli.view_flags import add_view_arguments, view_of_runs
 from assay.core.errors import SearchFolderError, UsageError
+from assay.formats.project.discovery import project_file
 from assay.runs.exit_status import DONE
 
 if TYPE_CHECKING:
@@ -34,7 +38,14 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("runs", nargs="+", metavar="FOLDER", help="run folders, or folders of run folders")
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        metavar="FOLDER|NAME",
+        help="run folders, or folders of run folders; in a project also tasks, folders of tasks and suites, each task "
+        "over the project's runs (default: all of those)",
+    )
+    add_project(parser)
     option(parser, "--task NAME", "one task alone, over every run that has it")
     option(parser, "--model NAME", "only runs of this model")
     option(parser, "--baseline RUN", "compare all later runs with this one (default: with the level before them)")
@@ -56,21 +67,27 @@ def run(options: argparse.Namespace) -> int:
     from assay.results.history.timeline import HistorySource, histories
     from assay.viewer.run_folders import find_runs
 
-    folders = _readable(find_runs([Path(name) for name in options.runs]))
+    names, tasks = _of_project(options)
+    folders = _readable(find_runs([Path(name) for name in names]))
     view = view_of_runs(options, [folder for folder, _ in folders.values()])
     commits = _commits([run.commit for _, run in folders.values()]) if options.order == "commit" else None
-    series = histories(
-        [HistorySource(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()],
-        view,
-        task=options.task,
-        model=options.model,
-        baseline=options.baseline,
-        commits=commits,
-        line=options.line_per,
-    )
+    sources = [HistorySource(name, run, partial(read_side, folder, view)) for name, (folder, run) in folders.items()]
+    series = [
+        one
+        for task in tasks
+        for one in histories(
+            sources,
+            view,
+            task=task,
+            model=options.model,
+            baseline=options.baseline,
+            commits=commits,
+            line=options.line_per,
+        )
+    ]
     if not series:
         raise UsageError(
-            f"{', '.join(options.runs)}: no two runs of the same tasks by one model here; "
+            f"{', '.join(options.runs or names)}: no two runs of the same tasks by one model here; "
             f"{len(folders):,} runs in total (--line-per all joins models)"
         )
     if options.html:
@@ -81,6 +98,25 @@ def run(options: argparse.Namespace) -> int:
         print(f"wrote {options.html}", file=sys.stderr)
     show_result(series, [block for item in series for block in history_document(item)], options)
     return DONE
+
+
+def _of_project(options: argparse.Namespace) -> tuple[list[str], Sequence[str | None]]:
+    """The folders to look for runs in, and the tasks whose histories are shown, each alone; None is whole runs."""
+    words = [name for name in options.runs if not Path(name).exists()]
+    if project_file() is None or (options.runs and not words):
+        if not options.runs:
+            raise UsageError("name run folders, or a folder of run folders such as runs/")
+        return options.runs, [options.task]
+    if options.task is not None and words:
+        raise UsageError(f"--task {options.task}: {words[0]} names tasks already; leave one out")
+    from assay.formats.project.selection import named_tasks
+    from assay.tasks.project_sources import project_sources
+
+    project = project_sources()
+    assert project is not None  # noqa: S101 - its file was found
+    tasks = dict.fromkeys(file.name for word in words for file in named_tasks(project.tasks, word))
+    folders = [name for name in options.runs if name not in words] or [str(project_root() / "runs")]
+    return folders, list(tasks) or [options.task]
 
 
 def _readable(folders: dict[str, Path]) -> dict[str, tuple[Path, RunFile]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.flags import given_flags, option, switch
 from assay.cli.output import print_json, show
+from assay.cli.project import project_default
 from assay.cli.setting_flags import add_settings, config_texts, flag_of_run, given_settings
 from assay.core.errors import UsageError
 from assay.run_settings import RunSettings
@@ -44,7 +45,9 @@ def list_changed(options: argparse.Namespace) -> int:
     from assay.cli.run_flags import reuse_rules, system_text
     from assay.runs.plan import make_config, plan_runs, read_tasks
     from assay.runs.progress import run_blocking
+    from assay.runs.project_plan import project_plan
 
+    options.what = options.what or project_default()
     if not options.what:
         raise UsageError(f"{_CHANGED} {options.changed}: name the tasks, as for `assay run`")
     settings = given_settings(options, RunSettings) | {
@@ -53,11 +56,15 @@ def list_changed(options: argparse.Namespace) -> int:
         "task_config": config_texts(options.task_config or []),
     }
     config = make_config(called=flag_of_run, **settings)
-    models = [options.model] if options.model else None
-    definitions, _ = read_tasks(options.what, config, evaluated=models, may_call_models=False)
+    project = project_plan(options.what)
+    config, given = project.configured(config, given_flags(options))
+    models = [options.model] if options.model else project.models
+    tagged = tuple(options.tagged or ())
+    definitions, _ = read_tasks(options.what, config, evaluated=models, may_call_models=False, tagged=tagged)
+    definitions, config = project.applied(definitions, config, given)
     rules = reuse_rules(options)
     assert rules is not None  # noqa: S101 - the caller has looked
-    for run in plan_runs(definitions, config, models, given=given_flags(options)):
+    for run in project.with_defaults(plan_runs(definitions, config, models, given=given)):
         reuse, changes = run_blocking(_planned(run, rules))
         if options.json:
             print_json({"model": reuse.run.model["name"], "tasks": changes, "gone": reuse.gone()})

@@ -257,6 +257,7 @@ def reuse_rules(options: argparse.Namespace) -> ReuseRules | None:
     """What `--changed` may take, with what the project says of it."""
     if options.changed is None:
         return None
+    from assay.cli.project import project_root
     from assay.formats.project.discovery import current_project
     from assay.runs.reuse import ReuseRules
 
@@ -264,6 +265,7 @@ def reuse_rules(options: argparse.Namespace) -> ReuseRules | None:
     reuse = project.entry.reuse if project is not None else None
     return ReuseRules(
         ref=options.changed,
+        runs=project_root() / "runs",
         max_age_seconds=reuse.max_age_seconds if reuse is not None else None,
         sampled=reuse is not None and reuse.sampled,
         foreign=bool(options.resume_foreign),

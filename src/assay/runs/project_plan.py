@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,8 +51,6 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
     """The suites that are parts of the run."""
     models: list[str] | None = None
     gates: tuple[str, ...] = ()
-    baseline: Path | None = None
-    """What gates compare with, where the user names nothing."""
     checks_gates: bool = True
     left_out_ignored: bool = False
     """Whether the suite says that its gates are about the samples that are run alone."""
@@ -159,7 +158,7 @@ class ProjectPlan(Struct, frozen=True, kw_only=True):
             return RunGates(gates=(*gates,), baseline=baseline)
         from assay.runs.gates import MemberGates  # most runs have none
 
-        compared = baseline if baseline is not None else self.baseline
+        compared = baseline if baseline is not None else _baseline(self.project, definitions)
         sizes = {definition.name: float(config.samples_of(definition)) for definition in definitions}
         texts, skipped = _checkable(self.gates, compared)
         members: list[MemberGates] = []
@@ -250,6 +249,8 @@ def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
     suite = suites[0] if len(suites) == len(sources) == 1 else None
     _refuse_lost_settings(project, suite, suites)
     said = project.suite(suite) if suite is not None else None
+    if suite is not None and said is not None and said.matrix is not None:
+        raise project.error(("suites", suite, "matrix"), "a matrix is read and not run yet: name its cells as suites")
     model = said.model if said is not None and said.model is not None else project.entry.model
     own = (*project.entry.gates, *(said.gates if said is not None else ()))
     members = _members(project, suite) if suite is not None else suites
@@ -262,7 +263,6 @@ def project_plan(sources: Sequence[str], *, gates: bool = True) -> ProjectPlan:
         members=tuple(members),
         models=[model] if isinstance(model, str) else model,
         gates=tuple(dict.fromkeys(own)) if gates else (),
-        baseline=_baseline(project),
         checks_gates=gates,
         left_out_ignored=gates and said is not None and said.gate_left_out == "ignore",
         notes=() if gates or not every else (f"--no-gates: {len(every)} of the project are not checked",),
@@ -281,11 +281,32 @@ def _checkable(texts: Sequence[str], baseline: object) -> tuple[list[str], list[
     return found, lost
 
 
-def _baseline(project: Project) -> Path | None:
-    """The run folder or leaderboard that the project compares with; None where there is none yet."""
+class _Head(Struct, frozen=True):
+    """As much of a `run.json` as tells what it is of."""
+
+    commit: str = ""
+    created: str = ""
+    tasks: dict[str, str] = {}
+
+
+def _baseline(project: Project, definitions: Sequence[TaskDefinition]) -> Path | None:
+    """What the project compares with, None where there is none yet: a run folder, a leaderboard, or of a git ref the
+    newest finished run of these tasks that was made at it."""
+    from assay.runs.git_commit import commit_of
+
     named = project.entry.baseline
-    path = None if named is None else project.root / named
-    return path if path is not None and path.exists() else None
+    if named is None:
+        return None
+    if (path := project.root / named).exists():
+        return path
+    commit, wanted = commit_of(named, project.root), {definition.name for definition in definitions}
+    found: list[tuple[str, Path]] = []
+    for each in (project.root / "runs").glob("*/run.json") if commit is not None else ():
+        with suppress(OSError, ValueError):
+            head = msgspec.json.decode(each.read_bytes(), type=_Head)
+            if head.commit == commit and wanted <= head.tasks.keys() and (each.parent / "leaderboard.json").exists():
+                found.append((head.created, each.parent))
+    return max(found, default=("", None))[1]
 
 
 _OF_ITS_OWN_RUN = ("model", "budget", "matrix", "gate_left_out")

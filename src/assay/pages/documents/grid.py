@@ -49,7 +49,14 @@ def _table(grid: Grid, most: int) -> TextTable:
     rows: list[list[Cell]] = [_cells(row, grid) for row in grid.rows[:most]]
     totals = [Span(str(column.right) if judged else number(column.mean), "key") for column in grid.columns]
     summed = f"right, of {grid.count:,}" if judged else f"mean of {grid.count:,}"
-    rows.append(["", Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],)), *([""] if _has_expected(grid) else []), *totals])
+    rows.append(
+        [
+            "",
+            Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],)),
+            *([""] if _has_expected(grid) else []),
+            *totals,
+        ]
+    )
     expected = ["expected"] if _has_expected(grid) else []
     header = ["row", one_line(grid.texts, _TEXT), *expected, *_labels(grid.columns)]
     return TextTable(header=header, rows=rows, numeric_from=len(header), summed=True)
