@@ -282,7 +282,7 @@ def _checkable(texts: Sequence[str], baseline: object) -> tuple[list[str], list[
 
 
 class _Head(Struct, frozen=True):
-    """As much of a `run.json` as tells what it is of."""
+    """The fields of a `run.json` that say which tasks were run, and where."""
 
     commit: str = ""
     created: str = ""
