@@ -66,7 +66,7 @@ def json_object(text: str, needed: Collection[str]) -> dict[str, Any] | None:
     """
     try:
         verdicts: list[dict[str, Any]] = []
-        for candidate in objects_in(text[:MOST_READ]):
+        for candidate in dict.fromkeys(objects_in(text[:MOST_READ])):  # a loop of the model repeats the same one
             value = decode_strictly(candidate.encode())
             if any(name in value for name in needed) and value not in verdicts:
                 verdicts.append(value)
