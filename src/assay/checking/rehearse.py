@@ -39,6 +39,8 @@ EXPECTED_COLUMNS = (
     *("gold", "answer", "solution", "canonical_solution", "label"),
 )
 """Names of columns with the right answer, tried where no scorer names one."""
+_PROMPTS = ("user_prompt", "system_prompt")
+"""What a judge is shown, where its prompt is the author's; one of ours shows the option `answer`."""
 _SNIPPETS = ("run_solver_snippet", "compute_scores_snippet", "compute_evidence_snippet", "compute_metrics_snippet")
 _BUGS = (
     *("NameError", "KeyError", "AttributeError", "TypeError", "ImportError", "ModuleNotFoundError"),
@@ -345,7 +347,8 @@ class _Rehearsing:
         scorers = self._task.definition.scorers
         judges = [part for part in scorers if isinstance(part.about, ScorerInfo) and part.about.judges_answers]
         for part in judges if self._task.needs.answers else ():
-            prompts = [str(part.options.get(name) or "") for name in ("user_prompt", "system_prompt")]
+            shown = ("answer",) if isinstance(part.about, ScorerInfo) and part.about.prompt else _PROMPTS
+            prompts = [str(part.options.get(name) or "") for name in shown]
             with suppress(UsageError):  # of templates, reported where they are rendered
                 if {path[0] for text in prompts for path in template_reads(text).paths} <= {"sample"}:
                     message = "the judge is shown nothing of the answer; `{{ solver_output.output }}` is its text"
