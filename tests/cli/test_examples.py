@@ -14,7 +14,10 @@ from tests.end_to_end.forks import ROOT
 from assay.cli.examples import examples, examples_folder, files_to_copy
 from assay.cli.main import main
 
-NAMES = ["checkpoints", "declarative", "evaluators", "frozen_spec", "optimize", "table", "task_folder"]
+NAMES = [
+    *("checkpoints", "declarative", "evaluators", "fifty-tasks", "frozen_spec", "judges", "optimize"),
+    *("table", "task_folder"),
+]
 
 
 @pytest.fixture(scope="module")
