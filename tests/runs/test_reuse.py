@@ -310,3 +310,28 @@ def test_parts_of_tasks_are_not_combined_with_it(
 ) -> None:
     assert main(["run", "tasks", "--changed", "main", *flag]) == 2
     assert f"leave out {flag[0]}" in capsys.readouterr().err
+
+
+def test_the_plan_of_a_project_is_that_of_its_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        "assay.yaml",
+        "version: 1\nmodel: plain\nmodels: {plain: echo}\ndefaults: {repeat: 2}\nsuites: {all: {select: ['*']}}\n",
+    )
+    commit("project")
+    assert main(["run", "@all", "--quiet"]) == 0
+    edit(ONE, '"say ', '"tell ')
+    commit("prompt")
+    capsys.readouterr()
+    assert main(["list", "@all", "--changed", "HEAD~1", "--json"]) == 0
+    plan = {row["task"]: row for row in json.loads(capsys.readouterr().out)["tasks"]}
+    assert foretold(plan) == {"one": Done(0, 0, 8), "two": Done(8, 0, 0)}
+    assert main(["run", "@all", "--changed", "HEAD~1", "--quiet"]) == 0
+    taken = [each for folder in Path("runs").iterdir() for each in read_run_file(folder).reused]
+    assert taken == ["two"]
+
+
+def test_what_the_project_sets_for_other_tasks_is_theirs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write("assay.yaml", "version: 1\nfolders: {one: {repeat: 2}}\n")
+    plan = planned(capsys)
+    assert foretold(plan) == {"one": Done(0, 0, 8), "two": ALL_KEPT}
+    assert plan["one"]["why"] == "repeat was 1, now 2"

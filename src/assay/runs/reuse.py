@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import Struct
@@ -198,16 +198,19 @@ class ReusePlan:
         if (limit := self.rules.max_age_seconds) is not None and self._age(task.name) > limit:
             return f"older than {age_text(limit)}"
         if not task.needs.asks_model:
-            return self._other_settings(earlier, model=False)
-        return self._other_settings(earlier, model=True) or await self._unsteady(task)
+            return self._other_settings(task.name, earlier, model=False)
+        return self._other_settings(task.name, earlier, model=True) or await self._unsteady(task)
 
-    def _other_settings(self, earlier: RunFile, *, model: bool) -> str | None:
-        if earlier.settings == self.run.settings and (not model or earlier.model == self.run.model):
-            return None
-        runs = [msgspec.structs.replace(run, tasks={}, definitions=()) for run in (earlier, self.run)]
+    def _other_settings(self, task: str, earlier: RunFile, *, model: bool) -> str | None:
+        """What of the settings that hold for the task is another, or the model; what other tasks have is theirs."""
+        then, now = (
+            msgspec.structs.replace(run, tasks={}, definitions=(), settings=_settings_of(run, task))
+            for run in (earlier, self.run)
+        )
         if not model:
-            runs[0] = msgspec.structs.replace(runs[0], model=runs[1].model)
-        return what_changed(*runs)[0]
+            then = msgspec.structs.replace(then, model=now.model)
+        same = (then.settings, then.model) == (now.settings, now.model)
+        return None if same else what_changed(then, now)[0]
 
     async def _unsteady(self, task: Task) -> str | None:
         """Why the answers of this model are not those it would give now."""
@@ -221,8 +224,10 @@ class ReusePlan:
         requests = await first_requests(task.definition)
         if requests is None:
             return "sampled: its own code sets the temperature" if offers.applies is None else _SAMPLED
+        config = self.run.config
+        usual = config.settings_of_tasks().get(task.name, config.settings()).temperature
         for request in requests:
-            given = self.run.config.temperature if request.temperature is None else request.temperature
+            given = usual if request.temperature is None else request.temperature
             if given != 0 and request.continuation is None and not request.embed:
                 return _SAMPLED if given is None else f"sampled at temperature {given:g}"
         return None
@@ -269,7 +274,7 @@ class ReusePlan:
 
     def _decisions(self, task: Task, answers: Answers | None) -> Iterator[_Decision]:
         """What becomes of each attempt."""
-        works = remaining_work([task], (), self.run.config.repeat, Stop())
+        works = remaining_work([task], (), self.run.config.repeat_of(task.name), Stop())
         then, now = self._then(task.name), task.definition
         if task.name in self._reasons or then is None or answers is None:
             yield from (_Decision(work, None) for work in works)
@@ -302,6 +307,14 @@ class ReusePlan:
 
 
 _SAMPLED = "sampled: no temperature is set"
+
+
+def _settings_of(run: RunFile, task: str) -> dict[str, Any]:
+    """The settings of a run as they hold for one task."""
+    settings = dict(run.settings)
+    own = dict((settings.pop("of_tasks", None) or {}).get(task) or {})
+    generation = {**(settings.get("generation") or {}), **own.pop("generation", {})}
+    return {**settings, **own, "generation": generation}
 
 
 def _identities(parts: Sequence[object]) -> list[object]:
