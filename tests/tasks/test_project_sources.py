@@ -72,3 +72,12 @@ def test_without_a_project_file_nothing_changes(shop: Path) -> None:
         load_tasks(["@smoke"])
     with pytest.raises(UsageError, match=r"-t smoke: is for the tasks of a project, and there is no assay.yaml here"):
         load_tasks(["tasks/geo"], tagged=["smoke"])
+
+
+def test_a_broken_file_of_a_suite_names_itself_and_can_be_left_out(shop: Path) -> None:
+    (shop / "tasks" / "geo" / "lakes.yaml").write_text("key: [\n")
+    with pytest.raises(UsageError, match="lakes.yaml:2:1: not valid YAML"):
+        load_tasks(["@smoke"])
+    tasks = load_tasks(["@smoke"], leave_out_broken=True)
+    assert [each.name for each in tasks] == ["geo/capitals", "support/intent"]
+    assert any("lakes.yaml" in warning for warning in tasks[0].provenance.warnings)

@@ -129,6 +129,7 @@ def test_a_name_of_nothing_is_refused_with_the_nearest(tasks: ProjectTasks, name
         ('"support/**"', '"suport/**"', "`suport/**` matches no task. Did you mean `support/**`?"),
         ('["!pii"]', '["!pij"]', "`support/legal/gdpr` has no tag `pij` to take away"),
         ("[smoke, ", "[smoek, ", "unknown tag `smoek`"),
+        ("{tone: formal}", "{tnoe: formal}", "no task here has the parameter `tnoe`. Did you mean `tone`?"),
         ("select: [geo,", "select: [gep,", "no task `gep`. Did you mean `geo` (2)?"),
         ('where: [smoke, "!slow"]', "weights: {safety: 3}", "`safety` has a weight, and @smoke selects none of it"),
         ("tasks/drafts/**", 'tasks/drafts/**"]\ntasks: ["taks', "there is no file or folder taks"),

@@ -12,8 +12,8 @@ from assay.formats.declarative.yaml_reader import FieldPath
 from assay.formats.project.name_patterns import matches
 from assay.formats.project.reader import Project
 from assay.formats.project.records import TaskDefaults
-from assay.formats.project.task_files import nearest_names
-from assay.text.wording import nearest
+from assay.formats.project.task_files import TaskFile, nearest_names
+from assay.text.wording import hint, nearest
 
 _MAPPINGS = ("config", "settings")
 
@@ -81,6 +81,23 @@ def refuse_unmatched(project: Project, names: Mapping[str, object]) -> None:
     for pattern in project.entry.folders:
         if not any(matches(pattern, name) for name in names):
             raise project.error(("folders", pattern), no_match(pattern, names))
+
+
+def refuse_idle_values(project: Project, files: Mapping[str, TaskFile]) -> None:
+    """`UsageError` for a value of a parameter that no task in its folder has."""
+    for where, said, pattern in (
+        (("defaults", "config"), project.entry.defaults, "**"),
+        *((("folders", pattern, "config"), said, pattern) for pattern, said in project.entry.folders.items()),
+    ):
+        inside = [file for name, file in files.items() if matches(pattern, name)]
+        if any(file.broken is not None for file in inside):
+            continue  # what it has is not known
+        known = {key for file in inside for key in file.parameters}
+        for key in said.config:
+            if key not in known:
+                raise project.error(
+                    (*where, key), f"no task here has the parameter `{key}`. {hint(key, sorted(known))}"
+                )
 
 
 def no_match(pattern: str, names: Iterable[str]) -> str:

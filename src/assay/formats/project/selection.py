@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.formats.project.applied import ForTask, for_task, near_pattern, refuse_unmatched
+from assay.formats.project.applied import ForTask, for_task, near_pattern, refuse_idle_values, refuse_unmatched
 from assay.formats.project.name_patterns import is_pattern, matches
 from assay.formats.project.reader import Project
 from assay.formats.project.records import Suite
@@ -63,6 +63,7 @@ def project_tasks(project: Project) -> ProjectTasks:
     """The tasks of a project; folders and suites that name none are refused."""
     tasks = ProjectTasks(project=project, files=task_files(project))
     refuse_unmatched(project, tasks.by_name)
+    refuse_idle_values(project, tasks.by_name)
     return tasks
 
 
@@ -132,7 +133,8 @@ def narrowed(
         if not words:
             raise UsageError(f"-t {term!r}: expected a tag, `owner:X`, … or `!` before one")
         rules = [_rule(tasks, word, left, lookups) for word in words]
-        kept = [file for file in left if any(rule(file) for rule in rules)]
+        # what a broken file would have is not known: it is kept, so that its reader says what is wrong with it
+        kept = [file for file in left if file.broken is not None or any(rule(file) for rule in rules)]
         if not kept:
             why = (
                 f"{', '.join(steps)}, then `{term}` removes {len(left)}"

@@ -47,6 +47,12 @@ class TaskFile:
         return tuple(map(str, tags)) if isinstance(tags, list) else ()
 
     @property
+    def parameters(self) -> set[str]:
+        """The keys of its `config_spec`."""
+        spec = self.value.get("config_spec") if isinstance(self.value, dict) else None
+        return {str(parameter.get("key")) for parameter in mappings(spec)}
+
+    @property
     def scorers(self) -> set[str]:
         """The types and keys of its scorers."""
         return {str(part[word]) for part in self._parts("scorers") for word in ("type", "key") if part.get(word)}
