@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.flags import given_flags, option, repeated, switch
 from assay.cli.gate_flags import GATES, add_gate_arguments
 from assay.cli.output import add_form_arguments
-from assay.cli.project import project_root
 from assay.cli.setting_flags import (
     add_purpose,
     add_settings,
