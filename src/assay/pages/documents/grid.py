@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from functools import reduce
 
 from assay.pages.document import Block, Cell, Sentence, Span, Style, TextTable
+from assay.results.conversation import common_beginning
 from assay.results.grid import Grid, GridCell, GridColumn, GridRow
 from assay.results.standings.standing_rows import Standings
 from assay.text.numbers import number
@@ -49,14 +50,8 @@ def _table(grid: Grid, most: int) -> TextTable:
     rows: list[list[Cell]] = [_cells(row, grid) for row in grid.rows[:most]]
     totals = [Span(str(column.right) if judged else number(column.mean), "key") for column in grid.columns]
     summed = f"right, of {grid.count:,}" if judged else f"mean of {grid.count:,}"
-    rows.append(
-        [
-            "",
-            Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],)),
-            *([""] if _has_expected(grid) else []),
-            *totals,
-        ]
-    )
+    named = Span(summed, "quiet", shorter=(summed.partition(",")[0].partition(" ")[0],))
+    rows.append(["", named, *([""] if _has_expected(grid) else []), *totals])
     expected = ["expected"] if _has_expected(grid) else []
     header = ["row", one_line(grid.texts, _TEXT), *expected, *_labels(grid.columns)]
     return TextTable(header=header, rows=rows, numeric_from=len(header), summed=True)
@@ -80,7 +75,7 @@ def _labels(columns: Sequence[GridColumn]) -> list[str]:
 
 def _shared_beginning(names: Sequence[str]) -> str:
     """What all names begin with, up to the last `:` or `/` in it."""
-    common = os.path.commonprefix(list(names))
+    common = reduce(common_beginning, names)
     return common[: max(common.rfind(":"), common.rfind("/")) + 1]
 
 
